@@ -1,14 +1,16 @@
-"""AMBER, discriminative: yes/no questions about existence, attributes (state, number, action) and relations.
+"""AMBER, discriminative: yes/no questions about existence, attributes (state, number, action) and
+relations.
 
-Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the generative part are
-skipped. Precision and recall take "no" as the positive answer, because a model without hallucinations denies what is not
-there.
+Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the
+generative part are skipped. Precision and recall take "no" as the positive answer, because a model
+without hallucinations denies what is not there.
 
-Official and paper. `official`: an answer is exactly `Yes` or `No`; any other answer is wrong (and still counted as
-unparsed). Every denominator starts at 0.001, and the denominator of F1 adds 0.0001 (0.001 for existence). Percentages are
-printed with one decimal, and F1 is printed as the F1 of the rounded precision and recall; statistics are computed from
-what is not rounded. `paper`: an answer contains yes or no as a word; the metrics are plain ratios in percent, unrounded;
-an answer that cannot be read is left out of the mean.
+Official and paper. `official`: an answer is exactly `Yes` or `No`; any other answer is wrong (and
+still counted as unparsed). Every denominator starts at 0.001, and the denominator of F1 adds 0.0001
+(0.001 for existence). Percentages are printed with one decimal, and F1 is printed as the F1 of the
+rounded precision and recall; statistics are computed from what is not rounded. `paper`: an answer
+contains yes or no as a word; the metrics are plain ratios in percent, unrounded; an answer that
+cannot be read is left out of the mean.
 """
 
 from __future__ import annotations
@@ -62,12 +64,16 @@ def _official(top: str, bottom: str, pieces: int) -> Callable[[Mapping[str, Any]
     return lambda t: t[top] / (t[bottom] + 0.001 * pieces) * 100
 
 
-def _official_f1(pieces: int, guard: float, digits: int | None = None) -> Callable[[Mapping[str, Any]], Any]:
+def _official_f1(
+    pieces: int, guard: float, digits: int | None = None
+) -> Callable[[Mapping[str, Any]], Any]:
     """F1 of precision and recall in percent, which the release rounds first."""
     parts = [_official("no_right", bottom, pieces) for bottom in ("no_said", "no_true")]
 
     def f1(t: Mapping[str, Any]) -> Any:
-        p, r = (part(t) / 100 if digits is None else rounded(part(t), digits) / 100 for part in parts)
+        p, r = (
+            part(t) / 100 if digits is None else rounded(part(t), digits) / 100 for part in parts
+        )
         return 2 * p * r / (p + r + guard) * 100
 
     return f1
@@ -80,7 +86,10 @@ def _paper_f1(t: Mapping[str, Any]) -> Any:
 def _metrics(scoring: str) -> Iterable[Metric]:
     for subset in ("", *SUBSETS):
         # the release adds its three attribute counters, and with them their starting values
-        pieces, guard = 3 if subset == "attribute" else 1, 0.001 if subset == "existence" else 0.0001
+        pieces, guard = (
+            3 if subset == "attribute" else 1,
+            0.001 if subset == "existence" else 0.0001,
+        )
         four: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "accuracy": _official("right", "n", pieces),
             "precision": _official("no_right", "no_said", pieces),
@@ -95,7 +104,11 @@ def _metrics(scoring: str) -> Iterable[Metric]:
                 "f1": _paper_f1,
             }
         for name, of in four.items():
-            metric = Metric(name, of, about=f"{name.capitalize()} in percent; the answer no is the positive class.")
+            metric = Metric(
+                name,
+                of,
+                about=f"{name.capitalize()} in percent; the answer no is the positive class.",
+            )
             if scoring == "official":
                 release = _official_f1(pieces, guard, DIGITS) if name == "f1" else None
                 metric = replace(metric, digits=DIGITS, release=release)
@@ -162,7 +175,9 @@ class AmberD(Benchmark):
         return [kind, "attribute"] if kind in ("state", "number", "action") else [kind]
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """Counts with "no" as positive; an unreadable answer is wrong for the release and unscored for the paper."""
+        """Counts with "no" as positive; an unreadable answer is wrong for the release and unscored
+        for the paper.
+        """
         read = super().score(item, response)
         if not read.scored and self.scoring == "paper":
             return read
@@ -183,14 +198,20 @@ class AmberD(Benchmark):
         return str(item.target)
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
+        """A JSON array of `id` and `response`; like the release, only the answers that the file has
+        are scored.
+        """
         given: dict[str, Response] = {}
         asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
             key = str(take(record, "id", place))
             if key in given:
-                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer for each id.")
+                raise AnswerError(
+                    f"the id {key} is answered twice",
+                    place=place,
+                    remedy="Keep one answer for each id.",
+                )
             if key in form.by_id:
                 given[key] = Response(answer_text(take(record, "response", place), place))
                 asked.append((place, str(record.get("query") or ""), form.by_id[key]))
@@ -221,23 +242,40 @@ class AmberD(Benchmark):
                     ],
                 )
         sentence = "{n} questions have 'a' before a vowel"
-        yield from finding("article", sentence, [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)])
+        yield from finding(
+            "article", sentence, [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)]
+        )
         sentence = "{n} questions speak to the reader ('your')"
-        yield from finding("second-person", sentence, [i for i in form.items if "your" in i.prompt.split()])
-        sentence = "{n} relation questions lack the words 'in this image' that the paper's prompt ends with"
-        yield from finding("wording", sentence, [i for i in by_kind["relation"] if "image" not in i.prompt])
+        yield from finding(
+            "second-person", sentence, [i for i in form.items if "your" in i.prompt.split()]
+        )
+        sentence = (
+            "{n} relation questions lack the words 'in this image' that the paper's prompt ends"
+            " with"
+        )
+        yield from finding(
+            "wording", sentence, [i for i in by_kind["relation"] if "image" not in i.prompt]
+        )
         pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
         same = [m[0] for m in pairs if m and m[1] == m[2]]
-        yield from finding("self-relation", "{n} relation questions ask about a thing and itself", same)
+        yield from finding(
+            "self-relation", "{n} relation questions ask about a thing and itself", same
+        )
 
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
         attributes = [item for item in form.items if "attribute" in self.subsets(item)]
         if all((int(i.id) % 2 == 1) == (i.target == "yes") for i in attributes):
-            sentence = f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no: the id gives the label"
+            sentence = (
+                f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no:"
+                " the id gives the label"
+            )
             yield Finding("label-by-id", sentence, len(attributes))
         raw = Counter((i.meta["label"], i.target) for i in by_kind["relation"])
         if len(raw) == len({label for label, _ in raw}) > 1:
-            sentence = f"the raw type of a relation question is its label ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it"
+            sentence = (
+                "the raw type of a relation question is its label"
+                f" ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it"
+            )
             yield Finding("label-by-type", sentence, len(by_kind["relation"]))
         for kind, items in by_kind.items():
             if len({i.target for i in items}) == 1:
@@ -245,23 +283,38 @@ class AmberD(Benchmark):
                 yield Finding("constant-label", sentence, len(items))
         asks_for_one = [i for i in form.items if i.prompt.startswith("Is there one ")]
         if asks_for_one and {i.target for i in asks_for_one} == {"yes"}:
-            sentence = f"'Is there one ...' has the answer yes {len(asks_for_one)} times of {len(asks_for_one)}"
+            sentence = (
+                f"'Is there one ...' has the answer yes {len(asks_for_one)} times of"
+                f" {len(asks_for_one)}"
+            )
             yield Finding("label-by-wording", sentence, len(asks_for_one))
 
     def _label_errors(self, form: Form) -> Iterable[Finding]:
         number = re.compile(r"AMBER_(\d+)\.")
-        truths = {i: set(note["truth"]) for i, note in self.annotations.items() if note["type"] == "generative"}
-        words = read_json(self.data / "relation.json") if (self.data / "relation.json").exists() else {}
+        truths = {
+            i: set(note["truth"])
+            for i, note in self.annotations.items()
+            if note["type"] == "generative"
+        }
+        words = (
+            read_json(self.data / "relation.json") if (self.data / "relation.json").exists() else {}
+        )
         wrong, near = [], []
         for item in form.items:
-            match, picture = re.match(r"Is there an? (.+) in this image", item.prompt), number.match(item.image or "")
+            match, picture = (
+                re.match(r"Is there an? (.+) in this image", item.prompt),
+                number.match(item.image or ""),
+            )
             if item.meta["kind"] == "existence" and match and picture and item.target == "no":
                 there = truths.get(int(picture[1]), set())
                 if match[1] in there:
                     wrong.append(item)
                 elif any(match[1] in words.get(word, ()) for word in there):
                     near.append(item)
-        sentence = "{n} existence questions have the answer no, though the object is among the picture's true ones"
+        sentence = (
+            "{n} existence questions have the answer no, though the object is among the picture's"
+            " true ones"
+        )
         yield from finding("label-error", sentence, wrong)
         sentence = "{n} more ask about a word associated with a true object of the picture"
         yield from finding("label-doubt", sentence, near)
@@ -280,5 +333,8 @@ class AmberD(Benchmark):
         yield from finding("annotation-twice", "{n} pictures list a true object twice", twice)
         groups = [group for group in same_question(form).values() if len(group) > 1]
         contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
-        sentence = f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them with different answers"
+        sentence = (
+            f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them"
+            " with different answers"
+        )
         yield Finding("pairs", sentence, len(groups))

@@ -1,28 +1,34 @@
 """AMBER, generative: descriptions of 1,004 pictures, scored by the objects that they mention.
 
-Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the discriminative part are
-skipped. The nouns of a description that are in AMBER's vocabulary are compared with the true objects of the picture and
-with objects that people expect there (targets). CHAIR is the share of mentioned objects that are made up, Cover the share of
-true objects that are mentioned, Hal the share of descriptions that make something up, and Cog the rate of expected objects
-among those made up; all are percentages. If AMBER-d is scored as well, the AMBER Score is (100 - CHAIR + F1) / 2.
+Release: junyangwang0410/AMBER. An answer file is a JSON array of `id` and `response`; ids of the
+discriminative part are skipped. The nouns of a description that are in AMBER's vocabulary are
+compared with the true objects of the picture and with objects that people expect there (targets).
+CHAIR is the share of mentioned objects that are made up, Cover the share of true objects that are
+mentioned, Hal the share of descriptions that make something up, and Cog the rate of expected
+objects among those made up; all are percentages. If AMBER-d is scored as well, the AMBER Score is
+(100 - CHAIR + F1) / 2.
 
-The paper's Figures 4 and 5 are metrics too. `position.at_20` to `position.at_100` are the shares of made-up words in each
-fifth of the description. `hal.at_20`, `cover.at_20` and so on are Hal and Cover of the first 20, 40, 60 and 80 percent of
-its words (rounded up): nouns are found in the whole description, and those after the cut are dropped.
+The paper's Figures 4 and 5 are metrics too. `position.at_20` to `position.at_100` are the shares of
+made-up words in each fifth of the description. `hal.at_20`, `cover.at_20` and so on are Hal and
+Cover of the first 20, 40, 60 and 80 percent of its words (rounded up): nouns are found in the whole
+description, and those after the cut are dropped.
 
-Nouns, lemmas and likeness come from named parts (`--words`). `official` has those of the release (NLTK, spaCy's
-en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table of synonyms. With `offline`, fewer made-up words
-are excused because they are like a true object; use `official` to compare with published figures.
+Nouns, lemmas and likeness come from named parts (`--words`). `official` has those of the release
+(NLTK, spaCy's en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table of
+synonyms. With `offline`, fewer made-up words are excused because they are like a true object; use
+`official` to compare with published figures.
 
-Official and paper. `official`: all counts are summed over descriptions before dividing, denominators start at 0.001,
-and percentages are printed with one decimal (statistics are computed from what is not rounded). Repeats count each
-time, and nothing is converted to lower case. The vocabulary also has associated words. Nine safe words are never made
-up but count as mentioned. A word that is associated with several true objects covers only the first of them, even if it
-names another one. A word that is like a true one (cosine above 0.8) is excused. A made-up word hits a target if it is
-one, is associated with one, or is like one; Cog divides by the number of targets. `paper`: distinct objects are
-counted, in upper or lower case, with the annotated objects as the vocabulary and without associations, safe words or
-likeness. The ratios of each description are averaged; Cog divides by the mentioned objects. A description without any
-object has no CHAIR and no Cog and makes nothing up. Nothing is rounded.
+Official and paper. `official`: all counts are summed over descriptions before dividing,
+denominators start at 0.001, and percentages are printed with one decimal (statistics are computed
+from what is not rounded). Repeats count each time, and nothing is converted to lower case. The
+vocabulary also has associated words. Nine safe words are never made up but count as mentioned. A
+word that is associated with several true objects covers only the first of them, even if it names
+another one. A word that is like a true one (cosine above 0.8) is excused. A made-up word hits a
+target if it is one, is associated with one, or is like one; Cog divides by the number of targets.
+`paper`: distinct objects are counted, in upper or lower case, with the annotated objects as the
+vocabulary and without associations, safe words or likeness. The ratios of each description are
+averaged; Cog divides by the mentioned objects. A description without any object has no CHAIR and no
+Cog and makes nothing up. Nothing is rounded.
 """
 
 from __future__ import annotations
@@ -66,7 +72,9 @@ _SPAN = re.compile(r"\S+")
 
 
 class _Targets(NamedTuple):
-    """Words, each with the object that it stands for: associated words first, then the objects themselves."""
+    """Words, each with the object that it stands for: associated words first, then the objects
+    themselves.
+    """
 
     words: tuple[str, ...]
     stands_for: tuple[int, ...]
@@ -80,7 +88,9 @@ class _Targets(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """A mentioned object: its word and place, the true object it covers, the targets it hits, whether it is made up."""
+    """A mentioned object: its word and place, the true object it covers, the targets it hits,
+    whether it is made up.
+    """
 
     word: str
     place: int
@@ -104,7 +114,9 @@ def _hal(clean: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
 def _metrics(official: bool) -> Iterator[Metric]:
     digits = 1 if official else None
     about = "Of the objects mentioned, the percentage made up."
-    yield Metric("chair", _percent("made_up", "mentioned", official), "lower", about=about, digits=digits)
+    yield Metric(
+        "chair", _percent("made_up", "mentioned", official), "lower", about=about, digits=digits
+    )
     about = "Of the true objects, the percentage mentioned."
     yield Metric("cover", _percent("covered", "true", official), about=about, digits=digits)
     about = "Percentage of descriptions that make something up."
@@ -114,16 +126,35 @@ def _metrics(official: bool) -> Iterator[Metric]:
     )
     yield Metric("cog", _percent("hit", "targets", official), "lower", about=about, digits=digits)
     about = "Mean relative place of made-up words: 0 at the start, 1 at the end."
-    yield Metric("position", lambda t: ratio(t["place"], t["words_made_up"]), "neither", about=about)
+    yield Metric(
+        "position", lambda t: ratio(t["place"], t["words_made_up"]), "neither", about=about
+    )
     for at in FIFTHS:
-        about = f"Of the made-up words, the share between {at - 20} and {at} percent of the description's length."
+        about = (
+            f"Of the made-up words, the share between {at - 20} and {at} percent of the"
+            " description's length."
+        )
         yield Metric(f"position.at_{at}", _share_at(at), "neither", about=about)
     for at in FIFTHS[:-1]:
-        about = f"Percentage of descriptions that make something up in the first {at} percent of their words."
-        yield Metric(f"hal.at_{at}", _hal(f"clean_{at}", official), "lower", about=about, digits=digits)
-        about = f"Of the true objects, the percentage mentioned in the first {at} percent of the words."
-        yield Metric(f"cover.at_{at}", _percent(f"covered_{at}", "true", official), about=about, digits=digits)
-    yield Metric("length", lambda t: ratio(t["words"], t["n"]), "neither", about="Mean length in words.")
+        about = (
+            f"Percentage of descriptions that make something up in the first {at} percent of their"
+            " words."
+        )
+        yield Metric(
+            f"hal.at_{at}", _hal(f"clean_{at}", official), "lower", about=about, digits=digits
+        )
+        about = (
+            f"Of the true objects, the percentage mentioned in the first {at} percent of the words."
+        )
+        yield Metric(
+            f"cover.at_{at}",
+            _percent(f"covered_{at}", "true", official),
+            about=about,
+            digits=digits,
+        )
+    yield Metric(
+        "length", lambda t: ratio(t["words"], t["n"]), "neither", about="Mean length in words."
+    )
 
 
 def _share(top: int, bottom: int) -> float:
@@ -144,7 +175,9 @@ class AmberG(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """CHAIR, Cover, Hal and Cog, and the metrics of the place of made-up words and of the length."""
+        """CHAIR, Cover, Hal and Cog, and the metrics of the place of made-up words and of the
+        length.
+        """
         return tuple(_metrics(self.scoring == "official"))
 
     @cached_property
@@ -167,9 +200,13 @@ class AmberG(Benchmark):
     def vocabulary(self) -> frozenset[str]:
         """The words that count as objects."""
         if self.scoring == "official":
-            return frozenset(self.associated) | {word for words in self.associated.values() for word in words}
+            return frozenset(self.associated) | {
+                word for words in self.associated.values() for word in words
+            }
         notes = (note for note in self.annotations.values() if note["type"] == "generative")
-        return frozenset(word.lower() for note in notes for word in (*note["truth"], *note["hallu"]))
+        return frozenset(
+            word.lower() for note in notes for word in (*note["truth"], *note["hallu"])
+        )
 
     @cached_property
     def _pictures(self) -> dict[str, tuple[_Targets, _Targets]]:
@@ -177,11 +214,22 @@ class AmberG(Benchmark):
         made = {}
         for item in self.read().items:
             note = self.annotations[item.id]
-            missing = [name for name in (*note["truth"], *note["hallu"]) if name not in self.associated]
+            missing = [
+                name for name in (*note["truth"], *note["hallu"]) if name not in self.associated
+            ]
             if missing:
-                what = f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated with"
-                raise DataError(what, place=str(self.data / "relation.json"), remedy="Take both files of one release.")
-            made[item.id] = tuple(_Targets.of(note[kind], self.associated) for kind in ("truth", "hallu"))
+                what = (
+                    f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated"
+                    " with"
+                )
+                raise DataError(
+                    what,
+                    place=str(self.data / "relation.json"),
+                    remedy="Take both files of one release.",
+                )
+            made[item.id] = tuple(
+                _Targets.of(note[kind], self.associated) for kind in ("truth", "hallu")
+            )
         return made  # type: ignore[return-value]
 
     @cached_property
@@ -189,7 +237,9 @@ class AmberG(Benchmark):
         """The number of each word of the vocabulary, and which of the words are alike."""
         words = sorted(self.vocabulary)
         if self.words.likeness is None:
-            raise DataError(f"{self.name} was given no measure of likeness", remedy="Name one with --words.")
+            raise DataError(
+                f"{self.name} was given no measure of likeness", remedy="Name one with --words."
+            )
         return {word: i for i, word in enumerate(words)}, self.words.likeness.alike(words, words)
 
     def read(self) -> Form:
@@ -212,11 +262,21 @@ class AmberG(Benchmark):
         """The tally of one description."""
         words = [match.start() for match in _SPAN.finditer(response.text)]
         official = self.scoring == "official"
-        mentions = self._official(item, response.text) if official else self._paper(item, response.text)
+        mentions = (
+            self._official(item, response.text) if official else self._paper(item, response.text)
+        )
         places = [max(0, bisect.bisect_right(words, mention.place) - 1) for mention in mentions]
         true, targets = self._pictures[item.id]
-        wrong = [(mention, place) for mention, place in zip(mentions, places, strict=True) if mention.made_up]
-        covered = [(m.covers, place) for m, place in zip(mentions, places, strict=True) if m.covers is not None]
+        wrong = [
+            (mention, place)
+            for mention, place in zip(mentions, places, strict=True)
+            if mention.made_up
+        ]
+        covered = [
+            (m.covers, place)
+            for m, place in zip(mentions, places, strict=True)
+            if m.covers is not None
+        ]
         tally = {
             "n": 1.0,
             "words": float(len(words)),
@@ -244,7 +304,9 @@ class AmberG(Benchmark):
             kept = math.ceil(len(words) * at / 100)
             tally[f"clean_{at}"] = float(all(place >= kept for _, place in wrong))
             tally[f"covered_{at}"] = share * len({name for name, place in covered if place < kept})
-            tally[f"place_{at}"] = float(sum(at - 20 <= 100 * place / len(words) < at for _, place in wrong))
+            tally[f"place_{at}"] = float(
+                sum(at - 20 <= 100 * place / len(words) < at for _, place in wrong)
+            )
         return Verdict(tally["clean"], tally, "ok", ", ".join(mention.word for mention, _ in wrong))
 
     def _names(self, item: Item, kind: str) -> list[str]:
@@ -253,8 +315,14 @@ class AmberG(Benchmark):
     def _nouns(self, text: str) -> list[tuple[str, int]]:
         """The lemmas that are in the vocabulary, with their places."""
         if self.words.nouns is None:
-            raise DataError(f"{self.name} was given no finder of nouns", remedy="Name one with --words.")
-        return [(noun.lemma, noun.start) for noun in self.words.nouns(text) if noun.lemma in self.vocabulary]
+            raise DataError(
+                f"{self.name} was given no finder of nouns", remedy="Name one with --words."
+            )
+        return [
+            (noun.lemma, noun.start)
+            for noun in self.words.nouns(text)
+            if noun.lemma in self.vocabulary
+        ]
 
     def _official(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the released scorer counts them, with repeats."""
@@ -270,13 +338,18 @@ class AmberG(Benchmark):
 
         def first_like(side: _Targets) -> int | None:
             row = alike[number[word]]
-            return next((side.stands_for[j] for j, other in enumerate(side.words) if row[number[other]]), None)
+            return next(
+                (side.stands_for[j] for j, other in enumerate(side.words) if row[number[other]]),
+                None,
+            )
 
         hits = {first_like(targets)} - {None}
         if word in targets.words:
             hits.add(targets.stands_for[targets.words.index(word)])
         covers = first_like(true)
-        return _Mention(word, place, covers, tuple(hit for hit in hits if hit is not None), covers is None)
+        return _Mention(
+            word, place, covers, tuple(hit for hit in hits if hit is not None), covers is None
+        )
 
     def _paper(self, item: Item, text: str) -> list[_Mention]:
         """The mentions as the paper defines them: each object once, at its first place."""
@@ -290,7 +363,9 @@ class AmberG(Benchmark):
         return list(made.values())
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
-        """Which objects are made up; the release does not say which of its 14 categories an object belongs to."""
+        """Which objects are made up; the release does not say which of its 14 categories an object
+        belongs to.
+        """
 
         def made_up(answer: ScoredAnswer) -> list[str]:
             if not answer.tally["words_made_up"]:
@@ -306,14 +381,20 @@ class AmberG(Benchmark):
         return made_up_objects(answers, made_up, has_person, PEOPLE.__contains__, category)
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A JSON array of `id` and `response`; like the release, only the answers that the file has are scored."""
+        """A JSON array of `id` and `response`; like the release, only the answers that the file has
+        are scored.
+        """
         given: dict[str, Response] = {}
         asked: list[tuple[str, str, Item]] = []
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
             key = str(take(record, "id", place))
             if key in given:
-                raise AnswerError(f"the id {key} is answered twice", place=place, remedy="Keep one answer for each id.")
+                raise AnswerError(
+                    f"the id {key} is answered twice",
+                    place=place,
+                    remedy="Keep one answer for each id.",
+                )
             if key in form.by_id:
                 given[key] = Response(answer_text(take(record, "response", place), place))
                 asked.append((place, str(record.get("query") or ""), form.by_id[key]))
@@ -323,7 +404,9 @@ class AmberG(Benchmark):
         check_questions(asked, path)
         return form, given
 
-    def group_metrics(self, scores: Mapping[str, Mapping[str, float | None]]) -> Mapping[str, float | None]:
+    def group_metrics(
+        self, scores: Mapping[str, Mapping[str, float | None]]
+    ) -> Mapping[str, float | None]:
         """The AMBER Score, from CHAIR here and F1 of AMBER-d."""
         chair, f1 = scores.get("amber_g", {}).get("chair"), scores.get("amber_d", {}).get("f1")
         return {"amber_score": None if chair is None or f1 is None else (100 - chair + f1) / 2}
@@ -333,9 +416,13 @@ class AmberG(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released annotation."""
         notes = {item.id: self.annotations[item.id] for item in form.items}
-        both = [f"{key}: {', '.join(set(n['truth']) & set(n['hallu']))}" for key, n in notes.items()]
+        both = [
+            f"{key}: {', '.join(set(n['truth']) & set(n['hallu']))}" for key, n in notes.items()
+        ]
         both = [text for text in both if not text.endswith(": ")]
-        yield from finding("annotation-overlap", "{n} pictures list an object both as true and as a target", both)
+        yield from finding(
+            "annotation-overlap", "{n} pictures list an object both as true and as a target", both
+        )
         for kind, name in (("truth", "a true object"), ("hallu", "a target")):
             twice = [key for key, note in notes.items() if len(note[kind]) > len(set(note[kind]))]
             what = f"{{n}} pictures list {name} twice: the release can never count both"
@@ -348,24 +435,39 @@ class AmberG(Benchmark):
             for index in [true.stands_for[true.words.index(name)]]
             if note["truth"][index] != name
         ]
-        sentence = "{n} true objects are associated with another one of their picture: the release counts their mention for that"
+        sentence = (
+            "{n} true objects are associated with another one of their picture: the release counts"
+            " their mention for that"
+        )
         yield from finding("shadowed-object", sentence, shadowed)
         for kind, name in (("truth", "true objects"), ("hallu", "targets")):
-            safe = [f"{key}: {word}" for key, note in notes.items() for word in note[kind] if word in self.safe_words]
+            safe = [
+                f"{key}: {word}"
+                for key, note in notes.items()
+                for word in note[kind]
+                if word in self.safe_words
+            ]
             sentence = f"{{n}} {name} are safe words: the release passes over their mention"
             yield from finding(f"safe-word-{kind}", sentence, safe)
         near = [
             f"{key}: {', '.join(words)}"
             for key, note in notes.items()
-            if (words := [h for h in note["hallu"] if any(h in self.associated[t] for t in note["truth"])])
+            if (
+                words := [
+                    h for h in note["hallu"] if any(h in self.associated[t] for t in note["truth"])
+                ]
+            )
         ]
         sentence = "{n} pictures have a target that is associated with a true object"
         yield from finding("target-associated", sentence, near)
         capital = [word for word in self.associated if word != word.lower()]
-        yield from finding("capital", "{n} objects have a capital letter, and the release compares case", capital)
+        yield from finding(
+            "capital", "{n} objects have a capital letter, and the release compares case", capital
+        )
         yield Finding(
             "objects",
-            f"{len(self.associated)} objects, {len({w for n in notes.values() for w in n['truth']})} of them true somewhere; "
-            f"{sum(len(v) for v in self.associated.values())} associated words",
+            f"{len(self.associated)} objects,"
+            f" {len({w for n in notes.values() for w in n['truth']})} of them true somewhere;"
+            f" {sum(len(v) for v in self.associated.values())} associated words",
             len(self.associated),
         )

@@ -1,20 +1,24 @@
 """CHAIR on COCO: of the COCO objects that a caption mentions, the share that is not in the picture.
 
-Release: LisaAnne/Hallucination. Words are brought to the singular and known pairs ("hot dog", "baby bear") are joined; a word
-in the list of synonyms then counts as a mention of its COCO object, and repeats count. The true objects of a picture are those
-of its segmentation and those that its human captions mention, counted in the same way. `hqm fetch coco_chair` makes them from
-COCO's own annotations, val2014 and train2014, as `combine_coco_instances` and `combine_coco_captions` of the release do. The
-questions are about val2014; captions of train2014 are scored too. Recall and length are reported beside CHAIRi and CHAIRs, as
-later users of the metric do. The numbers are the shares that the release saves, not the percentages that it prints.
+Release: LisaAnne/Hallucination. Words are brought to the singular and known pairs ("hot dog", "baby
+bear") are joined; a word in the list of synonyms then counts as a mention of its COCO object, and
+repeats count. The true objects of a picture are those of its segmentation and those that its human
+captions mention, counted in the same way. `hqm fetch coco_chair` makes them from COCO's own
+annotations, val2014 and train2014, as `combine_coco_instances` and `combine_coco_captions` of the
+release do. The questions are about val2014; captions of train2014 are scored too. Recall and length
+are reported beside CHAIRi and CHAIRs, as later users of the metric do. The numbers are the shares
+that the release saves, not the percentages that it prints.
 
-Official and paper. The release brings words to the singular with `pattern.en`, which makes "bu" of "bus", "airbu" of "airbus",
-"minibu" of "minibus", "ty" of "ties" and leaves "collies" as it is, and two entries of its list begin with a space
-(" motor bike", " cheesecake") and never match. `official` loses these mentions, as the release does, in answers and in human
-captions; `paper` counts them in both. Which one a table used: the captioning tables of Rohrbach et al. 2018, and whatever ran
-the release under Python 2, used `pattern.en`, so `official` compares with them. Tables about large vision-language models mostly
-come from rewritings for Python 3, because `pattern` is hard to install there. These (CHAIR-metric-standalone, lmms-eval's
-`coco_cap_chair`) take WordNet's lemmatizer instead and count "bus" and "ties", as `paper` does; they still lose the two
-entries with a space. Say which one you used.
+Official and paper. The release brings words to the singular with `pattern.en`, which makes "bu" of
+"bus", "airbu" of "airbus", "minibu" of "minibus", "ty" of "ties" and leaves "collies" as it is, and
+two entries of its list begin with a space (" motor bike", " cheesecake") and never match.
+`official` loses these mentions, as the release does, in answers and in human captions; `paper`
+counts them in both. Which one a table used: the captioning tables of Rohrbach et al. 2018, and
+whatever ran the release under Python 2, used `pattern.en`, so `official` compares with them. Tables
+about large vision-language models mostly come from rewritings for Python 3, because `pattern` is
+hard to install there. These (CHAIR-metric-standalone, lmms-eval's `coco_cap_chair`) take WordNet's
+lemmatizer instead and count "bus" and "ties", as `paper` does; they still lose the two entries with
+a space. Say which one you used.
 """
 
 from __future__ import annotations
@@ -51,8 +55,13 @@ from hqm import (
     take,
 )
 
-INSTRUCTIONS = ("Provide a brief description of the given image.", "Generate a short caption of the image.")
-"""The two instructions of the recorded captions in POPE's release: the original and the parallel form."""
+INSTRUCTIONS = (
+    "Provide a brief description of the given image.",
+    "Generate a short caption of the image.",
+)
+"""The two instructions of the recorded captions in POPE's release: the original and the parallel
+form.
+"""
 _CAPTIONS = re.compile(r"Instruction([12])_(.+)\.jsonl?$")
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # what follows an apostrophe is cut off: "dog's" is a dog, and "don't" is not a noun
@@ -60,22 +69,45 @@ _TAIL = re.compile(r"['’](?:s|t|re|ve|ll|d|m)\b")
 ANNOTATIONS = "annotations_trainval2014.zip"
 _SPLITS = ("val2014", "train2014")
 _LIST = "b2:933ec9cad261af9917c357e5"
-"""The hash of the release's list as word -> object: what `check` compares the list with that is there."""
+"""The hash of the release's list as word -> object: what `check` compares the list with that is
+there.
+"""
 
-# `singularize` of pattern.en (clips/pattern dceb560, for Python 2), as far as it can end in a word of the list or of a pair:
-# first what it leaves as it is, then ends that it replaces, then its rules in their order
+# `singularize` of pattern.en (clips/pattern dceb560, for Python 2), as far as it can end in a word
+# of the list or of a pair: first what it leaves as it is, then ends that it replaces, then its
+# rules in their order
 _LEFT = ("collies", "doggies", "scissors")
-_ENDS = {"men": "man", "people": "person", "children": "child", "geese": "goose", "oxen": "ox", "kine": "cow"}
-_RULES = tuple((re.compile(pattern), replacement) for pattern, replacement in (
-    (r"^(ox)en", r"\1"), (r"(shoe)s$", r"\1"), (r"(o|bus)es$", r"\1"), (r"([m|l])ice$", r"\1ouse"), (r"(x|ch|ss|sh)es$", r"\1"),
-    (r"([^aeiouy]|qu)ies$", r"\1y"), (r"([aeo]l|[^d]ea|[lr])ves$", r"\1f"), (r"([nlw]i)ves$", r"\1fe"),
-    (r"([aeo])ves$", r"\1ve"), (r"(sive|tive|hive)s$", r"\1"), (r"([^f])ves$", r"\1fe"), (r"s$", ""),
-))  # fmt: skip
+_ENDS = {
+    "men": "man",
+    "people": "person",
+    "children": "child",
+    "geese": "goose",
+    "oxen": "ox",
+    "kine": "cow",
+}
+_RULES = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"^(ox)en", r"\1"),
+        (r"(shoe)s$", r"\1"),
+        (r"(o|bus)es$", r"\1"),
+        (r"([m|l])ice$", r"\1ouse"),
+        (r"(x|ch|ss|sh)es$", r"\1"),
+        (r"([^aeiouy]|qu)ies$", r"\1y"),
+        (r"([aeo]l|[^d]ea|[lr])ves$", r"\1f"),
+        (r"([nlw]i)ves$", r"\1fe"),
+        (r"([aeo])ves$", r"\1ve"),
+        (r"(sive|tive|hive)s$", r"\1"),
+        (r"([^f])ves$", r"\1fe"),
+        (r"s$", ""),
+    )
+)
 
 
 @lru_cache(maxsize=65536)
 def pattern_singular(word: str) -> str:
-    """What the release's `pattern.en` makes of a lower-case word, wherever the result is a word of CHAIR's list or pairs.
+    """What the release's `pattern.en` makes of a lower-case word, wherever the result is a word of
+    CHAIR's list or pairs.
 
     >>> [pattern_singular(word) for word in ("buses", "bus", "ties", "knives", "women", "collies")]
     ['bus', 'bu', 'ty', 'knife', 'woman', 'collies']
@@ -101,7 +133,9 @@ def _lemmas(word: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Counter:
-    """What counts as a mention of a COCO object: the list, the pairs of words, and how a word is brought to the singular."""
+    """What counts as a mention of a COCO object: the list, the pairs of words, and how a word is
+    brought to the singular.
+    """
 
     words: Mapping[str, str]
     pairs: Mapping[str, str]
@@ -110,7 +144,10 @@ class Counter:
     @classmethod
     def of(cls, lists: Mapping[str, Any], scoring: str) -> Counter:
         """The counting of the release (`official`), or the one that loses nothing (`paper`)."""
-        words = {key.strip() if scoring == "paper" else key: name for key, name in lists["inverse"].items()}
+        words = {
+            key.strip() if scoring == "paper" else key: name
+            for key, name in lists["inverse"].items()
+        }
         words.pop("", None)
         return cls(words, dict(lists["double"]), scoring)
 
@@ -137,7 +174,8 @@ class Counter:
 
 
 def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
-    """The release's list, an object and its synonyms a line, and the pairs of words that its script joins.
+    """The release's list, an object and its synonyms a line, and the pairs of words that its script
+    joins.
 
     Raises
     ------
@@ -146,7 +184,11 @@ def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
     """
     lines = [line.strip().split(", ") for line in read_text(path).splitlines() if line.strip()]
     if not lines:
-        raise DataError("it lists no object", place=str(path), remedy="Fetch data/synonyms.txt of the CHAIR release.")
+        raise DataError(
+            "it lists no object",
+            place=str(path),
+            remedy="Fetch data/synonyms.txt of the CHAIR release.",
+        )
     inverse = {word: line[0] for line in lines for word in line}
     double = {pair: pair for pair in _PAIRS}
     for animal in _ANIMALS:
@@ -160,16 +202,41 @@ def read_synonyms(path: Path) -> dict[str, dict[str, str]]:
 
 # the lists in utils/chair.py of the release
 _PAIRS = (
-    "motor bike", "motor cycle", "air plane", "traffic light", "street light", "traffic signal", "stop light", "fire hydrant",
-    "stop sign", "parking meter", "suit case", "sports ball", "baseball bat", "baseball glove", "tennis racket", "wine glass",
-    "hot dog", "cell phone", "mobile phone", "teddy bear", "hair drier", "potted plant", "bow tie", "laptop computer",
-    "stove top oven", "home plate", "train track",
-)  # fmt: skip
+    "motor bike",
+    "motor cycle",
+    "air plane",
+    "traffic light",
+    "street light",
+    "traffic signal",
+    "stop light",
+    "fire hydrant",
+    "stop sign",
+    "parking meter",
+    "suit case",
+    "sports ball",
+    "baseball bat",
+    "baseball glove",
+    "tennis racket",
+    "wine glass",
+    "hot dog",
+    "cell phone",
+    "mobile phone",
+    "teddy bear",
+    "hair drier",
+    "potted plant",
+    "bow tie",
+    "laptop computer",
+    "stove top oven",
+    "home plate",
+    "train track",
+)
 _ANIMALS = "bird cat dog horse sheep cow elephant bear zebra giraffe animal cub".split()
 
 
 def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[dict[int, set[str]]]:
-    """For each way of counting, every picture of a split with its objects: segmented, or named by a person who described it."""
+    """For each way of counting, every picture of a split with its objects: segmented, or named by a
+    person who described it.
+    """
     segmented: dict[int, set[int]] = {}
     names: dict[int, str] = {}
     objects: list[dict[int, set[str]]] = []
@@ -182,7 +249,10 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
                 segmented.setdefault(int(value["id"]), set())
             elif key == "categories":
                 names[int(value["id"])] = str(value["name"])
-        objects += [{key: {c.words[names[i]] for i in ids} for key, ids in segmented.items()} for c in counters]
+        objects += [
+            {key: {c.words[names[i]] for i in ids} for key, ids in segmented.items()}
+            for c in counters
+        ]
         file = f"captions_{split}.json"
         for key, value in _parts(annotations, file):
             for counted, counter in zip(objects, counters, strict=True):
@@ -193,7 +263,9 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
                     counted.setdefault(int(value["image_id"]), set()).update(mentioned)
     except (KeyError, TypeError, ValueError) as error:
         what = f"it is not in COCO's format ({type(error).__name__}: {error})"
-        raise DataError(what, place=f"{annotations}: {file}", remedy="Fetch COCO's annotations of 2014.") from None
+        raise DataError(
+            what, place=f"{annotations}: {file}", remedy="Fetch COCO's annotations of 2014."
+        ) from None
     return objects
 
 
@@ -217,7 +289,10 @@ _CATEGORIES = {
     "outdoor": "traffic light, fire hydrant, stop sign, parking meter, bench",
     "animal": "bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe",
     "accessory": "backpack, umbrella, handbag, tie, suitcase",
-    "sports": "frisbee, skis, snowboard, sports ball, kite, baseball bat, baseball glove, skateboard, surfboard, tennis racket",
+    "sports": (
+        "frisbee, skis, snowboard, sports ball, kite, baseball bat, baseball glove, skateboard,"
+        " surfboard, tennis racket"
+    ),
     "kitchen": "bottle, wine glass, cup, fork, knife, spoon, bowl",
     "food": "banana, apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake",
     "furniture": "chair, couch, potted plant, bed, dining table, toilet",
@@ -239,7 +314,9 @@ class CocoChair(Benchmark):
 
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
-        """The objects of every picture and the list of synonyms, from COCO's annotations and the list of the release."""
+        """The objects of every picture and the list of synonyms, from COCO's annotations and the
+        list of the release.
+        """
         lists = read_synonyms(inputs["synonyms.txt"])
         made: dict[str, Any] = {"synonyms.json": lists}
         if ANNOTATIONS not in inputs:
@@ -249,7 +326,9 @@ class CocoChair(Benchmark):
         for split in _SPLITS:
             official, paper = _split(inputs[ANNOTATIONS], split, counters)
             made[_FILES[split]] = {str(key): sorted(official[key]) for key in sorted(official)}
-            differently |= {str(key): sorted(paper[key]) for key in sorted(paper) if paper[key] != official[key]}
+            differently |= {
+                str(key): sorted(paper[key]) for key in sorted(paper) if paper[key] != official[key]
+            }
         return {**made, "objects_paper.json": differently}
 
     def _read(self, name: str) -> dict[str, list[str]]:
@@ -268,7 +347,11 @@ class CocoChair(Benchmark):
 
     def _counted(self, objects: dict[str, list[str]]) -> dict[str, list[str]]:
         if self.scoring == "paper":
-            objects |= {key: names for key, names in self._read("objects_paper.json").items() if key in objects}
+            objects |= {
+                key: names
+                for key, names in self._read("objects_paper.json").items()
+                if key in objects
+            }
         return objects
 
     @cached_property
@@ -283,7 +366,10 @@ class CocoChair(Benchmark):
         """The form with the other of the two instructions."""
         return Form(
             "parallel",
-            tuple(replace(item, prompt=INSTRUCTIONS[1], rule="coco_chair.instruction") for item in form.items),
+            tuple(
+                replace(item, prompt=INSTRUCTIONS[1], rule="coco_chair.instruction")
+                for item in form.items
+            ),
         )
 
     def mentioned(self, caption: str) -> list[str]:
@@ -309,10 +395,14 @@ class CocoChair(Benchmark):
         def has_person(answer: ScoredAnswer) -> bool:
             return "person" in self._present(answer.item)
 
-        return made_up_objects(answers, made_up, has_person, "person".__eq__, lambda name: CATEGORY.get(name, "other"))
+        return made_up_objects(
+            answers, made_up, has_person, "person".__eq__, lambda name: CATEGORY.get(name, "other")
+        )
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records with `image_id` and `text` (or `caption`); only the pictures that the file has are scored."""
+        """Records with `image_id` and `text` (or `caption`); only the pictures that the file has
+        are scored.
+        """
         given: dict[str, Response] = {}
         further: dict[str, Item] = {}
         for i, record in enumerate(read_records(path), 1):
@@ -321,8 +411,12 @@ class CocoChair(Benchmark):
             if key not in form.by_id:
                 if key not in self._train:
                     what = f"the objects of picture {key} are not known"
-                    raise AnswerError(what, place=place, remedy="objects.json lists those that are.")
-                further[key] = replace(_item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule)
+                    raise AnswerError(
+                        what, place=place, remedy="objects.json lists those that are."
+                    )
+                further[key] = replace(
+                    _item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule
+                )
             if key in given:
                 what = f"picture {key} is captioned twice"
                 raise AnswerError(what, place=place, remedy="Keep one caption for each picture.")
@@ -335,19 +429,29 @@ class CocoChair(Benchmark):
         """POPE's caption files, `Instruction1_<model>.json` and `Instruction2_<model>.json`."""
         if not path.is_dir():
             return None
-        named = [(match, file) for file in sorted(path.iterdir()) if (match := _CAPTIONS.fullmatch(file.name))]
+        named = [
+            (match, file)
+            for file in sorted(path.iterdir())
+            if (match := _CAPTIONS.fullmatch(file.name))
+        ]
         forms = {"1": "original", "2": "parallel"}
         return [
-            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self.original)[1], f.name) for m, f in named
+            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self.original)[1], f.name)
+            for m, f in named
         ] or None
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the lists."""
         lists: dict[str, Any] = read_json(self.data / "synonyms.json")
         sentence = "{n} synonyms begin with a space and never match in the official scoring"
-        yield from finding("unreachable-synonym", sentence, [k for k in lists["inverse"] if k != k.strip()])
+        yield from finding(
+            "unreachable-synonym", sentence, [k for k in lists["inverse"] if k != k.strip()]
+        )
         names = set(lists["inverse"].values()) - {""}
-        sentence = f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)} pictures"
+        sentence = (
+            f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)}"
+            " pictures"
+        )
         yield Finding("objects", sentence, len(names))
         sentence = "{n} pictures have no COCO object: every mention is a hallucination"
         yield from finding("no-object", sentence, [k for k, v in self._objects.items() if not v])

@@ -1,27 +1,34 @@
-"""FaithScore: of the facts that an answer states about the picture, the share that a model which sees the picture confirms.
+"""FaithScore: of the facts that an answer states about the picture, the share that a model which
+sees the picture confirms.
 
-Release: bcdnlp/FAITHSCORE. There are three stages: a recognizer marks the sub-sentences that describe the picture, [D], and
-those that analyse it, [A]; a decomposer breaks the description into atomic facts of five kinds (entity, relation, colour,
-count, other); a verifier sees the picture and says yes or no to each fact. The score of an answer is the share of its facts
-that hold, and the score of the corpus is the mean over answers. At the level of sentences it is the share of descriptive
-sub-sentences without a failed fact; a fact belongs to the sub-sentences that contain the last word of an entity. The mode
-`answer` asks recognizer and decomposer once for each answer (package 0.0.9, and the paper); `sub_sentence` asks them once for
-every piece between commas and full stops (the current code, whose other path does not run). The questions are those of the
-released annotation: 30 COCO pictures, each with a conversation, a detail and a reasoning question. README and annotation
-disagree: in the data, 1 means descriptive (stage 1) and faithful (stage 2). As the criterion, the label of an answer is the
-share of its facts that hold; rows 1-90 are answers of LLaVA, rows 91-180 of InstructBLIP. A short rule replaces the tagger of
-word classes in NLTK.
+Release: bcdnlp/FAITHSCORE. There are three stages: a recognizer marks the sub-sentences that
+describe the picture, [D], and those that analyse it, [A]; a decomposer breaks the description into
+atomic facts of five kinds (entity, relation, colour, count, other); a verifier sees the picture and
+says yes or no to each fact. The score of an answer is the share of its facts that hold, and the
+score of the corpus is the mean over answers. At the level of sentences it is the share of
+descriptive sub-sentences without a failed fact; a fact belongs to the sub-sentences that contain
+the last word of an entity. The mode `answer` asks recognizer and decomposer once for each answer
+(package 0.0.9, and the paper); `sub_sentence` asks them once for every piece between commas and
+full stops (the current code, whose other path does not run). The questions are those of the
+released annotation: 30 COCO pictures, each with a conversation, a detail and a reasoning question.
+README and annotation disagree: in the data, 1 means descriptive (stage 1) and faithful (stage 2).
+As the criterion, the label of an answer is the share of its facts that hold; rows 1-90 are answers
+of LLaVA, rows 91-180 of InstructBLIP. A short rule replaces the tagger of word classes in NLTK.
 
-Official and paper. `official`: every capital D or A is a mark, because the pattern in the code is a set of letters. A reply
-without marks, or without facts, leaves an answer without facts, which scores 0, and 1 at the level of sentences. A fact holds
-if the verifier's reply contains yes, and fails for any other reply. Words match inside other words. In `sub_sentence`, the
-last entity of a list ends in a full stop and then matches every sub-sentence. Lists of facts that slip from one answer to
-another when a reply lacks one of the five lines are not reproduced. As the criterion, an answer without facts has the label
-0. `paper`: only [D] and [A] are marks. A reply without marks, a reply without any of the five kinds, and an answer without
-facts are unscored. A fact is left out if the verifier says neither yes nor no. Words match as whole words. As the criterion,
-an answer without facts has no label.
+Official and paper. `official`: every capital D or A is a mark, because the pattern in the code is a
+set of letters. A reply without marks, or without facts, leaves an answer without facts, which
+scores 0, and 1 at the level of sentences. A fact holds if the verifier's reply contains yes, and
+fails for any other reply. Words match inside other words. In `sub_sentence`, the last entity of a
+list ends in a full stop and then matches every sub-sentence. Lists of facts that slip from one
+answer to another when a reply lacks one of the five lines are not reproduced. As the criterion, an
+answer without facts has the label
+0. `paper`: only [D] and [A] are marks. A reply without marks, a reply without any of the five
+   kinds, and an answer without
+facts are unscored. A fact is left out if the verifier says neither yes nor no. Words match as whole
+words. As the criterion, an answer without facts has no label.
 
-It stands in one module because judge, people's labels and files of the release share the same facts.
+It stands in one module because judge, people's labels and files of the release share the same
+facts.
 """
 
 from __future__ import annotations
@@ -69,7 +76,13 @@ from hqm import (
     take,
 )
 
-KINDS = {"entity": "Entities", "relation": "Relations", "colour": "Colors", "count": "Counting", "other": "Other attributes"}  # fmt: skip
+KINDS = {
+    "entity": "Entities",
+    "relation": "Relations",
+    "colour": "Colors",
+    "count": "Counting",
+    "other": "Other attributes",
+}
 """The five kinds of facts, and the word with which a decomposer's line of each begins."""
 PARTS = ("conv", "detail", "complex")
 ENTITIES = ((0, 0), (1, 2), (3, 4), (5, 6), (7, 8), (9, None))
@@ -79,16 +92,19 @@ _STAGES = {
     "verifier": Stage("fact", "holds", "does not hold"),
 }
 RESPONDENTS = ("LLaVA", "InstructBLIP")
-"""The respondents of the annotated answers: the first gave the first half of the file, the second the other half."""
+"""The respondents of the annotated answers: the first gave the first half of the file, the second
+the other half.
+"""
 _WORD = re.compile(r"\w+")
 _MARK = re.compile(r"\[\s*([DA])\s*[\]}]")
 # words that the release's tagger puts into none of the classes that it looks at
 _CLOSED = frozenset(
-    "there is are was were be been being am has have had do does did can could may might will would shall should must "
-    "in on at of with to from by for about against between into through during before after above below up down out off "
-    "over under near behind beside besides along across around toward towards inside outside within without upon onto "
-    "and or but nor if because while as than that which who whom whose it its he him his she her they them their we us "
-    "i you one two three four five six seven eight nine ten what where when".split()
+    "there is are was were be been being am has have had do does did can could may might will would"
+    " shall should must in on at of with to from by for about against between into through during"
+    " before after above below up down out off over under near behind beside besides along across"
+    " around toward towards inside outside within without upon onto and or but nor if because while"
+    " as than that which who whom whose it its he him his she her they them their we us i you one"
+    " two three four five six seven eight nine ten what where when".split()
 )
 
 
@@ -106,7 +122,8 @@ class Facts:
 
 
 def marked(text: str, official: bool = True) -> list[str]:
-    """The descriptive pieces of a text whose sub-sentences are marked; in `official`, every capital D or A is a mark.
+    """The descriptive pieces of a text whose sub-sentences are marked; in `official`, every capital
+    D or A is a mark.
 
     >>> marked("One dog sits, [D] maybe it waits. [A] The grass is wet. [D]")
     ['One dog sits, ', 'The grass is wet. ']
@@ -119,7 +136,9 @@ def marked(text: str, official: bool = True) -> list[str]:
         # a text that begins with such a letter loses its last one there
         return [text[start : i - 1] for start, i in zip(starts, at, strict=False) if text[i] == "D"]
     pieces = _MARK.split(text)
-    return [piece.strip() for piece, mark in zip(pieces[::2], pieces[1::2], strict=False) if mark == "D"]
+    return [
+        piece.strip() for piece, mark in zip(pieces[::2], pieces[1::2], strict=False) if mark == "D"
+    ]
 
 
 def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None:
@@ -136,38 +155,58 @@ def decomposed(reply: str, official: bool = True) -> dict[str, list[str]] | None
             if official and line.startswith(f"{head}:"):
                 text = line.strip().replace(f"{head}: ", "")
                 facts.setdefault(kind, [] if text == f"{head}:" else text.split(". "))
-            match = None if official else re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
+            match = (
+                None
+                if official
+                else re.match(rf"[\W_]*{head}\W*:\W*(.*)", line.strip(), re.IGNORECASE)
+            )
             if match:
                 pieces = (
-                    piece.strip(" .*") for piece in re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
+                    piece.strip(" .*")
+                    for piece in re.split(r"(?<=[.;!])\s+|,\s+(?=There (?:is|are)\b)", match[1])
                 )
-                facts.setdefault(kind, [piece for piece in pieces if piece.lower() not in ("", "none", "n/a")])
+                facts.setdefault(
+                    kind, [piece for piece in pieces if piece.lower() not in ("", "none", "n/a")]
+                )
     return facts or None
 
 
 def last_word(fact: str, at_the_end: bool = False) -> str:
-    """The word by which an entity is looked for in a sub-sentence: the last word of a class that names things.
+    """The word by which an entity is looked for in a sub-sentence: the last word of a class that
+    names things.
 
-    With `at_the_end` only the very last token counts, and it is empty if that is a full stop, as in the current code.
+    With `at_the_end` only the very last token counts, and it is empty if that is a full stop, as in
+    the current code.
 
     >>> last_word("There is a young man."), last_word("There is a young man.", at_the_end=True)
     ('man', '')
     """
     tokens = re.findall(r"[^\W\d_][\w'’-]*|\d+|[^\w\s]", fact)
     names = [
-        token
-        if token[0].isalpha()
-        and token.lower() not in _CLOSED
-        and not (token.endswith("ed") and before.lower() in ("is", "are", "was", "were"))
-        else ""
+        (
+            token
+            if token[0].isalpha()
+            and token.lower() not in _CLOSED
+            and not (token.endswith("ed") and before.lower() in ("is", "are", "was", "were"))
+            else ""
+        )
         for before, token in zip(["", *tokens], tokens, strict=False)
     ]
-    return names[-1] if at_the_end and names else next((name for name in reversed(names) if name), "")
+    return (
+        names[-1] if at_the_end and names else next((name for name in reversed(names) if name), "")
+    )
 
 
-def sentence_score(facts: Facts, holds: Sequence[bool | None], mode: str, official: bool) -> float | None:
-    """The share of descriptive sub-sentences without a failed fact; None if there are no sub-sentences."""
-    words = [last_word(fact, official and mode == "sub_sentence") for fact in facts.by_kind.get("entity", ())]
+def sentence_score(
+    facts: Facts, holds: Sequence[bool | None], mode: str, official: bool
+) -> float | None:
+    """The share of descriptive sub-sentences without a failed fact; None if there are no
+    sub-sentences.
+    """
+    words = [
+        last_word(fact, official and mode == "sub_sentence")
+        for fact in facts.by_kind.get("entity", ())
+    ]
 
     def inside(word: str, text: str) -> bool:
         if official:
@@ -183,7 +222,8 @@ def sentence_score(facts: Facts, holds: Sequence[bool | None], mode: str, offici
     ]
     good = [
         not any(
-            inside(word, sentence) and any(at == i if at is not None else inside(word, fact) for at, fact in failed)
+            inside(word, sentence)
+            and any(at == i if at is not None else inside(word, fact) for at, fact in failed)
             for i, word in enumerate(words)
         )
         for sentence in facts.sentences
@@ -192,9 +232,11 @@ def sentence_score(facts: Facts, holds: Sequence[bool | None], mode: str, offici
 
 
 def mark_of(unit: str, reply: str) -> str | None:
-    """How a recognizer that marked a whole answer marked one sub-sentence of it: `D`, `A`, or None where it is not there.
+    """How a recognizer that marked a whole answer marked one sub-sentence of it: `D`, `A`, or None
+    where it is not there.
 
-    The words of the sub-sentence are looked for in a row, because a recognizer cuts an answer where it likes; most of them decide.
+    The words of the sub-sentence are looked for in a row, because a recognizer cuts an answer where
+    it likes; most of them decide.
 
     >>> reply = "A dog sits on a mat, [D] so maybe it waits. [A]"
     >>> mark_of("A dog sits on a mat", reply), mark_of(" so maybe it waits", reply), mark_of("a cat", reply)
@@ -207,34 +249,71 @@ def mark_of(unit: str, reply: str) -> str | None:
         words += of_piece
         marks += mark * len(of_piece)
     wanted = _WORD.findall(unit.lower())
-    at = next((i for i in range(len(words) - len(wanted) + 1) if words[i : i + len(wanted)] == wanted), None)
+    at = next(
+        (i for i in range(len(words) - len(wanted) + 1) if words[i : i + len(wanted)] == wanted),
+        None,
+    )
     if at is None or not wanted:
         return None
     given = marks[at : at + len(wanted)]
-    return None if 2 * given.count("D") == len(given) else "D" if 2 * given.count("D") > len(given) else "A"
+    return (
+        None
+        if 2 * given.count("D") == len(given)
+        else "D"
+        if 2 * given.count("D") > len(given)
+        else "A"
+    )
 
 
 def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
     """What people said of the single units of an answer."""
-    return next((stages for label in answer.labels if label.judge == "human" and (stages := LabelContext.of(label).stages)), {})  # fmt: skip
+    return next(
+        (
+            stages
+            for label in answer.labels
+            if label.judge == "human" and (stages := LabelContext.of(label).stages)
+        ),
+        {},
+    )
 
 
-def _by_entities(name: str, title: str, about: str, scores: Sequence[tuple[str, int, float]]) -> Analysis:
+def _by_entities(
+    name: str, title: str, about: str, scores: Sequence[tuple[str, int, float]]
+) -> Analysis:
     rows: list[tuple[str, str, int, float]] = []
     for who in dict.fromkeys(respondent for respondent, *_ in scores):
         for low, high in ENTITIES:
-            own = [score for of, n, score in scores if of == who and low <= n and (high is None or n <= high)]
+            own = [
+                score
+                for of, n, score in scores
+                if of == who and low <= n and (high is None or n <= high)
+            ]
             if own:
-                text = f"{low} or more" if high is None else str(low) if low == high else f"{low} to {high}"
+                text = (
+                    f"{low} or more"
+                    if high is None
+                    else str(low)
+                    if low == high
+                    else f"{low} to {high}"
+                )
                 rows.append((who, f"{text} entities", len(own), sum(own) / len(own)))
     return Analysis(
-        name=name, title=title, about=f"Mean share of an answer's facts that hold, by how many entities it names. {about} (FaithScore, Figure 4.)",
-        columns=("Respondent", "Entities", "Answers", "Mean score"), rows=tuple(rows), drawn="Mean score",
-    )  # fmt: skip
+        name=name,
+        title=title,
+        about=(
+            f"Mean share of an answer's facts that hold, by how many entities it names. {about}"
+            " (FaithScore, Figure 4.)"
+        ),
+        columns=("Respondent", "Entities", "Answers", "Mean score"),
+        rows=tuple(rows),
+        drawn="Mean score",
+    )
 
 
 class FaithScore(Benchmark):
-    """The 90 questions of the released annotation, scored by recognizer, decomposer and verifier."""
+    """The 90 questions of the released annotation, scored by recognizer, decomposer and
+    verifier.
+    """
 
     modes = ("answer", "sub_sentence")
     roles = ("recognizer", "decomposer", "verifier")
@@ -242,18 +321,45 @@ class FaithScore(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """FaithScore and its sentence level, both also for each kind of question, and the share of facts that hold by kind."""
+        """FaithScore and its sentence level, both also for each kind of question, and the share of
+        facts that hold by kind.
+        """
         levels = (
-            Metric("faithscore", mean_of("faith"), about="Mean over answers of the share of facts that hold."),
-            Metric("sentence_faithscore", mean_of("sentence"), about="Mean over answers of the share of descriptive sub-sentences without a failed fact."),
-        )  # fmt: skip
+            Metric(
+                "faithscore",
+                mean_of("faith"),
+                about="Mean over answers of the share of facts that hold.",
+            ),
+            Metric(
+                "sentence_faithscore",
+                mean_of("sentence"),
+                about=(
+                    "Mean over answers of the share of descriptive sub-sentences without a failed"
+                    " fact."
+                ),
+            ),
+        )
         kinds = [
-            Metric(f"{kind}_faithscore", mean_of(f"{kind}_true", kind), about=f"Of all facts of the kind {kind}, the share that holds.")
+            Metric(
+                f"{kind}_faithscore",
+                mean_of(f"{kind}_true", kind),
+                about=f"Of all facts of the kind {kind}, the share that holds.",
+            )
             for kind in KINDS
-        ]  # fmt: skip
-        facts = Metric("fact_faithscore", mean_of("facts_true", "facts"), about="Of all facts, the share that holds.")
+        ]
+        facts = Metric(
+            "fact_faithscore",
+            mean_of("facts_true", "facts"),
+            about="Of all facts, the share that holds.",
+        )
         length = Metric("facts", mean_of("facts"), "neither", about="Facts that an answer states.")
-        return (*levels, *kinds, facts, length, *(level.within(part) for level in levels for part in PARTS))
+        return (
+            *levels,
+            *kinds,
+            facts,
+            length,
+            *(level.within(part) for level in levels for part in PARTS),
+        )
 
     # --- items ---
 
@@ -265,10 +371,14 @@ class FaithScore(Benchmark):
             place = f"{path}: record {i}"
             picture = str(record["id"] if "id" in record else take(record, "question_id", place))
             part = str(record.get("type", record.get("category", "")))
-            prompt = record["instruction"] if "instruction" in record else take(record, "text", place)
+            prompt = (
+                record["instruction"] if "instruction" in record else take(record, "text", place)
+            )
             image = PurePosixPath(str(record.get("image", f"COCO_val2014_{picture}.jpg"))).name
             key = f"{picture}/{part}" if part else picture
-            items.append(Item(key, str(prompt), "vqa", record.get("output"), image, None, part, image))
+            items.append(
+                Item(key, str(prompt), "vqa", record.get("output"), image, None, part, image)
+            )
         return Form("original", tuple(items))
 
     def parallel(self, form: Form) -> Form:
@@ -289,35 +399,55 @@ class FaithScore(Benchmark):
             return read_text(self.data / "prompts" / file) + end
         code = self.data / "framework.py"
         if not code.exists():
-            raise DataError("the verifier's prompt stands in the code of the release, which is not there", place=str(code), remedy="Fetch it (`hqm fetch faithscore`), or use --prompts hqm.")  # fmt: skip
+            raise DataError(
+                "the verifier's prompt stands in the code of the release, which is not there",
+                place=str(code),
+                remedy="Fetch it (`hqm fetch faithscore`), or use --prompts hqm.",
+            )
         for node in ast.walk(ast.parse(read_text(code))):
             # 'Statement: ' + element + ' ...'
             if isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp):
                 before, after = node.left.left, node.right
                 if isinstance(before, ast.Constant) and isinstance(after, ast.Constant):
                     return f"{before.value!s}{{fact}}{after.value!s}"
-        raise DataError("it has no prompt for the verifier", place=str(code), remedy="Use --prompts hqm.")
+        raise DataError(
+            "it has no prompt for the verifier", place=str(code), remedy="Use --prompts hqm."
+        )
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
         """Recognize what describes the picture, decompose it into facts, verify each fact."""
         official = self.scoring == "official"
-        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
+        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(
+            response.text, ask
+        )
         if isinstance(facts, str):
             return Verdict.unscored("unparsed", facts)
         # all at the same time, so that the questions without a stored reply go into one batch
         holds = await asyncio.gather(*(self._holds(item, fact, ask) for _, fact in facts.all))
         read = [ok for ok in holds if ok is not None]
         if not read and not official:
-            why = "no reply of the verifier says yes or no" if holds else "the answer states no fact about the picture"
+            why = (
+                "no reply of the verifier says yes or no"
+                if holds
+                else "the answer states no fact about the picture"
+            )
             return Verdict.unscored("unparsed", why)
         score = sum(read) / len(read) if read else 0.0
         sentence = sentence_score(facts, holds, self.mode, official)
         tally = {"n": 1.0, "faith": score, "sentence": 1.0 if sentence is None else sentence}
         tally |= {"facts": float(len(read)), "facts_true": float(sum(read))}
         for kind in KINDS:
-            ours = [ok for (of, _), ok in zip(facts.all, holds, strict=True) if of == kind and ok is not None]
+            ours = [
+                ok
+                for (of, _), ok in zip(facts.all, holds, strict=True)
+                if of == kind and ok is not None
+            ]
             tally |= {kind: float(len(ours)), f"{kind}_true": float(sum(ours))}
-        unread = f"{len(holds) - len(read)} facts were answered neither yes nor no" if len(read) < len(holds) else ""
+        unread = (
+            f"{len(holds) - len(read)} facts were answered neither yes nor no"
+            if len(read) < len(holds)
+            else ""
+        )
         return Verdict(score, tally, "ok", f"{sum(read)} of {len(read)} facts hold", unread)
 
     async def _holds(self, item: Item, fact: str, ask: AskJudge) -> bool | None:
@@ -327,15 +457,24 @@ class FaithScore(Benchmark):
             return "yes" in reply.lower()
         return {"yes": True, "no": False, None: None}[parser("vlmevalkit")(reply)]
 
-    async def decide(self, role: str, item: Item, response: Response, unit: str, ask: AskJudge) -> bool | None:
-        """Whether a sub-sentence describes the picture (recognizer), and whether a fact holds (verifier)."""
+    async def decide(
+        self, role: str, item: Item, response: Response, unit: str, ask: AskJudge
+    ) -> bool | None:
+        """Whether a sub-sentence describes the picture (recognizer), and whether a fact holds
+        (verifier).
+        """
         if role == "verifier":
             return await self._holds(item, unit, ask)
         if self.mode == "answer":
-            reply = await ask("recognizer", fill(self.prompt("recognize"), answer=response.text.replace("\n", " ")))
+            reply = await ask(
+                "recognizer",
+                fill(self.prompt("recognize"), answer=response.text.replace("\n", " ")),
+            )
             return {"D": True, "A": False, None: None}[mark_of(unit, reply)]
         piece = unit.replace("\n", " ").replace('"', "")
-        reply = await ask("recognizer", fill(self.prompt("recognize_part"), answer=piece, whole=response.text))
+        reply = await ask(
+            "recognizer", fill(self.prompt("recognize_part"), answer=piece, whole=response.text)
+        )
         said = reply.split("\n")[0].lower() if self.scoring == "official" else reply.lower()
         if self.scoring == "official" or ("analytical" in said) != ("descriptive" in said):
             return "analytical" not in said
@@ -343,15 +482,23 @@ class FaithScore(Benchmark):
 
     async def parts(self, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
         """The marked sub-sentences, each with the facts that share most of its words."""
-        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(response.text, ask)
+        facts = await (self._by_answer if self.mode == "answer" else self._by_part)(
+            response.text, ask
+        )
         if isinstance(facts, str):
             return ()
         text = response.text.replace("\n", " ")
-        pieces = re.split(r"(?<=[,.])\s", text) if self.mode == "answer" else re.split(r"[,.]", text.replace('"', ""))
+        pieces = (
+            re.split(r"(?<=[,.])\s", text)
+            if self.mode == "answer"
+            else re.split(r"[,.]", text.replace('"', ""))
+        )
         pieces = [piece for piece in pieces if len(piece.strip()) > 1]
         described = [set(_WORD.findall(text.lower())) for text in facts.sentences]
         words = [set(_WORD.findall(piece.lower())) for piece in pieces]
-        marked_so = [any(of and len(of & text) >= 0.8 * len(of) for text in described) for of in words]
+        marked_so = [
+            any(of and len(of & text) >= 0.8 * len(of) for text in described) for of in words
+        ]
         given: list[list[str]] = [[] for _ in pieces]
         places = [i for i, so in enumerate(marked_so) if so]
         for _, fact in facts.all if places else ():
@@ -361,14 +508,18 @@ class FaithScore(Benchmark):
 
     async def _by_answer(self, answer: str, ask: AskJudge) -> Facts | str:
         official = self.scoring == "official"
-        reply = await ask("recognizer", fill(self.prompt("recognize"), answer=answer.replace("\n", " ")))
+        reply = await ask(
+            "recognizer", fill(self.prompt("recognize"), answer=answer.replace("\n", " "))
+        )
         if not official and not _MARK.search(reply):
             return "the recognizer marked no sub-sentence"
         sentences = marked(reply.replace("\n", "" if official else " "), official)
         described = ("" if official else " ").join(sentences)
         if not described:
             return Facts({}, sentences)
-        facts = decomposed(await ask("decomposer", fill(self.prompt("decompose"), description=described)), official)
+        facts = decomposed(
+            await ask("decomposer", fill(self.prompt("decompose"), description=described)), official
+        )
         if facts is None and not official:
             return "the decomposer's reply has no line of facts"
         return Facts(facts or {}, sentences)
@@ -382,17 +533,26 @@ class FaithScore(Benchmark):
             *(ask("recognizer", fill(question, answer=piece, whole=answer)) for piece in pieces)
         )
         said = [reply.split("\n")[0].lower() if official else reply.lower() for reply in replies]
-        if not official and any(("analytical" in reply) == ("descriptive" in reply) for reply in said):
+        if not official and any(
+            ("analytical" in reply) == ("descriptive" in reply) for reply in said
+        ):
             return "the recognizer calls a sub-sentence neither descriptive nor analytical"
         marks = ["A" if "analytical" in reply else "D" for reply in said]
-        sentences = [marked(f"{piece} [{mark}] ", official) for piece, mark in zip(pieces, marks, strict=True)]
+        sentences = [
+            marked(f"{piece} [{mark}] ", official)
+            for piece, mark in zip(pieces, marks, strict=True)
+        ]
         # the released code asks about every sub-sentence and ignores the reply about an empty one
         described = [text for text in map("".join, sentences) if text or official]
         question = self.prompt("decompose")
-        replies = await asyncio.gather(*(ask("decomposer", fill(question, description=text)) for text in described))
+        replies = await asyncio.gather(
+            *(ask("decomposer", fill(question, description=text)) for text in described)
+        )
         by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
         for text, reply in zip(described, replies, strict=True):
-            facts = decomposed(reply.split("\n\n")[0] if official else reply, official) if text else {}
+            facts = (
+                decomposed(reply.split("\n\n")[0] if official else reply, official) if text else {}
+            )
             if facts is None and not official:
                 return "the decomposer's reply has no line of facts"
             for kind, made in (facts or {}).items():
@@ -402,8 +562,14 @@ class FaithScore(Benchmark):
     # --- the paper's further analyses ---
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
-        """The score by the number of entities, and the share of descriptive sub-sentences by kind of question."""
-        by_judge = [(a.respondent, int(a.tally["entity"]), a.value) for a in answers if a.value is not None and "entity" in a.tally]  # fmt: skip
+        """The score by the number of entities, and the share of descriptive sub-sentences by kind
+        of question.
+        """
+        by_judge = [
+            (a.respondent, int(a.tally["entity"]), a.value)
+            for a in answers
+            if a.value is not None and "entity" in a.tally
+        ]
         labelled = [(answer, _stages_of(answer)) for answer in answers]
         by_people = []
         for answer, stages in labelled:
@@ -411,45 +577,79 @@ class FaithScore(Benchmark):
             if facts:
                 entities = sum(fact.startswith("There ") for fact in facts)
                 by_people.append((answer.respondent, entities, sum(facts.values()) / len(facts)))
-        yield _by_entities("score_by_entities", "Score by number of entities", "Entities are the decomposer's facts of this kind.", by_judge)  # fmt: skip
         yield _by_entities(
-            "labels_by_entities", "Score by number of entities, as people labelled the facts",
-            "Entities are the labelled facts that begin with “There is” or “There are”; answers without facts are left out.", by_people,
-        )  # fmt: skip
+            "score_by_entities",
+            "Score by number of entities",
+            "Entities are the decomposer's facts of this kind.",
+            by_judge,
+        )
+        yield _by_entities(
+            "labels_by_entities",
+            "Score by number of entities, as people labelled the facts",
+            "Entities are the labelled facts that begin with “There is” or “There are”; answers"
+            " without facts are left out.",
+            by_people,
+        )
         rows: list[tuple[str, str, int, int, float]] = []
         for who in dict.fromkeys(answer.respondent for answer in answers):
             for kind in (*PARTS, ""):
-                said = [s.get("recognizer") or {} for a, s in labelled if a.respondent == who and kind in (a.item.part, "")]  # fmt: skip
+                said = [
+                    s.get("recognizer") or {}
+                    for a, s in labelled
+                    if a.respondent == who and kind in (a.item.part, "")
+                ]
                 marks = [mark for of in said for mark in of.values()]
                 if marks:
-                    rows.append((who, kind or "all", len(marks), sum(marks), sum(marks) / len(marks)))
+                    rows.append(
+                        (who, kind or "all", len(marks), sum(marks), sum(marks) / len(marks))
+                    )
         yield Analysis(
             name="descriptive_share",
             title="Descriptive sub-sentences by kind of question",
-            about="Of the sub-sentences that people marked, the share that describes the picture; the others analyse it (FaithScore, Figure 12).",
+            about=(
+                "Of the sub-sentences that people marked, the share that describes the picture; the"
+                " others analyse it (FaithScore, Figure 12)."
+            ),
             columns=("Respondent", "Question", "Sub-sentences", "Descriptive", "Descriptive share"),
             rows=tuple(rows),
             drawn="Descriptive share",
-        )  # fmt: skip
+        )
 
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records with `answer` and `image`, in the order of a picture's questions unless they repeat these; or HQM's format."""
+        """Records with `answer` and `image`, in the order of a picture's questions unless they
+        repeat these; or HQM's format.
+        """
         records = read_records(path)
         if not records or "image" not in records[0] or "id" in records[0] or "item" in records[0]:
             return super().read_answers(path, form)
-        if all(any(name in record for name in ("question", "prompt", "instruction")) for record in records):
-            joined = join_by_picture([AnswerRow.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)], form.items, path)  # fmt: skip
-            return form, {key: Response(answer_text(row.answer, row.place)) for key, row in joined.items()}
+        if all(
+            any(name in record for name in ("question", "prompt", "instruction"))
+            for record in records
+        ):
+            joined = join_by_picture(
+                [AnswerRow.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)],
+                form.items,
+                path,
+            )
+            return form, {
+                key: Response(answer_text(row.answer, row.place)) for key, row in joined.items()
+            }
         left: dict[str, list[str]] = {}
         for item in form.items:
             left.setdefault(item.image or "", []).append(item.id)
         given = {}
-        for place, record in ((f"{path}: record {i}", record) for i, record in enumerate(records, 1)):
+        for place, record in (
+            (f"{path}: record {i}", record) for i, record in enumerate(records, 1)
+        ):
             image = PurePosixPath(str(take(record, "image", place))).name
             if not left.get(image):
-                raise AnswerError(f"there is no further question about {image}", place=place, remedy="Keep one answer for each question.")  # fmt: skip
+                raise AnswerError(
+                    f"there is no further question about {image}",
+                    place=place,
+                    remedy="Keep one answer for each question.",
+                )
             given[left[image].pop(0)] = Response(answer_text(take(record, "answer", place), place))
         return form, given
 
@@ -461,52 +661,86 @@ class FaithScore(Benchmark):
         half = len(form.items)
         if len(records) != 2 * half:
             raise AnswerError(
-                f"it has {len(records)} rows, not {2 * half}", place=str(path), remedy="Only the row says whose answer it is: take the whole file."
-            )  # fmt: skip
+                f"it has {len(records)} rows, not {2 * half}",
+                place=str(path),
+                remedy="Only the row says whose answer it is: take the whole file.",
+            )
         rows = []
         for i, record in enumerate(records):
             item = form.items[i % half]
             if item.id.partition("/")[0] != str(record.get("id")):
-                raise AnswerError(f"the row is about {record.get('id')!r}, the question about {item.id!r}", place=f"{path}: record {i + 1}", remedy="Take annotation.jsonl and questions.jsonl as released.")  # fmt: skip
+                raise AnswerError(
+                    f"the row is about {record.get('id')!r}, the question about {item.id!r}",
+                    place=f"{path}: record {i + 1}",
+                    remedy="Take annotation.jsonl and questions.jsonl as released.",
+                )
             rows.append((RESPONDENTS[i // half], item.id, record))
         return rows
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """The annotated answers of LLaVA and InstructBLIP."""
-        rows = self._annotated(path, self.original) if path.is_file() and path.suffix == ".jsonl" else None
+        rows = (
+            self._annotated(path, self.original)
+            if path.is_file() and path.suffix == ".jsonl"
+            else None
+        )
         if rows is None:
             return None
         given = {
-            who: {item: Response(str(row["answer"])) for name, item, row in rows if name == who} for who in RESPONDENTS
+            who: {item: Response(str(row["answer"])) for name, item, row in rows if name == who}
+            for who in RESPONDENTS
         }
         return [Recording(who, "original", 0, answers, path.name) for who, answers in given.items()]
 
-    def read_criterion(self, path: Path, form: Form, respondents: Sequence[str] | None) -> Sequence[Judgement]:
+    def read_criterion(
+        self, path: Path, form: Form, respondents: Sequence[str] | None
+    ) -> Sequence[Judgement]:
         """The released annotation, or labels in HQM's format."""
         rows = self._annotated(path, form)
         if rows is None:
             return super().read_criterion(path, form, respondents)
         who_else = RESPONDENTS if respondents is None else respondents
-        short = {name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower() for name in who_else}
-        meant = {who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS}
+        short = {
+            name: re.sub(r"\W", "", name.rpartition("/")[2].rpartition(":")[2]).lower()
+            for name in who_else
+        }
+        meant = {
+            who: [name for name in who_else if short[name] == who.lower()] for who in RESPONDENTS
+        }
         empty = 0.0 if self.scoring == "official" else None
         if clash := next((who for who, names in meant.items() if len(names) > 1), None):
-            raise AnswerError(f"the respondent {clash!r} could be {' or '.join(meant[clash])}", place=str(path), remedy="Name one with --respondent.")  # fmt: skip
+            raise AnswerError(
+                f"the respondent {clash!r} could be {' or '.join(meant[clash])}",
+                place=str(path),
+                remedy="Name one with --respondent.",
+            )
         named = {who: names[0] for who, names in meant.items() if names}
         if not named:
-            raise AnswerError(f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent here", place=str(path), remedy="Import their answers from the same file first.")  # fmt: skip
+            raise AnswerError(
+                f"it labels the answers of {' and '.join(RESPONDENTS)}; neither is a respondent"
+                " here",
+                place=str(path),
+                remedy="Import their answers from the same file first.",
+            )
         return [
             Judgement(
-                "human", item, named[who], sum(facts) / len(facts) if facts else empty,
-                LabelContext(stages={"recognizer": row["stage 1"], "verifier": row["stage 2"]}).written(),
+                "human",
+                item,
+                named[who],
+                sum(facts) / len(facts) if facts else empty,
+                LabelContext(
+                    stages={"recognizer": row["stage 1"], "verifier": row["stage 2"]}
+                ).written(),
             )
             for who, item, row in rows
             if who in named
             for facts in [list(row["stage 2"].values())]
-        ]  # fmt: skip
+        ]
 
     def verdict_of_people(self, item: Item, judgement: Judgement) -> Verdict | None:
-        """The share of an answer's facts that people confirmed; of labels without facts, the label itself."""
+        """The share of an answer's facts that people confirmed; of labels without facts, the label
+        itself.
+        """
         if judgement.label is None:
             return Verdict.unscored("unparsed", "the answer states no fact about the picture")
         tally = {"n": 1.0, "faith": judgement.label}
@@ -524,21 +758,47 @@ class FaithScore(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of questions and annotation."""
         asked = Counter(item.prompt for item in form.items)
-        yield from finding("shared-instruction", "{n} instructions are asked of several pictures", [f"{text} ({n} times)" for text, n in asked.most_common() if n > 1])  # fmt: skip
-        yield from finding("stray-quote", "{n} questions have a stray quotation mark", [i for i in form.items if "'?" in i.prompt])  # fmt: skip
+        yield from finding(
+            "shared-instruction",
+            "{n} instructions are asked of several pictures",
+            [f"{text} ({n} times)" for text, n in asked.most_common() if n > 1],
+        )
+        yield from finding(
+            "stray-quote",
+            "{n} questions have a stray quotation mark",
+            [i for i in form.items if "'?" in i.prompt],
+        )
         path = self.data / "annotation.jsonl"
         if not path.exists():
             return
         rows = [row for _, _, row in self._annotated(path, form) or ()]
         empty = [row for row in rows if not row["stage 2"]]
-        yield from finding("no-facts", "{n} of the annotated answers have no facts: official 0, paper unscored", [str(row["answer"])[:60] for row in empty])  # fmt: skip
-        hedged = [v for row in rows for text, v in row["stage 1"].items() if re.search(r"\b(?:might|possibly|likely)\b", text)]  # fmt: skip
+        yield from finding(
+            "no-facts",
+            "{n} of the annotated answers have no facts: official 0, paper unscored",
+            [str(row["answer"])[:60] for row in empty],
+        )
+        hedged = [
+            v
+            for row in rows
+            for text, v in row["stage 1"].items()
+            if re.search(r"\b(?:might|possibly|likely)\b", text)
+        ]
         silent = [row for row in rows if not any(row["stage 1"].values())]
         if hedged and sum(hedged) < 0.5 * len(hedged) and not any(row["stage 2"] for row in silent):
             yield Finding(
                 "inverted-readme",
-                f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of {len(hedged)} hedged sub-sentences are 1, and the {len(silent)} answers that are 0 throughout have no facts: 1 is descriptive and faithful",
+                f"the README calls 1 analytical and hallucinated; but {sum(hedged)} of"
+                f" {len(hedged)} hedged sub-sentences are 1, and the {len(silent)} answers that are"
+                " 0 throughout have no facts: 1 is descriptive and faithful",
                 len(hedged),
-            )  # fmt: skip
-        sub_sentences, facts = (sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2"))
-        yield Finding("annotation", f"{len(rows)} annotated answers: {sub_sentences} sub-sentences, {facts} facts; only the row says whose answer it is", len(rows))  # fmt: skip
+            )
+        sub_sentences, facts = (
+            sum(len(row[stage]) for row in rows) for stage in ("stage 1", "stage 2")
+        )
+        yield Finding(
+            "annotation",
+            f"{len(rows)} annotated answers: {sub_sentences} sub-sentences, {facts} facts; only the"
+            " row says whose answer it is",
+            len(rows),
+        )

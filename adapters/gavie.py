@@ -1,18 +1,21 @@
-"""GAVIE: 1,000 instructions about Visual Genome pictures; a judge marks each answer from 0 to 10 for relevancy and accuracy.
+"""GAVIE: 1,000 instructions about Visual Genome pictures; a judge marks each answer from 0 to 10
+for relevancy and accuracy.
 
-Release: FuxiaoLiu/LRV-Instruction. It has the instructions, a script that writes prompts, and one prompt with five answers;
-it calls no judge and reads no reply. There are no right answers and no types: the judge is given the regions of the picture
-(captions with boxes, `vg_annotation.json`) and marks the answers. Where that file is missing, the judge is shown the picture.
-There are two modes: `single` judges one answer in a call; `joint` judges the answers of all respondents to an instruction in
-one call, as the release's prompt does. Accuracy is the hallucination score and the score of the item. Questions about the
-same picture share a cluster.
+Release: FuxiaoLiu/LRV-Instruction. It has the instructions, a script that writes prompts, and one
+prompt with five answers; it calls no judge and reads no reply. There are no right answers and no
+types: the judge is given the regions of the picture (captions with boxes, `vg_annotation.json`) and
+marks the answers. Where that file is missing, the judge is shown the picture. There are two modes:
+`single` judges one answer in a call; `joint` judges the answers of all respondents to an
+instruction in one call, as the release's prompt does. Accuracy is the hallucination score and the
+score of the item. Questions about the same picture share a cluster.
 
-Official and paper. The release defines no scoring of replies, so both read them alike. Under the heading Relevancy and under
-the heading Accuracy, they read the number after "score of (the) answer N" (8, 8.5, 8/10). A missing accuracy, two different
-ones, or one outside 0 to 10 leave the answer unscored; an answer without a relevancy is left out of the mean relevancy only.
-The two differ in the prompt: the release's script writes the width of a box where its height belongs (`official`); `paper`
-writes the height. The script also asks for a field `instruction`, which its file calls `question`, and gives all questions
-about a picture the same file name.
+Official and paper. The release defines no scoring of replies, so both read them alike. Under the
+heading Relevancy and under the heading Accuracy, they read the number after "score of (the) answer
+N" (8, 8.5, 8/10). A missing accuracy, two different ones, or one outside 0 to 10 leave the answer
+unscored; an answer without a relevancy is left out of the mean relevancy only. The two differ in
+the prompt: the release's script writes the width of a box where its height belongs (`official`);
+`paper` writes the height. The script also asks for a field `instruction`, which its file calls
+`question`, and gives all questions about a picture the same file name.
 """
 
 from __future__ import annotations
@@ -46,9 +49,13 @@ from hqm import (
 )
 
 _TEXTS = ("answer", "response", "text", "prediction", "output", "model_answer")
-_HEADING = re.compile(r"^\W*(relevancy|relevance|accuracy)\b\W*?(?:$|:[^\S\n]*)", re.IGNORECASE | re.MULTILINE)
+_HEADING = re.compile(
+    r"^\W*(relevancy|relevance|accuracy)\b\W*?(?:$|:[^\S\n]*)", re.IGNORECASE | re.MULTILINE
+)
 _NUMBER = r"(-?\d+(?:\.\d+)?)(?:\s*/\s*10)?"
-_SCORE = re.compile(rf"(?:scores?\s+(?:of|for)\s+)?(?:the\s+)?answer\s*(\d+)\W*?{_NUMBER}(?![\w/])", re.IGNORECASE)
+_SCORE = re.compile(
+    rf"(?:scores?\s+(?:of|for)\s+)?(?:the\s+)?answer\s*(\d+)\W*?{_NUMBER}(?![\w/])", re.IGNORECASE
+)
 _ALONE = re.compile(rf"^\W*(?:score\W*)?{_NUMBER}(?![\w/])", re.IGNORECASE)
 _BOX = re.compile(r"X:\s*\d+")
 
@@ -68,9 +75,15 @@ class Gavie(Benchmark):
     def metrics(self) -> tuple[Metric, ...]:
         """Mean accuracy and mean relevancy."""
         return (
-            Metric("accuracy", mean_of("accuracy"), about="Mean mark for what is true of the picture, 0 to 10."),
             Metric(
-                "relevancy", mean_of("relevancy", "n_relevancy"), about="Mean mark for doing what is asked, 0 to 10."
+                "accuracy",
+                mean_of("accuracy"),
+                about="Mean mark for what is true of the picture, 0 to 10.",
+            ),
+            Metric(
+                "relevancy",
+                mean_of("relevancy", "n_relevancy"),
+                about="Mean mark for doing what is asked, 0 to 10.",
             ),
         )
 
@@ -84,7 +97,15 @@ class Gavie(Benchmark):
                 _question(record, f"{path}: record {i}"),
             )
             items.append(
-                Item(str(i), question, "vqa", None, f"{picture}.jpg", cluster=picture, meta={"picture": picture})
+                Item(
+                    str(i),
+                    question,
+                    "vqa",
+                    None,
+                    f"{picture}.jpg",
+                    cluster=picture,
+                    meta={"picture": picture},
+                )
             )
         return Form("original", tuple(items))
 
@@ -103,18 +124,35 @@ class Gavie(Benchmark):
     async def judge_together(
         self, item: Item, responses: Mapping[str, Response], ask: AskJudge
     ) -> Mapping[str, Verdict]:
-        """The marks of several answers, given in one call; in the mode `single`, in one call for each."""
+        """The marks of several answers, given in one call; in the mode `single`, in one call for
+        each.
+        """
         if len(responses) > 1 and not self.jointly:
             return await super().judge_together(item, responses, ask)
-        names = [name for name, response in responses.items() if response.state not in ("error", "missing")]
-        verdicts = {name: Verdict.unscored(r.state, r.reason) for name, r in responses.items() if name not in names}
+        names = [
+            name
+            for name, response in responses.items()
+            if response.state not in ("error", "missing")
+        ]
+        verdicts = {
+            name: Verdict.unscored(r.state, r.reason)
+            for name, r in responses.items()
+            if name not in names
+        }
         if names:
             seen = item.meta["picture"] not in self.regions
             reply = await ask(
-                "judge", self._asked(item, [responses[name].text for name in names]), item.image if seen else None
+                "judge",
+                self._asked(item, [responses[name].text for name in names]),
+                item.image if seen else None,
             )
-            marks = [read_marks(reply, heading, len(names)) for heading in ("relevancy", "accuracy")]
-            verdicts |= {name: _verdict(*pair) for name, pair in zip(names, zip(*marks, strict=True), strict=True)}
+            marks = [
+                read_marks(reply, heading, len(names)) for heading in ("relevancy", "accuracy")
+            ]
+            verdicts |= {
+                name: _verdict(*pair)
+                for name, pair in zip(names, zip(*marks, strict=True), strict=True)
+            }
         return {name: verdicts[name] for name in responses}
 
     def _asked(self, item: Item, answers: Sequence[str]) -> str:
@@ -123,9 +161,14 @@ class Gavie(Benchmark):
         regions = self._regions_of(item)
         if self.prompts == "hqm":
             explained = (
-                "You do not see it, but you know what is where (left-top corner X, Y, then size); boxes that overlap"
+                "You do not see it, but you know what is where (left-top corner X, Y, then size);"
+                " boxes that overlap"
             )
-            regions = f"{explained} much may show one thing:\n\n{regions}" if regions else "The picture is attached."
+            regions = (
+                f"{explained} much may show one thing:\n\n{regions}"
+                if regions
+                else "The picture is attached."
+            )
         form = "\n\n".join(
             f"{heading}:\n" + "\n".join(f"score of the answer{n}:\nreason:" for n in numbers)
             for heading in ("Relevancy", "Accuracy")
@@ -142,42 +185,62 @@ class Gavie(Benchmark):
         return "\n".join(lines)
 
     def official_prompt(self, name: str) -> str:
-        """The release's prompt: its example, with places for the regions, the instruction and the answers."""
-        path = next((p for p in (self.data / "GAVIE.txt", self.data / "prompts" / "GAVIE.txt") if p.is_file()), None)
+        """The release's prompt: its example, with places for the regions, the instruction and the
+        answers.
+        """
+        path = next(
+            (
+                p
+                for p in (self.data / "GAVIE.txt", self.data / "prompts" / "GAVIE.txt")
+                if p.is_file()
+            ),
+            None,
+        )
         if path is None or not self.regions:
             raise DataError(
-                f"the release's prompt needs {'GAVIE.txt' if path is None else 'vg_annotation.json'}, which is not there",
+                "the release's prompt needs"
+                f" {'GAVIE.txt' if path is None else 'vg_annotation.json'}, which is not there",
                 place=str(self.data),
                 remedy="Get it (`hqm fetch gavie` says how), or use --prompts hqm.",
             )
         text = read_text(path)
         cut = re.fullmatch(
-            r"(?P<head>[^\n]+\n)\n.*?\n(?P<here>Here is the instruction[^\n]*\n)[^\n]+\n.*?Answer1:.*?"
+            r"(?P<head>[^\n]+\n)\n.*?\n(?P<here>Here is the"
+            r" instruction[^\n]*\n)[^\n]+\n.*?Answer1:.*?"
             r"(?P<marks>\nSuppose .*?Output format:\s*\n).*",
             text,
             re.DOTALL,
         )
         if cut is None:
-            raise DataError("it is not the release's prompt", place=str(path), remedy="Take prompts/GAVIE.txt.")
+            raise DataError(
+                "it is not the release's prompt", place=str(path), remedy="Take prompts/GAVIE.txt."
+            )
         return f"{cut['head']}\n{{regions}}\n\n{cut['here']}{{question}}\n\n{{answers}}\n\n{cut['marks']}\n{{format}}"
 
     # --- recorded files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Records of the evaluation set with an answer, joined by picture and question; or HQM's own format."""
+        """Records of the evaluation set with an answer, joined by picture and question; or HQM's
+        own format.
+        """
         records = read_records(path)
         if records and "image_id" not in records[0]:
             return super().read_answers(path, form)
         places: dict[tuple[str, str], list[str]] = defaultdict(list)
         for item in form.items:
-            places[item.meta["picture"], " ".join(self.original.by_id[item.id].prompt.split())].append(item.id)
+            places[
+                item.meta["picture"], " ".join(self.original.by_id[item.id].prompt.split())
+            ].append(item.id)
         given: dict[str, Response] = {}
         for i, record in enumerate(records, 1):
             place = f"{path}: record {i}"
             question = " ".join(_question(record, place).split())
             free = places[str(take(record, "image_id", place)), question]
             if not free:
-                what = f"the question {question!r} about picture {record['image_id']} is unknown or answered twice"
+                what = (
+                    f"the question {question!r} about picture {record['image_id']} is unknown or"
+                    " answered twice"
+                )
                 raise AnswerError(what, place=place, remedy="Answer the release's evaluation set.")
             field = next((name for name in _TEXTS if name in record), "answer")
             text = take(record, field, place)
@@ -185,7 +248,9 @@ class Gavie(Benchmark):
         return form, given
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
-        """A JSON list of replies in the order of the evaluation set, or HQM's own format (the release saves none)."""
+        """A JSON list of replies in the order of the evaluation set, or HQM's own format (the
+        release saves none).
+        """
         saved = read_json(path) if path.suffix == ".json" else None
         if not isinstance(saved, list) or not all(isinstance(reply, str) for reply in saved):
             return super().read_replies(path, form)
@@ -196,7 +261,10 @@ class Gavie(Benchmark):
                 place=str(path),
                 remedy="Write one reply for each question, and an empty text where there is none.",
             )
-        return {item.id: {"judge": [text]} for item, text in zip(self.original.items, saved, strict=True)}
+        return {
+            item.id: {"judge": [text]}
+            for item, text in zip(self.original.items, saved, strict=True)
+        }
 
     # --- oddities ---
 
@@ -207,7 +275,10 @@ class Gavie(Benchmark):
         yield Finding("no-target", sentence, len(items))
         pictures = Counter(item.cluster for item in items)
         low, high = min(pictures.values()), max(pictures.values())
-        shared = f"{len(items)} questions are about {len(pictures)} pictures, {low} to {high} each: resample by picture"
+        shared = (
+            f"{len(items)} questions are about {len(pictures)} pictures, {low} to {high} each:"
+            " resample by picture"
+        )
         yield Finding("shared-pictures", shared, len(pictures))
         wordings = len({item.prompt for item in items})
         yield Finding("wordings", f"{wordings} of {len(items)} questions are distinct", wordings)
@@ -220,17 +291,29 @@ class Gavie(Benchmark):
         options = [
             i
             for i in items
-            if re.match(r"(?:Choose|Select) the \w+ ", i.prompt) and not re.search(r":|\ba\)", i.prompt)
+            if re.match(r"(?:Choose|Select) the \w+ ", i.prompt)
+            and not re.search(r":|\ba\)", i.prompt)
         ]
-        yield from finding("absent-options", "{n} questions ask to choose among options that they do not name", options)
+        yield from finding(
+            "absent-options",
+            "{n} questions ask to choose among options that they do not name",
+            options,
+        )
         if not self.regions:
-            missing = "vg_annotation.json is not there: the judge is shown the picture instead of its regions"
+            missing = (
+                "vg_annotation.json is not there: the judge is shown the picture instead of its"
+                " regions"
+            )
             yield Finding("no-regions", missing, len(pictures))
 
 
 def _question(record: dict[str, Any], place: str) -> str:
-    """The question of a record, which the release's file calls `question` and its script `instruction`."""
-    return str(record["instruction"] if "instruction" in record else take(record, "question", place))
+    """The question of a record, which the release's file calls `question` and its script
+    `instruction`.
+    """
+    return str(
+        record["instruction"] if "instruction" in record else take(record, "question", place)
+    )
 
 
 def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None, str]]:
@@ -244,7 +327,9 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
     ends = [mark.start() for mark in marks[1:]] + [len(reply)]
     read: dict[int, set[float]] = defaultdict(set)
     for mark, end in zip(marks, ends, strict=False):
-        if mark[1].lower().removesuffix("ncy").removesuffix("nce") != heading.lower().removesuffix("ncy"):
+        if mark[1].lower().removesuffix("ncy").removesuffix("nce") != heading.lower().removesuffix(
+            "ncy"
+        ):
             continue
         block = reply[mark.end() : end]
         for number, score in _SCORE.findall(block):
@@ -257,13 +342,22 @@ def read_marks(reply: str, heading: str, count: int) -> list[tuple[float | None,
 
 def _mark(scores: set[float], heading: str, number: int) -> tuple[float | None, str]:
     if len(scores) != 1:
-        return None, f"the reply has {'no' if not scores else len(scores)} {heading} of answer {number}"
+        return (
+            None,
+            f"the reply has {'no' if not scores else len(scores)} {heading} of answer {number}",
+        )
     score = next(iter(scores))
-    return (score, "") if 0 <= score <= 10 else (None, f"the {heading} of answer {number} is {score:g}, not 0 to 10")
+    return (
+        (score, "")
+        if 0 <= score <= 10
+        else (None, f"the {heading} of answer {number} is {score:g}, not 0 to 10")
+    )
 
 
 def _verdict(relevancy: tuple[float | None, str], accuracy: tuple[float | None, str]) -> Verdict:
-    """The item score is the accuracy; a relevancy that cannot be read is left out of its own mean."""
+    """The item score is the accuracy; a relevancy that cannot be read is left out of its own
+    mean.
+    """
     if accuracy[0] is None:
         return Verdict.unscored("unparsed", accuracy[1])
     tally = {"accuracy": accuracy[0], "n": 1.0}

@@ -1,31 +1,38 @@
-"""Hal-Eval: captions with a wrong object, attribute, relation or event (discriminative), and free descriptions (generative).
+"""Hal-Eval: captions with a wrong object, attribute, relation or event (discriminative), and free
+descriptions (generative).
 
-Both are in one module because they read one release. Release: WisdomShell/hal-eval. `in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which are
-not available) each have 5,000 pictures with a true caption and four hallucinated ones. The paper's types become object =
-existence, attribute = attribute, relation = relation, event = action (a made-up event with things of its own).
+Both are in one module because they read one release. Release: WisdomShell/hal-eval.
+`in_domain_evaluation.json` (COCO) and `out_of_domain_evaluation.json` (web pictures, which are not
+available) each have 5,000 pictures with a true caption and four hallucinated ones. The paper's
+types become object = existence, attribute = attribute, relation = relation, event = action (a
+made-up event with things of its own).
 
-Discriminative (`hal_eval_d`): does the caption fit the picture? Every picture has five captions. The scores of a type compare
-the true captions with the captions of that type, so that all types share one recall. Metrics are called
-`in_domain.object.f1` and so on. There are four forms: the question of the release's code (original), the question of the paper
-(parallel), `flipped` (does the caption contain anything that does not match? the right answers turn round)
-and `cot` (the paper's question with its request to go step by step). Answers are the release's JSON (`result`: five of 0 = no,
-1 = yes, 2 = neither, in the order true, relation, object, attribute, event; `predict`: the texts up to the first comma), or
-HQM's own format.
+Discriminative (`hal_eval_d`): does the caption fit the picture? Every picture has five captions.
+The scores of a type compare the true captions with the captions of that type, so that all types
+share one recall. Metrics are called `in_domain.object.f1` and so on. There are four forms: the
+question of the release's code (original), the question of the paper (parallel), `flipped` (does the
+caption contain anything that does not match? the right answers turn round) and `cot` (the paper's
+question with its request to go step by step). Answers are the release's JSON (`result`: five of 0 =
+no, 1 = yes, 2 = neither, in the order true, relation, object, attribute, event; `predict`: the
+texts up to the first comma), or HQM's own format.
 
-Generative (`hal_eval_g`): a short and a long description of every picture, judged by a model that sees the picture. It is asked
-whether anything is made up, and then of which types that is. The release does not have the weights of Hal-Evaluator, so any
-model may judge. The release has no instruction for the descriptions either; we wrote ours. Answers are the release's JSON of
-`image` and `predict`, with `short` or `long` in the file's name; the evaluator's `first_answer` and `second_answer` are read
-as recorded replies.
+Generative (`hal_eval_g`): a short and a long description of every picture, judged by a model that
+sees the picture. It is asked whether anything is made up, and then of which types that is. The
+release does not have the weights of Hal-Evaluator, so any model may judge. The release has no
+instruction for the descriptions either; we wrote ours. Answers are the release's JSON of `image`
+and `predict`, with `short` or `long` in the file's name; the evaluator's `first_answer` and
+`second_answer` are read as recorded replies.
 
-Official and paper. Discriminative, `official`: an answer is read up to its first comma; `no` anywhere in it (also in "know")
-means no, otherwise `yes` or `match` means yes; an answer that is neither counts as wrong in accuracy, recall and yes-ratio.
-The release has no code for the metrics; they are the paper's. `paper`: the parser `strict` reads the answers, and what it
-cannot read is left out. The forms `flipped` and `cot` have parsers of their own (`strict`, `last`) in both. Generative,
-`official`: the first of `Yes` and `No` counts, only in this spelling and even inside a word; neither means No. Types are
-recognised by parts of words. Shares are those of the hallucinated descriptions, and null if there are none (where the release
-stops with an error). `paper`: yes or no as a word in any case; a reply with neither is left out; types are recognised by parts
-of words in any case.
+Official and paper. Discriminative, `official`: an answer is read up to its first comma; `no`
+anywhere in it (also in "know") means no, otherwise `yes` or `match` means yes; an answer that is
+neither counts as wrong in accuracy, recall and yes-ratio. The release has no code for the metrics;
+they are the paper's. `paper`: the parser `strict` reads the answers, and what it cannot read is
+left out. The forms `flipped` and `cot` have parsers of their own (`strict`, `last`) in both.
+Generative, `official`: the first of `Yes` and `No` counts, only in this spelling and even inside a
+word; neither means No. Types are recognised by parts of words. Shares are those of the hallucinated
+descriptions, and null if there are none (where the release stops with an error). `paper`: yes or no
+as a word in any case; a reply with neither is left out; types are recognised by parts of words in
+any case.
 """
 
 from __future__ import annotations
@@ -78,32 +85,78 @@ LENGTHS = ("short", "long")
 BINS = (10, 20, 40, 80)
 """The longest description of each bin of lengths, in words; the paper's Figure 2 divides at 20."""
 _QUOTED = re.compile(r"[\"“‘`]([^\"“”‘’`]+)[\"”’`]|(?<!\w)'([^']+)'(?!\w)")
-_READERS = {f"hal_eval.{form}": "last" if form == "cot" else "strict" for form in ("flipped", "cot", "true", "unshown")}
-_TYPES = {"relation": "relation", "object": "existence", "attribute": "attribute", "event": "action"}
-_NAMES = dict(zip(("Spatial Relationship", "Objective", "Attributive", "Event"), KINDS, strict=True))
+_READERS = {
+    f"hal_eval.{form}": "last" if form == "cot" else "strict"
+    for form in ("flipped", "cot", "true", "unshown")
+}
+_TYPES = {
+    "relation": "relation",
+    "object": "existence",
+    "attribute": "attribute",
+    "event": "action",
+}
+_NAMES = dict(
+    zip(("Spatial Relationship", "Objective", "Attributive", "Event"), KINDS, strict=True)
+)
 
-CODE = '```{caption}```. Does the caption delimited by triple backticks match the image exactly? If so, return "yes". If not, return "no".'
-PAPER = "Caption: {caption}\nQuestion: Does the description in the caption accurately reflect the content of the image?"
-FLIPPED = "Caption: {caption}\nQuestion: Does the caption contain anything that does not match the image?"
+CODE = (
+    "```{caption}```. Does the caption delimited by triple backticks match the image exactly? If"
+    ' so, return "yes". If not, return "no".'
+)
+PAPER = (
+    "Caption: {caption}\nQuestion: Does the description in the caption accurately reflect the"
+    " content of the image?"
+)
+FLIPPED = (
+    "Caption: {caption}\nQuestion: Does the caption contain anything that does not match the image?"
+)
 TRUE = "Caption: {caption}\nQuestion: Is everything that the caption says true of the image?"
-UNSHOWN = "Caption: {caption}\nQuestion: Does the caption say anything that is not true of the image?"
-STEPS = f"{PAPER}\nPlease conduct a step-by-step analysis of the image and its associated caption, thereafter providing an answer to the query."
+UNSHOWN = (
+    "Caption: {caption}\nQuestion: Does the caption say anything that is not true of the image?"
+)
+STEPS = (
+    f"{PAPER}\nPlease conduct a step-by-step analysis of the image and its associated caption,"
+    " thereafter providing an answer to the query."
+)
 DESCRIBE = {
-    "short": ("Describe this image in one short sentence.", "Give a one-sentence description of this image."),
+    "short": (
+        "Describe this image in one short sentence.",
+        "Give a one-sentence description of this image.",
+    ),
     "long": ("Describe this image in detail.", "Provide a detailed description of this image."),
 }
 
 
 def _discriminative() -> Iterator[Metric]:
     five = (
-        Metric("accuracy", lambda t: ratio(t["tp"] + t["tn"], t["n"]), share=True, about="Share of right answers."),
-        Metric("precision", lambda t: ratio(t["tp"], t["tp"] + t["fp"]), about="Of the answers yes, the share right."),
-        Metric("recall", mean_of("tp", "truth_yes"), about="Of the questions with the answer yes, the share so answered."),
+        Metric(
+            "accuracy",
+            lambda t: ratio(t["tp"] + t["tn"], t["n"]),
+            share=True,
+            about="Share of right answers.",
+        ),
+        Metric(
+            "precision",
+            lambda t: ratio(t["tp"], t["tp"] + t["fp"]),
+            about="Of the answers yes, the share right.",
+        ),
+        Metric(
+            "recall",
+            mean_of("tp", "truth_yes"),
+            about="Of the questions with the answer yes, the share so answered.",
+        ),
         Metric("f1", _f1, about="Harmonic mean of precision and recall, from their counts."),
-        Metric("yes_ratio", lambda t: ratio(t["tp"] + t["fp"], t["n"]), "neither", about="Share of answers yes."),
-    )  # fmt: skip
+        Metric(
+            "yes_ratio",
+            lambda t: ratio(t["tp"] + t["fp"], t["n"]),
+            "neither",
+            about="Share of answers yes.",
+        ),
+    )
     subsets = ["", *KINDS, *PARTS, *(f"{part}.{kind}" for part in PARTS for kind in KINDS)]
-    yield from (metric.within(subset) if subset else metric for subset in subsets for metric in five)
+    yield from (
+        metric.within(subset) if subset else metric for subset in subsets for metric in five
+    )
 
 
 def _f1(t: Mapping[str, Any]) -> Any:
@@ -112,23 +165,39 @@ def _f1(t: Mapping[str, Any]) -> Any:
 
 def _generative() -> Iterator[Metric]:
     every = [
-        Metric("accuracy", lambda t: 1 - ratio(t["hallucinated"], t["n"]), share=True, about="Share of descriptions without anything made up."),
+        Metric(
+            "accuracy",
+            lambda t: 1 - ratio(t["hallucinated"], t["n"]),
+            share=True,
+            about="Share of descriptions without anything made up.",
+        ),
         *(
-            Metric(f"{kind}_ratio", mean_of(kind, "hallucinated"), "neither", about=f"Of the hallucinated descriptions, the share with {what}.")
+            Metric(
+                f"{kind}_ratio",
+                mean_of(kind, "hallucinated"),
+                "neither",
+                about=f"Of the hallucinated descriptions, the share with {what}.",
+            )
             for kind, what in (
-                ("object", "a made-up object"), ("relation", "a wrong relation"), ("attribute", "a wrong attribute"),
-                ("event", "a made-up event"), ("multitype", "several types in one, as the evaluator says"),
+                ("object", "a made-up object"),
+                ("relation", "a wrong relation"),
+                ("attribute", "a wrong attribute"),
+                ("event", "a made-up event"),
+                ("multitype", "several types in one, as the evaluator says"),
                 ("other", "none of these types"),
             )
         ),
         Metric("length", mean_of("words"), "neither", about="Mean length in words."),
-    ]  # fmt: skip
+    ]
     subsets = ["", *PARTS, *LENGTHS, *(f"{part}.{length}" for part in PARTS for length in LENGTHS)]
-    yield from (metric.within(subset) if subset else metric for subset in subsets for metric in every)
+    yield from (
+        metric.within(subset) if subset else metric for subset in subsets for metric in every
+    )
 
 
 def says_hallucinated(reply: str, official: bool) -> bool | None:
-    """Whether an evaluator's reply says that something is made up; None if the reply does not decide.
+    """Whether an evaluator's reply says that something is made up; None if the reply does not
+    decide.
 
     >>> says_hallucinated("Nothing. Yes", official=True), says_hallucinated("Nothing. Yes", official=False)
     (False, True)
@@ -143,7 +212,8 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
 def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
     """The types that an evaluator's reply names; `other` if it names no type that counts.
 
-    With `events`, the word event counts like additional, the word that the release's evaluator uses.
+    With `events`, the word event counts like additional, the word that the release's evaluator
+    uses.
 
     >>> types_said("Attribute and relationship", official=True), types_said("OBJECT", official=True)
     (['relation', 'attribute'], ['other'])
@@ -167,11 +237,15 @@ def types_said(reply: str, official: bool, events: bool = True) -> list[str]:
 
 
 def _turned(form: Form) -> Form:
-    return replace(form, items=tuple(replace(i, target="no" if i.target == "yes" else "yes") for i in form.items))
+    return replace(
+        form,
+        items=tuple(replace(i, target="no" if i.target == "yes" else "yes") for i in form.items),
+    )
 
 
 def located(caption: str, truth: str) -> str:
-    """The words of a hallucinated caption that the true one does not have, outside the longest common sequence of both.
+    """The words of a hallucinated caption that the true one does not have, outside the longest
+    common sequence of both.
 
     >>> located("people on unicycles ride down a busy street", "people on bicycles ride down a busy street")
     'unicycles'
@@ -195,9 +269,17 @@ def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analy
     rows: list[tuple[str, str, int, int, float]] = []
     for who in dict.fromkeys(answer.respondent for answer in answers):
         for kind in KINDS:
-            refused = [a for a in answers if (a.respondent, a.item.meta["kind"], a.value) == (who, kind, 1.0)]
+            refused = [
+                a
+                for a in answers
+                if (a.respondent, a.item.meta["kind"], a.value) == (who, kind, 1.0)
+            ]
             spans = [
-                (quoted(a.text), located(a.item.meta["caption"], truths[a.item.id.rpartition("/")[0]])) for a in refused
+                (
+                    quoted(a.text),
+                    located(a.item.meta["caption"], truths[a.item.id.rpartition("/")[0]]),
+                )
+                for a in refused
             ]
             alike = [rouge_l(said, wrong) for said, wrong in spans if said]
             if alike:
@@ -205,11 +287,15 @@ def _quoted(answers: Sequence[ScoredAnswer], truths: Mapping[str, str]) -> Analy
     return Analysis(
         name="located_spans",
         title="Overlap of the words located with the words that are wrong",
-        about="Of the hallucinated captions that a respondent rejects, those for which its answer quotes words of the caption: mean ROUGE-L of the quoted words with the caption's words that the true one does not have (Hal-Eval, Figure 5b).",
+        about=(
+            "Of the hallucinated captions that a respondent rejects, those for which its answer"
+            " quotes words of the caption: mean ROUGE-L of the quoted words with the caption's"
+            " words that the true one does not have (Hal-Eval, Figure 5b)."
+        ),
         columns=("Respondent", "Type", "Rejected", "With a quotation", "ROUGE-L"),
         rows=tuple(rows),
         drawn="ROUGE-L",
-    )  # fmt: skip
+    )
 
 
 def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
@@ -218,28 +304,54 @@ def _by_length(answers: Sequence[ScoredAnswer]) -> Analysis:
     edges = ((0, BINS[0]), *itertools.pairwise(BINS), (BINS[-1], None))
     for who in dict.fromkeys(answer.respondent for answer in answers):
         for over, most in edges:
-            own = [a.tally for a in answers if a.respondent == who and a.value is not None and over < a.tally["words"] <= (most or float("inf"))]  # fmt: skip
+            own = [
+                a.tally
+                for a in answers
+                if a.respondent == who
+                and a.value is not None
+                and over < a.tally["words"] <= (most or float("inf"))
+            ]
             if not own:
                 continue
             wrong = sum(tally["hallucinated"] for tally in own)
-            shares = (sum(tally.get(kind, 0.0) for tally in own) / wrong if wrong else None for kind in ("object", "attribute", "relation", "event"))  # fmt: skip
+            shares = (
+                sum(tally.get(kind, 0.0) for tally in own) / wrong if wrong else None
+                for kind in ("object", "attribute", "relation", "event")
+            )
             name = f"{over + 1} to {most} words" if most else f"over {over} words"
             rows.append((who, name, len(own), int(wrong), wrong / len(own), *shares))
     return Analysis(
         name="types_by_length",
         title="Types of hallucination by length of the description",
-        about="The share of descriptions that make something up, and of these the shares in which the judge names each type; one description may have several (Hal-Eval, Figures 2 and 6).",
-        columns=("Respondent", "Length", "Descriptions", "Hallucinated", "Share hallucinated", "Object", "Attribute", "Relation", "Event"),
+        about=(
+            "The share of descriptions that make something up, and of these the shares in which the"
+            " judge names each type; one description may have several (Hal-Eval, Figures 2 and 6)."
+        ),
+        columns=(
+            "Respondent",
+            "Length",
+            "Descriptions",
+            "Hallucinated",
+            "Share hallucinated",
+            "Object",
+            "Attribute",
+            "Relation",
+            "Event",
+        ),
         rows=tuple(rows),
         drawn="Event",
-    )  # fmt: skip
+    )
 
 
 class HalEval(Benchmark):
     """One of the two evaluations of Hal-Eval; the card's task says which."""
 
     def __init__(self, card: Card, data: Path, **settings: Any) -> None:
-        if card.task == "yes_no" and settings.get("scoring") == "paper" and not settings.get("reader"):
+        if (
+            card.task == "yes_no"
+            and settings.get("scoring") == "paper"
+            and not settings.get("reader")
+        ):
             settings["reader"] = "strict"
         super().__init__(card, data, **settings)
 
@@ -265,15 +377,25 @@ class HalEval(Benchmark):
                 else:  # a path on the authors' machine
                     image = f"{part}/{PurePosixPath(str(take(record, 'image_path', place))).name}"
                 wrong = {
-                    _NAMES.get(str(take(caption, "type", place)).removesuffix(" Hallucination"), ""): str(
-                        take(caption, "caption", place)
-                    )
+                    _NAMES.get(
+                        str(take(caption, "type", place)).removesuffix(" Hallucination"), ""
+                    ): str(take(caption, "caption", place))
                     for caption in take(record, "hal_caption", place)
                 }
                 if set(wrong) != set(KINDS):
-                    what = f"its hallucinated captions are of the types {', '.join(map(repr, wrong)) or 'none'}"
+                    what = (
+                        "its hallucinated captions are of the types"
+                        f" {', '.join(map(repr, wrong)) or 'none'}"
+                    )
                     raise DataError(what, place=place, remedy="Take the files of the release.")
-                made.append((part, row, image, [str(take(record, "caption", place)), *(wrong[k] for k in KINDS)]))
+                made.append(
+                    (
+                        part,
+                        row,
+                        image,
+                        [str(take(record, "caption", place)), *(wrong[k] for k in KINDS)],
+                    )
+                )
         return made
 
     def read(self) -> Form:
@@ -285,12 +407,18 @@ class HalEval(Benchmark):
                     target = "yes" if kind == "truth" else "no"
                     key, meta = f"{part}/{row}/{kind}", {"kind": kind, "caption": caption}
                     prompt, kind_type = CODE.replace("{caption}", caption), _TYPES.get(kind)
-                    items.append(Item(key, prompt, "yes_no", target, image, kind_type, part, image, meta=meta))
+                    items.append(
+                        Item(
+                            key, prompt, "yes_no", target, image, kind_type, part, image, meta=meta
+                        )
+                    )
             else:
                 for length in LENGTHS:
                     key, meta = f"{part}/{row}/{length}", {"kind": length}
                     prompt = DESCRIBE[length][0]
-                    items.append(Item(key, prompt, "caption", None, image, None, part, image, meta=meta))
+                    items.append(
+                        Item(key, prompt, "caption", None, image, None, part, image, meta=meta)
+                    )
         return Form("original", tuple(items))
 
     def parallel(self, form: Form) -> Form:
@@ -299,11 +427,16 @@ class HalEval(Benchmark):
             return self._asked_as("parallel", form, PAPER, "hal_eval.paper")
         return Form(
             "parallel",
-            tuple(replace(i, prompt=DESCRIBE[i.meta["kind"]][1], rule="hal_eval.instruction") for i in form.items),
+            tuple(
+                replace(i, prompt=DESCRIBE[i.meta["kind"]][1], rule="hal_eval.instruction")
+                for i in form.items
+            ),
         )
 
     def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
-        """`parallel2` asks whether all of the caption is true, `parallel3` whether anything in it is not."""
+        """`parallel2` asks whether all of the caption is true, `parallel3` whether anything in it
+        is not.
+        """
         if not self._asks_yes_no or draw > 3:
             return super().rewording(form, draw, earlier)
         template, rule = ((TRUE, "hal_eval.true"), (UNSHOWN, "hal_eval.unshown"))[draw - 2]
@@ -314,26 +447,35 @@ class HalEval(Benchmark):
         """The forms `flipped` and `cot`; none for descriptions."""
         if not self._asks_yes_no:
             return ()
-        return _turned(self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")), self._asked_as(
-            "cot", form, STEPS, "hal_eval.cot"
-        )
+        return _turned(
+            self._asked_as("flipped", form, FLIPPED, "hal_eval.flipped")
+        ), self._asked_as("cot", form, STEPS, "hal_eval.cot")
 
     @staticmethod
     def _asked_as(name: str, form: Form, template: str, rule: str) -> Form:
         texts = (template.replace("{caption}", i.meta["caption"].strip()) for i in form.items)
-        return Form(name, tuple(replace(i, prompt=t, rule=rule) for i, t in zip(form.items, texts, strict=True)))
+        return Form(
+            name,
+            tuple(replace(i, prompt=t, rule=rule) for i, t in zip(form.items, texts, strict=True)),
+        )
 
     def subsets(self, item: Item) -> Sequence[str]:
-        """The item's domain, its type or length, and both together; a true caption belongs to every type."""
+        """The item's domain, its type or length, and both together; a true caption belongs to every
+        type.
+        """
         kinds = KINDS if item.meta["kind"] == "truth" else (str(item.meta["kind"]),)
         return [item.part, *kinds, *(f"{item.part}.{kind}" for kind in kinds)]
 
     def reader(self, item: Item) -> Parser:
-        """`cot` answers end with the yes or no; `flipped`, `parallel2` and `parallel3` do not ask whether the caption matches."""
+        """`cot` answers end with the yes or no; `flipped`, `parallel2` and `parallel3` do not ask
+        whether the caption matches.
+        """
         return parser(_READERS[item.rule]) if item.rule in _READERS else super().reader(item)
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """The four counts; an unreadable answer is wrong for the release and unscored for the paper."""
+        """The four counts; an unreadable answer is wrong for the release and unscored for the
+        paper.
+        """
         if not self._asks_yes_no:
             return Verdict.unscored("missing", "no judge was asked")
         read = super().score(item, response)
@@ -354,32 +496,52 @@ class HalEval(Benchmark):
         return () if self._asks_yes_no else ("judge",)
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """Ask whether anything is made up, and then of which types; the evaluator sees the picture both times."""
+        """Ask whether anything is made up, and then of which types; the evaluator sees the picture
+        both times.
+        """
         official = self.scoring == "official"
         first = await ask("judge", fill(self.prompt("exists"), caption=response.text), item.image)
         made_up = says_hallucinated(first, official)
         if made_up is None:
             return Verdict.unscored("unparsed", "the evaluator says neither yes nor no")
-        tally = {"n": 1.0, "hallucinated": float(made_up), "words": float(len(response.text.split()))}
+        tally = {
+            "n": 1.0,
+            "hallucinated": float(made_up),
+            "words": float(len(response.text.split())),
+        }
         kinds: list[str] = []
         if made_up:
-            second = await ask("judge", fill(self.prompt("types"), caption=response.text, reply=first), item.image)
+            second = await ask(
+                "judge", fill(self.prompt("types"), caption=response.text, reply=first), item.image
+            )
             kinds = types_said(second, official, events=not official or self.prompts == "hqm")
-        return Verdict(float(not made_up), {**tally, **dict.fromkeys(kinds, 1.0)}, "ok", ", ".join(kinds))
+        return Verdict(
+            float(not made_up), {**tally, **dict.fromkeys(kinds, 1.0)}, "ok", ", ".join(kinds)
+        )
 
     def official_prompt(self, name: str) -> str:
-        """The prompts that the release's script gives to Hal-Evaluator; the second repeats the first turn."""
+        """The prompts that the release's script gives to Hal-Evaluator; the second repeats the
+        first turn.
+        """
         path = self.data / "eval_our_model_llava15.py"
         try:
             nodes = list(ast.walk(ast.parse(read_text(path))))
         except SyntaxError:
             nodes = []
-        texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        texts = [
+            node.value
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
         first = next((text for text in texts if text.startswith("Caption: {}")), None)
         asked = next((text for text in texts if text.startswith("USER: What types")), None)
         begun = next((text for text in texts if text.startswith("ASSISTANT: The types")), None)
         if first is None or asked is None or begun is None or name not in ("exists", "types"):
-            raise DataError(f"it has no prompt {name!r}", place=str(path), remedy="Take the script of the release.")
+            raise DataError(
+                f"it has no prompt {name!r}",
+                place=str(path),
+                remedy="Take the script of the release.",
+            )
         first = first.replace("{}", "{caption}")
         return first if name == "exists" else f"{first}\nASSISTANT: {{reply}}\n{asked}\n{begun}"
 
@@ -390,8 +552,12 @@ class HalEval(Benchmark):
         rows = read_json(path) if read_text(path).lstrip().startswith("[") else None
         first = rows[0] if isinstance(rows, list) and rows else None
         if not self._asks_yes_no and isinstance(first, dict) and {"predict", "image"} <= set(first):
-            return form, {key: Response(str(row["predict"])) for key, row in self._by_picture(path, form)}
-        fives = isinstance(first, list) or (isinstance(first, dict) and {"result", "predict"} & set(first))
+            return form, {
+                key: Response(str(row["predict"])) for key, row in self._by_picture(path, form)
+            }
+        fives = isinstance(first, list) or (
+            isinstance(first, dict) and {"result", "predict"} & set(first)
+        )
         if rows is None or not fives or not self._asks_yes_no:
             return super().read_answers(path, form)
         pictures = list(dict.fromkeys(item.id.rpartition("/")[0] for item in form.items))
@@ -400,27 +566,51 @@ class HalEval(Benchmark):
             raise AnswerError(
                 f"it has {len(rows)} rows for {len(pictures)} pictures",
                 place=str(path),
-                remedy=f"Rows follow the pictures of one file: say --part, one of {', '.join(PARTS)}.",
+                remedy=(
+                    f"Rows follow the pictures of one file: say --part, one of {', '.join(PARTS)}."
+                ),
             )
         given = {}
-        pairs = [(f"record {i}", row, form.by_id[f"{picture}/truth"]) for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1)]  # fmt: skip
-        named = [(place, str(row["image"]), str(item.image)) for place, row, item in pairs if isinstance(row, dict) and row.get("image")]  # fmt: skip
-        wrong = [f"{place} is about {said!r:.60}, and the question about {own!r:.60}" for place, said, own in named if PurePosixPath(said).name != PurePosixPath(own).name]  # fmt: skip
+        pairs = [
+            (f"record {i}", row, form.by_id[f"{picture}/truth"])
+            for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1)
+        ]
+        named = [
+            (place, str(row["image"]), str(item.image))
+            for place, row, item in pairs
+            if isinstance(row, dict) and row.get("image")
+        ]
+        wrong = [
+            f"{place} is about {said!r:.60}, and the question about {own!r:.60}"
+            for place, said, own in named
+            if PurePosixPath(said).name != PurePosixPath(own).name
+        ]
         if wrong:
-            contradict(wrong, len(rows), path, "Bring the rows into the order of the release's file, or say --part.")
+            contradict(
+                wrong,
+                len(rows),
+                path,
+                "Bring the rows into the order of the release's file, or say --part.",
+            )
         for i, (picture, row) in enumerate(zip(pictures, rows, strict=False), 1):
-            for kind, text in zip(("truth", *KINDS), self._five(row, f"{path}: record {i}"), strict=True):
+            for kind, text in zip(
+                ("truth", *KINDS), self._five(row, f"{path}: record {i}"), strict=True
+            ):
                 given[f"{picture}/{kind}"] = Response(text)
         return form, given
 
     def _five(self, row: Any, place: str) -> list[str]:
-        """The five answers of a row: as the release has read them for `official`, their texts for `paper`."""
+        """The five answers of a row: as the release has read them for `official`, their texts for
+        `paper`.
+        """
         codes = row.get("result") if isinstance(row, dict) else row
         texts = row.get("predict") if isinstance(row, dict) else None
         if texts is not None and (codes is None or self.scoring == "paper"):
             said = [str(text) for text in texts]
         else:
-            said = [{"0": "no", "1": "yes", "2": "neither"}.get(str(code), "?") for code in codes or ()]
+            said = [
+                {"0": "no", "1": "yes", "2": "neither"}.get(str(code), "?") for code in codes or ()
+            ]
         if len(said) != 5 or "?" in said:
             remedy = "A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts."
             raise AnswerError(f"it is no row of five answers: {row}", place=place, remedy=remedy)
@@ -431,7 +621,9 @@ class HalEval(Benchmark):
         length = next((length for length in LENGTHS if length in path.name), None)
         if length is None:
             remedy = "Rename it, as the release's files are called."
-            raise AnswerError("its name has neither 'short' nor 'long'", place=str(path), remedy=remedy)
+            raise AnswerError(
+                "its name has neither 'short' nor 'long'", place=str(path), remedy=remedy
+            )
         free: dict[str, list[str]] = {}
         for item in form.items:
             if item.meta["kind"] == length:
@@ -441,7 +633,9 @@ class HalEval(Benchmark):
             waiting = free.get(PurePosixPath(str(take(record, "image", place))).name)
             if not waiting:
                 what = f"the picture {record['image']!r} is unknown or described too often"
-                raise AnswerError(what, place=place, remedy="Check that the file belongs to Hal-Eval.")
+                raise AnswerError(
+                    what, place=place, remedy="Check that the file belongs to Hal-Eval."
+                )
             yield waiting.pop(0), record
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
@@ -450,13 +644,22 @@ class HalEval(Benchmark):
         if not records or "first_answer" not in records[0]:
             return super().read_replies(path, form)
         turns = ("first_answer", "second_answer")
-        return {key: {"judge": [str(row[t]) for t in turns if t in row]} for key, row in self._by_picture(path, form)}
+        return {
+            key: {"judge": [str(row[t]) for t in turns if t in row]}
+            for key, row in self._by_picture(path, form)
+        }
 
     # --- the paper's further analyses ---
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
-        """Of descriptions, the types by length; of yes/no questions, which words are wrong and whether answers quote them."""
-        return (self._overlap(answers), _quoted(answers, self._truths)) if self._asks_yes_no else (_by_length(answers),)
+        """Of descriptions, the types by length; of yes/no questions, which words are wrong and
+        whether answers quote them.
+        """
+        return (
+            (self._overlap(answers), _quoted(answers, self._truths))
+            if self._asks_yes_no
+            else (_by_length(answers),)
+        )
 
     @cached_property
     def _truths(self) -> dict[str, str]:
@@ -466,7 +669,9 @@ class HalEval(Benchmark):
     def _overlap(self, answers: Sequence[ScoredAnswer]) -> Analysis:
         """How far the hallucinated captions are from the true one of their picture."""
         rows: list[tuple[str, str, int, float, float, float]] = []
-        items = {answer.item.id: answer.item for answer in answers if answer.item.meta["kind"] != "truth"}
+        items = {
+            answer.item.id: answer.item for answer in answers if answer.item.meta["kind"] != "truth"
+        }
         pairs: dict[tuple[str, str], list[tuple[int, int, float]]] = {}
         for item in items.values():
             truth, caption = self._truths[item.id.rpartition("/")[0]], item.meta["caption"]
@@ -480,11 +685,22 @@ class HalEval(Benchmark):
         return Analysis(
             name="overlap_with_truth",
             title="The hallucinated captions beside the true ones",
-            about="ROUGE-L of each hallucinated caption with the true caption of its picture, and how many of its words the true one does not have in this order: what the evaluator has to locate. Means over captions.",
-            columns=("Part", "Type", "Captions", "Words", "Words not in the true caption", "ROUGE-L with the true caption"),
+            about=(
+                "ROUGE-L of each hallucinated caption with the true caption of its picture, and how"
+                " many of its words the true one does not have in this order: what the evaluator"
+                " has to locate. Means over captions."
+            ),
+            columns=(
+                "Part",
+                "Type",
+                "Captions",
+                "Words",
+                "Words not in the true caption",
+                "ROUGE-L with the true caption",
+            ),
             rows=tuple(rows),
             drawn="ROUGE-L with the true caption",
-        )  # fmt: skip
+        )
 
     # --- what is odd ---
 
@@ -492,11 +708,17 @@ class HalEval(Benchmark):
         """What gives the answers away, and which pictures are not available."""
         parts = {item.part for item in form.items}
         for part in PARTS:
-            of_part = [picture for picture in self._pictures if picture[0] == part and part in parts]
+            of_part = [
+                picture for picture in self._pictures if picture[0] == part and part in parts
+            ]
             if not of_part:
                 continue
-            twice = [image for image, n in Counter(image for _, _, image, _ in of_part).items() if n > 1]
-            yield from finding(f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice)
+            twice = [
+                image for image, n in Counter(image for _, _, image, _ in of_part).items() if n > 1
+            ]
+            yield from finding(
+                f"{part}-repeated", f"{{n}} {part} pictures stand more than once", twice
+            )
             if self._asks_yes_no:
                 yield from self._surface(part, [captions for _, _, _, captions in of_part])
         if "out_of_domain" in parts:
@@ -505,13 +727,31 @@ class HalEval(Benchmark):
     @staticmethod
     def _surface(part: str, rows: Sequence[Sequence[str]]) -> Iterable[Finding]:
         """What gives the answer away to someone who never sees the picture."""
-        empty = [f"row {i}: {kind}" for i, row in enumerate(rows, 1) for kind, text in zip(("truth", *KINDS), row, strict=True) if not text.strip()]  # fmt: skip
+        empty = [
+            f"row {i}: {kind}"
+            for i, row in enumerate(rows, 1)
+            for kind, text in zip(("truth", *KINDS), row, strict=True)
+            if not text.strip()
+        ]
         yield from finding(f"{part}-empty", f"{{n}} {part} captions are empty", empty)
         spaced = [row[0] for row in rows if row[0] != row[0].strip()]
-        yield from finding(f"{part}-whitespace", f"{{n}} true {part} captions begin or end with white space", spaced)
+        yield from finding(
+            f"{part}-whitespace",
+            f"{{n}} true {part} captions begin or end with white space",
+            spaced,
+        )
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
-        sentence = f"the {part} event caption has more words than the true one in {longer} of {len(rows)} rows: its length gives the answer"
+        sentence = (
+            f"the {part} event caption has more words than the true one in {longer} of {len(rows)}"
+            " rows: its length gives the answer"
+        )
         yield Finding(f"{part}-event-length", sentence, longer)
-        dots = [sum(text.rstrip().endswith(".") for text in texts) for texts in ([r[0] for r in rows], [t for r in rows for t in r[1:]])]  # fmt: skip
-        sentence = f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of {4 * len(rows)} hallucinated ones"
+        dots = [
+            sum(text.rstrip().endswith(".") for text in texts)
+            for texts in ([r[0] for r in rows], [t for r in rows for t in r[1:]])
+        ]
+        sentence = (
+            f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of"
+            f" {4 * len(rows)} hallucinated ones"
+        )
         yield Finding(f"{part}-full-stop", sentence, dots[0])

@@ -1,26 +1,31 @@
-"""HallusionBench: yes/no questions asked with a figure, with an edited figure, and (about charts, maps, tables) without one.
+"""HallusionBench: yes/no questions asked with a figure, with an edited figure, and (about charts,
+maps, tables) without one.
 
-Release: tianyi-lab/HallusionBench. Visual dependent questions (VD) need the figure; visual supplement questions (VS) can be
-answered without it, and figure 0 of each of their sets is no figure at all. A question that is asked with several figures of a
-set is a pair. The judge compares an answer with `gt_answer_details` and says correct, incorrect or unclear; about a wrong
-answer it is asked again whether it is the same as the answer given with figure 0. The mode `rule` asks no judge: it compares
-the yes or no that it reads with `gt_answer`. A result file is a JSON list of the questions with `model_prediction`, and, once
-judged, with `gpt4v_output_gpt_check` and `same`.
+Release: tianyi-lab/HallusionBench. Visual dependent questions (VD) need the figure; visual
+supplement questions (VS) can be answered without it, and figure 0 of each of their sets is no
+figure at all. A question that is asked with several figures of a set is a pair. The judge compares
+an answer with `gt_answer_details` and says correct, incorrect or unclear; about a wrong answer it
+is asked again whether it is the same as the answer given with figure 0. The mode `rule` asks no
+judge: it compares the yes or no that it reads with `gt_answer`. A result file is a JSON list of the
+questions with `model_prediction`, and, once judged, with `gpt4v_output_gpt_check` and `same`.
 
-aAcc is the accuracy over questions. fAcc is the share of figures with all questions right (text-only questions have no
-figure), and qAcc the share of pairs with all figures right. LH, VI and Mixed are the shares of errors that the release's
-decision tree attributes to language hallucination, to visual illusion, or to either. The release labels no types; its
-subcategories are mapped (chart and table to comparison, map to relation, illusion to comparison, figure to existence, math to
-attribute, video to action).
+aAcc is the accuracy over questions. fAcc is the share of figures with all questions right
+(text-only questions have no figure), and qAcc the share of pairs with all figures right. LH, VI and
+Mixed are the shares of errors that the release's decision tree attributes to language
+hallucination, to visual illusion, or to either. The release labels no types; its subcategories are
+mapped (chart and table to comparison, map to relation, illusion to comparison, figure to existence,
+math to attribute, video to action).
 
-Official and paper. `official`: a reply without "correct" means unclear, and one without "same" means different. Measures are
-percentages with four decimals. The easy and hard accuracies are those of pairs within the original figures and within the
-edited ones. Whether an answer said yes is inferred from its being counted right: an unclear answer counts as a no to a
-question whose answer is yes, and as a yes otherwise (the other way round where unclear is right). Only the questions in a file
-count. `paper`: a reply that says none of the words is unscored; percentages are not rounded; easy and hard are per question;
-unclear answers are neither yes nor no; all 1,129 questions count. Both count an unclear answer to a text-only VS question as
-right. Where the release stops with an error (no errors to share out, a pair without its figure 0), the metric is null or
-leaves the pair out.
+Official and paper. `official`: a reply without "correct" means unclear, and one without "same"
+means different. Measures are percentages with four decimals. The easy and hard accuracies are those
+of pairs within the original figures and within the edited ones. Whether an answer said yes is
+inferred from its being counted right: an unclear answer counts as a no to a question whose answer
+is yes, and as a yes otherwise (the other way round where unclear is right). Only the questions in a
+file count. `paper`: a reply that says none of the words is unscored; percentages are not rounded;
+easy and hard are per question; unclear answers are neither yes nor no; all 1,129 questions count.
+Both count an unclear answer to a text-only VS question as right. Where the release stops with an
+error (no errors to share out, a pair without its figure 0), the metric is null or leaves the pair
+out.
 """
 
 from __future__ import annotations
@@ -63,9 +68,15 @@ from hqm import (
 )
 
 _TYPES = {
-    "chart": "comparison", "table": "comparison", "illusion": "comparison", "map": "relation", "ocr": "ocr",
-    "figure": "existence", "math": "attribute", "video": "action",
-}  # fmt: skip
+    "chart": "comparison",
+    "table": "comparison",
+    "illusion": "comparison",
+    "map": "relation",
+    "ocr": "ocr",
+    "figure": "existence",
+    "math": "attribute",
+    "video": "action",
+}
 _KEYS = ("category", "subcategory", "set_id", "figure_id", "question_id")
 _WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
 _BARE = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
@@ -84,7 +95,9 @@ class HallusionBench(Benchmark):
     # --- items ---
 
     def read(self) -> Form:
-        """`HallusionBench.json`; ids are category, subcategory, set, figure and question joined by `_`."""
+        """`HallusionBench.json`; ids are category, subcategory, set, figure and question joined by
+        `_`.
+        """
         path = self.data / "HallusionBench.json"
         items: dict[str, Item] = {}
         for i, record in enumerate(read_records(path), 1):
@@ -123,7 +136,9 @@ class HallusionBench(Benchmark):
         )
 
     def parallel(self, form: Form) -> Form:
-        """The questions turned round, without those that have both answers or that ask with "which"."""
+        """The questions turned round, without those that have both answers or that ask with
+        "which".
+        """
         return build_parallel(self._of_one_answer(form))
 
     def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
@@ -147,7 +162,9 @@ class HallusionBench(Benchmark):
         return item.image or item.cluster, " ".join(item.prompt.split())
 
     def subsets(self, item: Item) -> list[str]:
-        """Category and subcategory, and within each the easy (original) and the hard (edited) figures."""
+        """Category and subcategory, and within each the easy (original) and the hard (edited)
+        figures.
+        """
         scopes = [item.part.lower(), f"{item.part.lower()}_{item.meta['subcategory']}"]
         level = "hard" if item.meta["visual"] == "2" else "easy"
         return [*scopes, level, *(f"{scope}_{level}" for scope in scopes)]
@@ -163,7 +180,9 @@ class HallusionBench(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The accuracies by category and subcategory, the consistency of figures, the bias to yes, the causes of errors."""
+        """The accuracies by category and subcategory, the consistency of figures, the bias to yes,
+        the causes of errors.
+        """
         return tuple(metrics_of(self.scoring))
 
     def _verdict(self, item: Item, code: int, read: str, same: float | None = None) -> Verdict:
@@ -190,7 +209,9 @@ class HallusionBench(Benchmark):
         return Verdict(float(right), tally, "ok", read)
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """The yes or no that was read, compared with `gt_answer`; an answer that cannot be read is unscored."""
+        """The yes or no that was read, compared with `gt_answer`; an answer that cannot be read is
+        unscored.
+        """
         read = super().score(item, response)
         return self._verdict(item, int(read.value), read.read) if read.value is not None else read
 
@@ -200,9 +221,14 @@ class HallusionBench(Benchmark):
         return () if item.meta["figure"] == "0" else (first,)
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:
-        """Ask for correct, incorrect or unclear; and whether a wrong answer is the same as the one given with figure 0."""
+        """Ask for correct, incorrect or unclear; and whether a wrong answer is the same as the one
+        given with figure 0.
+        """
         prompt = fill(
-            self.prompt("correctness"), question=item.prompt, reference=_reference(item), prediction=response.text
+            self.prompt("correctness"),
+            question=item.prompt,
+            reference=_reference(item),
+            prediction=response.text,
         )
         reply = await ask("judge", prompt)
         code = self._read_correctness(reply)
@@ -243,13 +269,21 @@ class HallusionBench(Benchmark):
         }
         related = []
         for item, verdict in zip(items, verdicts, strict=True):
-            cause = self._cause(item, verdict, firsts.get(str(item.meta["pair"]))) if verdict.scored else None
+            cause = (
+                self._cause(item, verdict, firsts.get(str(item.meta["pair"])))
+                if verdict.scored
+                else None
+            )
             extra = {cause: 1.0, "diagnosed": 1.0} if cause else {}
             related.append(replace(verdict, tally={**verdict.tally, **extra}) if extra else verdict)
         return related
 
-    def _cause(self, item: Item, verdict: Verdict, first: tuple[Item, Verdict] | None) -> str | None:
-        """The release's decision tree; None for a right answer, or where something that the tree needs is unknown."""
+    def _cause(
+        self, item: Item, verdict: Verdict, first: tuple[Item, Verdict] | None
+    ) -> str | None:
+        """The release's decision tree; None for a right answer, or where something that the tree
+        needs is unknown.
+        """
         code = _code(verdict)
         if verdict.tally["right"]:
             return None
@@ -282,7 +316,9 @@ class HallusionBench(Benchmark):
                 place=str(path),
                 remedy="Fetch it (`hqm fetch hallusion_bench`), or use --prompts hqm.",
             )
-        function = {"correctness": "evaluate_by_chatgpt", "consistency": "check_same_by_chatgpt"}[name]
+        function = {"correctness": "evaluate_by_chatgpt", "consistency": "check_same_by_chatgpt"}[
+            name
+        ]
         places = {
             "sample['question']": "question",
             "sample['gt_answer_details']": "reference",
@@ -294,41 +330,59 @@ class HallusionBench(Benchmark):
     # --- recorded files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A result file with `model_prediction`, or a folder with a VD and a VS file, matched by ids and questions."""
+        """A result file with `model_prediction`, or a folder with a VD and a VS file, matched by
+        ids and questions.
+        """
         given: dict[str, Response] = {}
         for record, key, place in self._records(path, form):
             text = take(record, "model_prediction", place)
             if key in given:
-                raise AnswerError(f"the question {key} is answered twice", place=place, remedy="Keep one answer.")
+                raise AnswerError(
+                    f"the question {key} is answered twice", place=place, remedy="Keep one answer."
+                )
             given[key] = Response("" if text is None else str(text))
         if self.scoring == "official":
             form = replace(form, items=_sized(item for item in form.items if item.id in given))
         return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
-        """Record, item id and place; the question must match too, because releases have used ids for other questions."""
+        """Record, item id and place; the question must match too, because releases have used ids
+        for other questions.
+        """
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         for file in files:
             for i, record in enumerate(read_records(file), 1):
                 place = f"{file}: record {i}"
                 key = "_".join(str(take(record, name, place)) for name in _KEYS)
                 if key not in form.by_id:
-                    raise AnswerError(f"the benchmark has no question {key}", place=place, remedy="Check the release.")
+                    raise AnswerError(
+                        f"the benchmark has no question {key}",
+                        place=place,
+                        remedy="Check the release.",
+                    )
                 asked = str(take(record, "question", place)).split()
                 if asked != self.original.by_id[key].prompt.split():
                     what = f"the question {key} reads otherwise in this release"
-                    raise AnswerError(what, place=place, remedy="The file answers another release; score it with that.")
+                    raise AnswerError(
+                        what,
+                        place=place,
+                        remedy="The file answers another release; score it with that.",
+                    )
                 yield record, key, place
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
-        """The checks in a judged result file (`..._gpt_check` and `same`), or replies in HQM's own format."""
+        """The checks in a judged result file (`..._gpt_check` and `same`), or replies in HQM's own
+        format.
+        """
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         records = read_records(files[0]) if files else []
         if records and "category" not in records[0]:
             return super().read_replies(path, form)
         replies: dict[str, Replies] = {}
         for record, key, place in self._records(path, self.original):
-            field = next((name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check")
+            field = next(
+                (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
+            )
             check = str(take(record, field, place))
             if check not in _WORDS:
                 raise AnswerError(f"the check is {check!r}", place=place, remedy="It is 0, 1 or 2.")
@@ -337,14 +391,20 @@ class HallusionBench(Benchmark):
         return replies
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
-        """The answers in a result file, or in a folder with a VD and a VS file; the respondent is named after it."""
+        """The answers in a result file, or in a folder with a VD and a VS file; the respondent is
+        named after it.
+        """
         if not is_result(path):
             return None
         _, given = self.read_answers(path, self.original)
-        return [Recording(path.name if path.is_dir() else path.stem, "original", 0, given, str(path))]
+        return [
+            Recording(path.name if path.is_dir() else path.stem, "original", 0, given, str(path))
+        ]
 
     def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
-        """The checks in a judged result file; a check that is none of 0, 1 and 2 is kept and says nothing."""
+        """The checks in a judged result file; a check that is none of 0, 1 and 2 is kept and says
+        nothing.
+        """
         return judged_rows(path, _KEYS, _WORDS) if is_result(path) else None
 
     def replies_saying(self, mark: str) -> Replies:
@@ -352,7 +412,9 @@ class HallusionBench(Benchmark):
         word = mark.strip().strip(".").lower()
         said = _WORDS.get(word.removesuffix(".0"), word)
         if said not in _WORDS.values():
-            raise UnreadableReply(f"the verdict {mark!r:.60} is neither correct, incorrect nor unclear (1, 0, 2)")
+            raise UnreadableReply(
+                f"the verdict {mark!r:.60} is neither correct, incorrect nor unclear (1, 0, 2)"
+            )
         return {"judge": (said,)}
 
     def check(self, form: Form) -> Iterable[Finding]:
@@ -364,7 +426,10 @@ def _sized(items: Iterable[Item]) -> tuple[Item, ...]:
     """The items, each with the number of questions about its figure."""
     items = tuple(items)
     sizes = Counter((item.cluster, item.meta["figure"]) for item in items)
-    return tuple(replace(item, meta={**item.meta, "size": sizes[item.cluster, item.meta["figure"]]}) for item in items)
+    return tuple(
+        replace(item, meta={**item.meta, "size": sizes[item.cluster, item.meta["figure"]]})
+        for item in items
+    )
 
 
 def _code(verdict: Verdict) -> int:
@@ -372,12 +437,16 @@ def _code(verdict: Verdict) -> int:
 
 
 def _reference(item: Item) -> str:
-    """The reference answer; for a negated question, with the opposite of the yes or no that it begins with."""
+    """The reference answer; for a negated question, with the opposite of the yes or no that it
+    begins with.
+    """
     details = str(item.meta["details"])
     match = _BARE.match(details)
     if not item.rule or match is None:
         return details
     other = {"yes": "no", "no": "yes"}[match[1].lower()]
     return (
-        details[: match.start(1)] + (other.capitalize() if match[1][0].isupper() else other) + details[match.end(1) :]
+        details[: match.start(1)]
+        + (other.capitalize() if match[1][0].isupper() else other)
+        + details[match.end(1) :]
     )

@@ -1,24 +1,30 @@
-"""HQH: open questions of eight hallucination types about Visual Genome pictures; a language model judges each answer.
+"""HQH: open questions of eight hallucination types about Visual Genome pictures; a language model
+judges each answer.
 
-Release: HQHBench/HQHBench. `HQH.json` is read in any of its shapes: with `image` or `images`, and with or without a ground
-truth for existence. An answer file is a copy of it with a field `answer` (or `answers`, with one entry for each model). Three
-procedures were released, and each is a mode. `february2025` (the current one): correct or incorrect, and the number of extra
-claims that contradict the picture. `june2024`: with or without hallucination, one answer in a call. `joint` (July 2024 to
-February 2025): the same, with all models' answers to an item in one call. The judge reads a caption and regions of the picture
-from `image_data.json`. That file no longer comes with the release; the one of June 2024 describes 925 of the 3,153 pictures.
-For the other pictures our prompts say that no description is at hand; the release's prompts cannot be filled, and the answer
+Release: HQHBench/HQHBench. `HQH.json` is read in any of its shapes: with `image` or `images`, and
+with or without a ground truth for existence. An answer file is a copy of it with a field `answer`
+(or `answers`, with one entry for each model). Three procedures were released, and each is a mode.
+`february2025` (the current one): correct or incorrect, and the number of extra claims that
+contradict the picture. `june2024`: with or without hallucination, one answer in a call. `joint`
+(July 2024 to February 2025): the same, with all models' answers to an item in one call. The judge
+reads a caption and regions of the picture from `image_data.json`. That file no longer comes with
+the release; the one of June 2024 describes 925 of the 3,153 pictures. For the other pictures our
+prompts say that no description is at hand; the release's prompts cannot be filled, and the answer
 is unscored.
 
-Official and paper. `official` reads replies as the released code does. June 2024: `With hallucination` anywhere, else
-`Without hallucination`; otherwise the code drops the item (here it is unscored and counted). Joint: the first `AnswerN` of a
-line says which answer the line is about; an answer with two lines counts twice, one without a line is dropped. By mistake, the
-code keeps one set of counters for all models and so prints the rate of all models' answers for each model: here
-`hallucination_rate` is the model's own rate, and `pooled_rate` is what is printed. A file with several models' answers is
-scored as their pool. February 2025: the last line with `Answer:` that has `Incorrect` or `Correct`, and the last line with
-`Extra Contradictory Claims: N`. The code asks again, without limit, until it has read both, even from different replies; here
-up to five replies are read, and then the answer is unscored. The rate of a type counts only the main answer, the overall rate
-counts the extra claims too. `paper`: both verdicts are read in any case and with markup around them; a reply that says both is
-unscored; only one reply is asked for; and the rate of a type is the overall rate of its items.
+Official and paper. `official` reads replies as the released code does. June 2024: `With
+hallucination` anywhere, else `Without hallucination`; otherwise the code drops the item (here it is
+unscored and counted). Joint: the first `AnswerN` of a line says which answer the line is about; an
+answer with two lines counts twice, one without a line is dropped. By mistake, the code keeps one
+set of counters for all models and so prints the rate of all models' answers for each model: here
+`hallucination_rate` is the model's own rate, and `pooled_rate` is what is printed. A file with
+several models' answers is scored as their pool. February 2025: the last line with `Answer:` that
+has `Incorrect` or `Correct`, and the last line with `Extra Contradictory Claims: N`. The code asks
+again, without limit, until it has read both, even from different replies; here up to five replies
+are read, and then the answer is unscored. The rate of a type counts only the main answer, the
+overall rate counts the extra claims too. `paper`: both verdicts are read in any case and with
+markup around them; a reply that says both is unscored; only one reply is asked for; and the rate of
+a type is the overall rate of its items.
 """
 
 from __future__ import annotations
@@ -60,13 +66,24 @@ from hqm import (
     take,
 )
 
-TYPES = ("action", "attribute", "comparison", "counting", "environment", "existence", "ocr", "relation")
+TYPES = (
+    "action",
+    "attribute",
+    "comparison",
+    "counting",
+    "environment",
+    "existence",
+    "ocr",
+    "relation",
+)
 _TYPES = {"OCR": "ocr", "count": "counting", **{name: name for name in TYPES}}
 TRIES = 5
 """How many replies `official` reads where the released code would go on asking without end."""
 _NOTHING = "(no description of this picture is at hand)"
 _PLACES = ("instruction", "truth", "caption", "details", "answer", "format")
-"""The meaning of each `{}` in a released prompt; existence has no `truth`, and only `joint` has a `format`."""
+"""The meaning of each `{}` in a released prompt; existence has no `truth`, and only `joint` has a
+`format`.
+"""
 _EITHER = re.compile(r"\bwith(out)?\b[\s*_]*hallucination", re.IGNORECASE)
 _VERDICT = re.compile(r"(?i)(in)?correct\W+(\d+)(?: extra)?(?: claims?)?\.?")
 _LINE = re.compile(r"Answer(\d+)")
@@ -82,13 +99,20 @@ def read_binary(reply: str, official: bool) -> bool | None:
     (False, None)
     """
     if official:
-        return True if "With hallucination" in reply else False if "Without hallucination" in reply else None
+        return (
+            True
+            if "With hallucination" in reply
+            else False
+            if "Without hallucination" in reply
+            else None
+        )
     said = {match[1] is None for match in _EITHER.finditer(reply)}
     return said.pop() if len(said) == 1 else None
 
 
 def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
-    """Whether the main answer is wrong, and the number of extra contradictory claims; None for what the reply lacks.
+    """Whether the main answer is wrong, and the number of extra contradictory claims; None for what
+    the reply lacks.
 
     >>> read_claims("Answer: Incorrect\\nExtra Contradictory Claims: 2, a hat, a dog", True)
     (True, 2)
@@ -116,7 +140,9 @@ def read_joint(reply: str, official: bool) -> dict[int, list[bool]]:
     """
     said: dict[int, list[bool]] = {}
     for line in reply.split("\n"):
-        match = _LINE.search(line) if official else re.search(r"answer\W*(\d+)", line, re.IGNORECASE)
+        match = (
+            _LINE.search(line) if official else re.search(r"answer\W*(\d+)", line, re.IGNORECASE)
+        )
         verdict = read_binary(line, official)
         if match and verdict is not None:
             said.setdefault(int(match[1]), []).append(verdict)
@@ -136,17 +162,49 @@ class Hqh(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The hallucination rate, overall and by type; main answers and extra claims too where they are judged."""
-        rate = Metric("hallucination_rate", mean_of("hallucinated"), "lower", share=True, about="Share of answers that hallucinate.")  # fmt: skip
-        main = Metric("main_rate", mean_of("main"), "lower", share=True, about="Share of answers whose main answer is wrong.")  # fmt: skip
+        """The hallucination rate, overall and by type; main answers and extra claims too where they
+        are judged.
+        """
+        rate = Metric(
+            "hallucination_rate",
+            mean_of("hallucinated"),
+            "lower",
+            share=True,
+            about="Share of answers that hallucinate.",
+        )
+        main = Metric(
+            "main_rate",
+            mean_of("main"),
+            "lower",
+            share=True,
+            about="Share of answers whose main answer is wrong.",
+        )
         of_type = rate
         whole = [rate]
         if self.mode == "february2025":
-            whole += [main, Metric("extra_claims", mean_of("extra"), "lower", about="Extra claims an answer that contradict the picture.")]  # fmt: skip
+            whole += [
+                main,
+                Metric(
+                    "extra_claims",
+                    mean_of("extra"),
+                    "lower",
+                    about="Extra claims an answer that contradict the picture.",
+                ),
+            ]
             if self.scoring == "official":
                 of_type = replace(main, name="hallucination_rate")
         if self.mode == "joint" and self.scoring == "official":
-            whole += [Metric("pooled_rate", mean_of("pooled", "pooled_n"), "lower", about="The rate of all models' answers together, which the released code prints for each.")]  # fmt: skip
+            whole += [
+                Metric(
+                    "pooled_rate",
+                    mean_of("pooled", "pooled_n"),
+                    "lower",
+                    about=(
+                        "The rate of all models' answers together, which the released code prints"
+                        " for each."
+                    ),
+                )
+            ]
         by_type = [metric.within(kind) for metric in (of_type, *whole[1:]) for kind in TYPES]
         return (*whole, *by_type)
 
@@ -160,8 +218,16 @@ class Hqh(Benchmark):
             place = f"{path}: record {i}"
             label = str(take(record, "type", place))
             if label not in _TYPES:
-                raise DataError(f"the type is {label!r}", place=place, remedy=f"Known are {', '.join(sorted(_TYPES))}.")
-            image = record["image"] if "image" in record else next(iter(take(record, "images", place)), "")
+                raise DataError(
+                    f"the type is {label!r}",
+                    place=place,
+                    remedy=f"Known are {', '.join(sorted(_TYPES))}.",
+                )
+            image = (
+                record["image"]
+                if "image" in record
+                else next(iter(take(record, "images", place)), "")
+            )
             name = str(image).removeprefix("./").removeprefix("images/")
             items.append(
                 Item(
@@ -200,20 +266,34 @@ class Hqh(Benchmark):
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
             if not code.exists():
                 what = f"the release's prompt of the mode {mode} is not there"
-                raise DataError(what, place=str(code), remedy="Fetch it (`hqm fetch hqh`), or use --prompts hqm.")
+                raise DataError(
+                    what,
+                    place=str(code),
+                    remedy="Fetch it (`hqm fetch hqh`), or use --prompts hqm.",
+                )
             template = _constant(code, "template4existence" if existence else "template")
         parts, without = template.split("{}"), {"truth"} if existence else set()
-        places = [key for key in _PLACES if key not in without and (key != "format" or mode == "joint")]
+        places = [
+            key for key in _PLACES if key not in without and (key != "format" or mode == "joint")
+        ]
         if len(parts) != len(places) + 1:
-            raise DataError(f"the prompt of {name} has {len(parts) - 1} places {{}}", place=str(self.data))
-        return parts[0] + "".join(f"{{{key}}}{part}" for key, part in zip(places, parts[1:], strict=True))
+            raise DataError(
+                f"the prompt of {name} has {len(parts) - 1} places {{}}", place=str(self.data)
+            )
+        return parts[0] + "".join(
+            f"{{{key}}}{part}" for key, part in zip(places, parts[1:], strict=True)
+        )
 
     def _asked_of_judge(self, item: Item, answer: str, form: str = "") -> str | None:
-        """The judge's prompt; None if neither a description nor a right answer is there to judge by."""
+        """The judge's prompt; None if neither a description nor a right answer is there to judge
+        by.
+        """
         seen = self._described.get(item.meta["image_id"])
         if seen is None and (self.prompts == "official" or not item.target):
             return None
-        existence = self.prompts == "official" and item.type == "existence" and self.mode != "february2025"
+        existence = (
+            self.prompts == "official" and item.type == "existence" and self.mode != "february2025"
+        )
         template = self.prompt(f"{self.mode}_existence" if existence else self.mode)
         return fill(
             template,
@@ -248,15 +328,23 @@ class Hqh(Benchmark):
             wrong = again[0] if again[0] is not None else wrong
             claims = again[1] if again[1] is not None else claims
         if wrong is None or claims is None:
-            return _unread("not whether the answer is correct" if wrong is None else "no number of extra claims")
+            return _unread(
+                "not whether the answer is correct"
+                if wrong is None
+                else "no number of extra claims"
+            )
         bad = bool(wrong or claims)
         tally = {"hallucinated": float(bad), "main": float(wrong), "extra": float(claims), "n": 1.0}
-        return Verdict(float(not bad), tally, "ok", f"{'incorrect' if wrong else 'correct'}, {claims} extra")
+        return Verdict(
+            float(not bad), tally, "ok", f"{'incorrect' if wrong else 'correct'}, {claims} extra"
+        )
 
     async def judge_together(
         self, item: Item, responses: Mapping[str, Response], ask: AskJudge
     ) -> Mapping[str, Verdict]:
-        """All answers in one call in the mode `joint`, numbered in the order given; otherwise each by itself."""
+        """All answers in one call in the mode `joint`, numbered in the order given; otherwise each
+        by itself.
+        """
         if not self.jointly:
             return await super().judge_together(item, responses, ask)
         verdicts = {
@@ -267,24 +355,35 @@ class Hqh(Benchmark):
         asked = [name for name in responses if name not in verdicts]
         # a file of the release has several models' answers to an item: they are scored together
         texts = [
-            (name, text) for name in asked for text in responses[name].detail.get("answers", [responses[name].text])
+            (name, text)
+            for name in asked
+            for text in responses[name].detail.get("answers", [responses[name].text])
         ]
         prompt = self._asked_of_judge(
             item,
             "".join(f"Answer{i}: {text}\n" for i, (_, text) in enumerate(texts, 1)),
-            "".join(f"Answer{i}: With/Without hallucination, [evidence]\n" for i in range(1, len(texts) + 1)),
+            "".join(
+                f"Answer{i}: With/Without hallucination, [evidence]\n"
+                for i in range(1, len(texts) + 1)
+            ),
         )
         if prompt is None or not texts:
             return verdicts | {name: _nothing_to_judge_by() for name in asked}
         official = self.scoring == "official"
         said = read_joint(await ask("judge", prompt), official)
-        lines = {i: bad for i, bad in said.items() if i <= len(texts) and (official or len(set(bad)) == 1)}
+        lines = {
+            i: bad
+            for i, bad in said.items()
+            if i <= len(texts) and (official or len(set(bad)) == 1)
+        }
         pool = [bad for of in lines.values() for bad in of]
         # the pooled rate is printed for every model, even for one without a line
         pooled = {"pooled": float(sum(pool)), "pooled_n": float(len(pool))} if official else {}
         for name in asked:
             of_name = [
-                lines.get(i, [])[: None if official else 1] for i, (who, _) in enumerate(texts, 1) if who == name
+                lines.get(i, [])[: None if official else 1]
+                for i, (who, _) in enumerate(texts, 1)
+                if who == name
             ]
             ours = [bad for of in of_name for bad in of]
             missing = replace(_unread("not whether the answer hallucinates"), tally=pooled)
@@ -292,21 +391,29 @@ class Hqh(Benchmark):
         return {name: verdicts[name] for name in responses}
 
     def replies_saying(self, mark: str) -> Replies:
-        """With or without hallucination (1: without, 0: with); in the mode `february2025`, as in `incorrect, 2 extra`."""
+        """With or without hallucination (1: without, 0: with); in the mode `february2025`, as in
+        `incorrect, 2 extra`.
+        """
         if self.mode == "february2025":
             if (said := _VERDICT.fullmatch(mark.strip())) is None:
-                raise UnreadableReply(f"the verdict {mark!r:.60} says not both correct or incorrect and `N extra`")
+                raise UnreadableReply(
+                    f"the verdict {mark!r:.60} says not both correct or incorrect and `N extra`"
+                )
             main = "Incorrect" if said[1] else "Correct"
             return {"judge": (f"Answer: {main}\nExtra Contradictory Claims: {said[2]}",)}
         words = {"1": "without hallucination", "0": "with hallucination"}
         if (bad := read_binary(words.get(mark.removesuffix(".0"), mark), official=False)) is None:
-            raise UnreadableReply(f"the verdict {mark!r:.60} is neither with nor without hallucination (0, 1)")
+            raise UnreadableReply(
+                f"the verdict {mark!r:.60} is neither with nor without hallucination (0, 1)"
+            )
         return {"judge": (f"Answer1: {'With' if bad else 'Without'} hallucination",)}
 
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A copy of `HQH.json` with `answer`, or with `answers` of one model (in the mode `joint`, of several)."""
+        """A copy of `HQH.json` with `answer`, or with `answers` of one model (in the mode `joint`,
+        of several).
+        """
         given: dict[str, Response] = {}
         for i, record in enumerate(read_records(path), 1):
             place = f"{path}: record {i}"
@@ -314,7 +421,11 @@ class Hqh(Benchmark):
             texts = record["answers"] if "answers" in record else [take(record, "answer", place)]
             item = form.by_id.get(key)
             if item is None or str(record.get("instruction", item.prompt)) != item.prompt:
-                wrong = f"there is no item {key!r}" if item is None else f"the item {key} asks something else"
+                wrong = (
+                    f"there is no item {key!r}"
+                    if item is None
+                    else f"the item {key} asks something else"
+                )
                 raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
             if key in given:
                 what = f"the item {key} is answered twice"
@@ -324,11 +435,15 @@ class Hqh(Benchmark):
                 given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
             elif len(texts) != 1:
                 wrong = f"it has the answers of {len(texts)} models"
-                raise AnswerError(wrong, place=place, remedy="Keep one model's, or score it with --mode joint.")
+                raise AnswerError(
+                    wrong, place=place, remedy="Keep one model's, or score it with --mode joint."
+                )
         return form, given
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
-        """A file with `answers`: the N-th answer to every item is that of the respondent `ModelN`."""
+        """A file with `answers`: the N-th answer to every item is that of the respondent
+        `ModelN`.
+        """
         if not path.is_file() or path.suffix != ".json":
             return None
         records = read_records(path)
@@ -336,59 +451,125 @@ class Hqh(Benchmark):
             return None
         models = max(len(record["answers"]) for record in records)
         answers = [
-            {str(r["id"]): Response(*_state({}, r["answers"][n])) for r in records if n < len(r["answers"])}
+            {
+                str(r["id"]): Response(*_state({}, r["answers"][n]))
+                for r in records
+                if n < len(r["answers"])
+            }
             for n in range(models)
         ]
-        return [Recording(f"Model{n}", "original", 0, given, path.name) for n, given in enumerate(answers, 1)]
+        return [
+            Recording(f"Model{n}", "original", 0, given, path.name)
+            for n, given in enumerate(answers, 1)
+        ]
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released files."""
         known = sum(item.meta["image_id"] in self._described for item in form.items)
         if not (self.data / "image_data.json").exists():
-            older = f"the one of June 2024 describes {len(self._described)} pictures and so {known} of the {len(form)} items"  # fmt: skip
-            sentence = f"image_data.json, which the judge's prompt needs, is not there; {older if self._described else 'nor is an older one'}"
+            older = (
+                f"the one of June 2024 describes {len(self._described)} pictures and so {known} of"
+                f" the {len(form)} items"
+            )
+            sentence = (
+                "image_data.json, which the judge's prompt needs, is not there;"
+                f" {older if self._described else 'nor is an older one'}"
+            )
             yield Finding("no-image-data", sentence, len(form) - known)
         instructions = Counter(item.prompt for item in form.items if item.type == "existence")
         if len(instructions) == 1:
-            yield Finding("one-instruction", f"all {instructions.total()} existence items ask the same: {next(iter(instructions))!r}", instructions.total())  # fmt: skip
-        groups = [group for group in same_question(form).values() if len({i.type for i in group}) > 1]
+            yield Finding(
+                "one-instruction",
+                f"all {instructions.total()} existence items ask the same:"
+                f" {next(iter(instructions))!r}",
+                instructions.total(),
+            )
+        groups = [
+            group for group in same_question(form).values() if len({i.type for i in group}) > 1
+        ]
         twice = [group[0] for group in groups]
-        yield from finding("duplicate-across-types", "{n} pairs of picture and question stand under two types", twice)
+        yield from finding(
+            "duplicate-across-types",
+            "{n} pairs of picture and question stand under two types",
+            twice,
+        )
         places = [item.type for item in form.items]
         if len(set(places)) == sum(a != b for a, b in zip(places, [None, *places], strict=False)):
-            yield Finding("type-by-position", "the items of a type stand together: the id gives the type", len(form))
+            yield Finding(
+                "type-by-position",
+                "the items of a type stand together: the id gives the type",
+                len(form),
+            )
         ends = Counter(str(i.target) for i in form.items if i.type == "counting")
         if ends["One."] and ends["1."]:
-            yield Finding("number-spelling", f"the right number is written both ways: 'One.' {ends['One.']} times, '1.' {ends['1.']} times", ends["One."] + ends["1."])  # fmt: skip
+            yield Finding(
+                "number-spelling",
+                f"the right number is written both ways: 'One.' {ends['One.']} times, '1.'"
+                f" {ends['1.']} times",
+                ends["One."] + ends["1."],
+            )
         environment = [i for i in form.items if i.type == "environment"]
-        taken = [i for i in environment if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)]  # fmt: skip
-        sentence = f"{{n}} of {len(environment)} environment questions ask when or where the picture was taken"
+        taken = [
+            i
+            for i in environment
+            if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)
+        ]
+        sentence = (
+            f"{{n}} of {len(environment)} environment questions ask when or where the picture was"
+            " taken"
+        )
         yield from finding("taken", sentence, taken)
         common = Counter(str(i.target) for i in environment).most_common(1)
         if common and common[0][1] > 0.2 * len(environment):
-            yield Finding("common-answer", f"{common[0][1]} environment questions have the answer {common[0][0]!r}", common[0][1])  # fmt: skip
-        yield from finding("no-ground-truth", "{n} items have no ground truth", [i for i in form.items if not i.target])
-        yield from finding("spelling", "{n} instructions begin with a misspelt word", [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)])  # fmt: skip
+            yield Finding(
+                "common-answer",
+                f"{common[0][1]} environment questions have the answer {common[0][0]!r}",
+                common[0][1],
+            )
+        yield from finding(
+            "no-ground-truth",
+            "{n} items have no ground truth",
+            [i for i in form.items if not i.target],
+        )
+        yield from finding(
+            "spelling",
+            "{n} instructions begin with a misspelt word",
+            [i for i in form.items if re.match(r"[A-Z]{2,}[a-z]|How man ", i.prompt)],
+        )
         broken = [i for i in self.parallel(form).items if i.rule == "questions.frame"]
-        yield from finding("broken-question", "{n} questions no rule can put in other words: the parallel form only frames them", broken)  # fmt: skip
+        yield from finding(
+            "broken-question",
+            "{n} questions no rule can put in other words: the parallel form only frames them",
+            broken,
+        )
 
 
 def _constant(path: Path, name: str) -> str:
     """A text that a Python file assigns to a name; the file is not run."""
     for node in ast.parse(read_text(path)).body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in node.targets
+        ):
             return str(ast.literal_eval(node.value))
-    raise DataError(f"it assigns no {name}", place=str(path), remedy="Take the file of the release.")
+    raise DataError(
+        f"it assigns no {name}", place=str(path), remedy="Take the file of the release."
+    )
 
 
 def _state(record: Mapping[str, Any], text: object) -> tuple[Any, ...]:
-    return "" if text is None else str(text), record.get("state", "ok"), str(record.get("reason", ""))
+    return (
+        "" if text is None else str(text),
+        record.get("state", "ok"),
+        str(record.get("reason", "")),
+    )
 
 
 def _binary(lines: Sequence[bool], more: Mapping[str, float] | None = None) -> Verdict:
     share = sum(lines) / len(lines)
     tally = {"hallucinated": float(sum(lines)), "n": float(len(lines)), **(more or {})}
-    return Verdict(1 - share, tally, "ok", "with hallucination" if share else "without hallucination")
+    return Verdict(
+        1 - share, tally, "ok", "with hallucination" if share else "without hallucination"
+    )
 
 
 def _unread(what: str) -> Verdict:
@@ -396,5 +577,8 @@ def _unread(what: str) -> Verdict:
 
 
 def _nothing_to_judge_by() -> Verdict:
-    why = "image_data.json does not describe the picture, and the judge's prompt needs its caption and regions"
+    why = (
+        "image_data.json does not describe the picture, and the judge's prompt needs its caption"
+        " and regions"
+    )
     return Verdict.unscored("missing", why)

@@ -1,9 +1,10 @@
 """Captions held against an inventory: what the recipes `valor` and `openchair` of `hqm build` make.
 
-An item's target is what is in its picture, and its field `vocabulary` the names that a caption is searched for; a file
-`vocabulary.json` beside the items holds it once for all of them. Of the names that a caption mentions, the share that the inventory
-does not have is hallucinated (CHAIR, Rohrbach et al. 2018). A longer name goes before a shorter one inside it: a "hot dog" is no
-dog. There is no release and no paper, so `official` and `paper` scoring are the same.
+An item's target is what is in its picture, and its field `vocabulary` the names that a caption is
+searched for; a file `vocabulary.json` beside the items holds it once for all of them. Of the names
+that a caption mentions, the share that the inventory does not have is hallucinated (CHAIR, Rohrbach
+et al. 2018). A longer name goes before a shorter one inside it: a "hot dog" is no dog. There is no
+release and no paper, so `official` and `paper` scoring are the same.
 """
 
 from __future__ import annotations
@@ -47,16 +48,26 @@ class Inventory(Benchmark):
             names = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
             raise DataError(
-                "it cannot be read", place=str(path), remedy='Write a list of names: ["dog", "hot dog"].'
+                "it cannot be read",
+                place=str(path),
+                remedy='Write a list of names: ["dog", "hot dog"].',
             ) from None
-        if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-            raise DataError("it is no list of names", place=str(path), remedy='Write ["dog", "hot dog"].')
+        if not isinstance(names, list) or not all(
+            isinstance(name, str) and name.strip() for name in names
+        ):
+            raise DataError(
+                "it is no list of names", place=str(path), remedy='Write ["dog", "hot dog"].'
+            )
         return frozenset(names)
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The tally of CHAIR."""
         present = item.target if isinstance(item.target, (list, tuple)) else [item.target]
-        return chair_tally(mentioned(response.text, self.vocabulary), {str(name) for name in present}, response.text)
+        return chair_tally(
+            mentioned(response.text, self.vocabulary),
+            {str(name) for name in present},
+            response.text,
+        )
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
         """The selected pictures beside the control arm, where the benchmark has both."""
@@ -67,27 +78,64 @@ _Z = 1.959963984540054
 
 
 def arms(answers: Sequence[ScoredAnswer]) -> Analysis:
-    """Each respondent's faithfulness and coverage on selected and on control pictures, and the difference of faithfulness."""
+    """Each respondent's faithfulness and coverage on selected and on control pictures, and the
+    difference of faithfulness.
+    """
     rows: list[tuple[str | float | int | None, ...]] = []
     scored = [answer for answer in answers if answer.value is not None and answer.item.part in ARMS]
     for who in dict.fromkeys(answer.respondent for answer in scored):
-        own = {arm: [a.tally for a in scored if (a.respondent, a.item.part) == (who, arm)] for arm in ARMS}
-        faithful = {arm: _share_and_variance([(t["mentioned"] - t["hallucinated"], t["mentioned"]) for t in own[arm]]) for arm in ARMS}  # fmt: skip
-        covered = {arm: _share_and_variance([(t["covered"], t["present"]) for t in own[arm]])[0] for arm in ARMS}
+        own = {
+            arm: [a.tally for a in scored if (a.respondent, a.item.part) == (who, arm)]
+            for arm in ARMS
+        }
+        faithful = {
+            arm: _share_and_variance(
+                [(t["mentioned"] - t["hallucinated"], t["mentioned"]) for t in own[arm]]
+            )
+            for arm in ARMS
+        }
+        covered = {
+            arm: _share_and_variance([(t["covered"], t["present"]) for t in own[arm]])[0]
+            for arm in ARMS
+        }
         (selected, v1), (control, v2) = faithful["selected"], faithful["control"]
         if not all(map(math.isfinite, (selected, control, v1, v2))):
             continue
         half = _Z * math.sqrt(v1 + v2)
         gap = selected - control
-        rows.append((who, selected, control, gap, gap - half, gap + half, covered["selected"], covered["control"]))
+        rows.append(
+            (
+                who,
+                selected,
+                control,
+                gap,
+                gap - half,
+                gap + half,
+                covered["selected"],
+                covered["control"],
+            )
+        )
     return Analysis(
         name="selected_and_control",
         title="Selected pictures and the control arm",
-        about="Faithfulness (1 - CHAIRi) and coverage of the captions of pictures that go against a habit, and of pictures drawn at random with as many objects; the 95% interval of the difference is over pictures, by the jackknife in each arm (VALOR-Eval, Table 5).",
-        columns=("Respondent", "Faithfulness, selected", "Faithfulness, control", "Difference", "from", "to", "Coverage, selected", "Coverage, control"),
+        about=(
+            "Faithfulness (1 - CHAIRi) and coverage of the captions of pictures that go against a"
+            " habit, and of pictures drawn at random with as many objects; the 95% interval of the"
+            " difference is over pictures, by the jackknife in each arm (VALOR-Eval, Table 5)."
+        ),
+        columns=(
+            "Respondent",
+            "Faithfulness, selected",
+            "Faithfulness, control",
+            "Difference",
+            "from",
+            "to",
+            "Coverage, selected",
+            "Coverage, control",
+        ),
         rows=tuple(rows),
         drawn="Difference",
-    )  # fmt: skip
+    )
 
 
 def _share_and_variance(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -1,17 +1,21 @@
-"""MMHal-Bench: 96 open questions of eight kinds; a judge that knows the picture's objects rates every answer from 0 to 6.
+"""MMHal-Bench: 96 open questions of eight kinds; a judge that knows the picture's objects rates
+every answer from 0 to 6.
 
-Release: Shengcao1006/MMHal-Bench with the scorer of llava-rlhf/LLaVA-RLHF. The template is a JSON list; an answer file is the
-same list with `model_answer` filled, and the saved replies are a list of the judge's responses in the same order. Copies
-circulate under other names and with `gold_answer` for `gt_answer`. A rating below 3 is a hallucination. Types: attribute,
-counting, environment, relation and comparison are the paper's own; adversarial questions (about things that are not there)
-and holistic ones (descriptions) are existence; `other` has no single type.
+Release: Shengcao1006/MMHal-Bench with the scorer of llava-rlhf/LLaVA-RLHF. The template is a JSON
+list; an answer file is the same list with `model_answer` filled, and the saved replies are a list
+of the judge's responses in the same order. Copies circulate under other names and with
+`gold_answer` for `gt_answer`. A rating below 3 is a hallucination. Types: attribute, counting,
+environment, relation and comparison are the paper's own; adversarial questions (about things that
+are not there) and holistic ones (descriptions) are existence; `other` has no single type.
 
-Official and paper. `official`: the rating of a reply is the one number s of 0 to 6 for which the reply contains `rating: s` (so
-"Rating: 10" is read as 1, and "**Rating:** 5" is not read at all). With none or several of them the answer scores 0, that is,
-it counts as a hallucination (and is still counted as unparsed). The kind of a question is its place in the answer file modulo
-8, and a file must have 96 answers. `paper`: the rating is the number after the word "rating", with whatever punctuation
-between them; no rating, several different ones, or one outside 0 to 6 leave the answer unscored. The kind is the one that the
-record states. Missing answers are counted, and nothing is rounded, while the release prints two decimals.
+Official and paper. `official`: the rating of a reply is the one number s of 0 to 6 for which the
+reply contains `rating: s` (so "Rating: 10" is read as 1, and "**Rating:** 5" is not read at all).
+With none or several of them the answer scores 0, that is, it counts as a hallucination (and is
+still counted as unparsed). The kind of a question is its place in the answer file modulo 8, and a
+file must have 96 answers. `paper`: the rating is the number after the word "rating", with whatever
+punctuation between them; no rating, several different ones, or one outside 0 to 6 leave the answer
+unscored. The kind is the one that the record states. Missing answers are counted, and nothing is
+rounded, while the release prints two decimals.
 """
 
 from __future__ import annotations
@@ -52,7 +56,16 @@ from hqm import (
     template_in,
 )
 
-KINDS = ("attribute", "adversarial", "comparison", "counting", "relation", "environment", "holistic", "other")
+KINDS = (
+    "attribute",
+    "adversarial",
+    "comparison",
+    "counting",
+    "relation",
+    "environment",
+    "holistic",
+    "other",
+)
 """The eight kinds of questions, in the order in which the release repeats them."""
 _TYPES = {"adversarial": "existence", "holistic": "existence", "other": None}
 _FILES = ("response_template.json", "mmhal-bench_answer_template.json", "MMHal-bench.json")
@@ -70,7 +83,9 @@ class MMHal(Benchmark):
         """The mean score and the hallucination rate, overall and for each kind of question."""
         digits = 2 if self.scoring == "official" else None
         both = (
-            Metric("score", mean_of("score"), about="Mean rating of the judge, 0 to 6.", digits=digits),
+            Metric(
+                "score", mean_of("score"), about="Mean rating of the judge, 0 to 6.", digits=digits
+            ),
             Metric(
                 "hallucination_rate",
                 mean_of("hallucinated"),
@@ -85,8 +100,15 @@ class MMHal(Benchmark):
         """The template, under any of its names; the ids of items are those of the pictures."""
         path = next((self.data / name for name in _FILES if (self.data / name).is_file()), None)
         if path is None:
-            raise DataError("the template is not there", place=str(self.data), remedy=f"It is called {_FILES[0]}.")
-        items = [self._item(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)]
+            raise DataError(
+                "the template is not there",
+                place=str(self.data),
+                remedy=f"It is called {_FILES[0]}.",
+            )
+        items = [
+            self._item(record, f"{path}: record {i}")
+            for i, record in enumerate(read_records(path), 1)
+        ]
         if len({item.id for item in items}) < len(items):
             what = "two questions are about one picture"
             raise DataError(what, place=str(path), remedy="Take the file of the release.")
@@ -96,13 +118,21 @@ class MMHal(Benchmark):
     def _item(record: dict[str, Any], place: str) -> Item:
         kind = str(take(record, "question_type", place))
         if kind not in KINDS:
-            raise DataError(f"the question_type is {kind!r}", place=place, remedy=f"It is one of {', '.join(KINDS)}.")
+            raise DataError(
+                f"the question_type is {kind!r}",
+                place=place,
+                remedy=f"It is one of {', '.join(KINDS)}.",
+            )
         key, source = str(take(record, "image_id", place)), str(take(record, "image_src", place))
         return Item(
             key,
             str(take(record, "question", place)),
             "vqa",
-            str(record["gold_answer"] if "gold_answer" in record else take(record, "gt_answer", place)),
+            str(
+                record["gold_answer"]
+                if "gold_answer" in record
+                else take(record, "gt_answer", place)
+            ),
             source.rpartition("/")[2],
             _TYPES.get(kind, kind),
             cluster=key,
@@ -144,7 +174,13 @@ class MMHal(Benchmark):
         else:
             hits = sorted({float(number) for number in _RATING.findall(reply)})
             if hits and not all(0 <= hit <= 6 and hit.is_integer() for hit in hits):
-                return None, f"the reply has the rating {hits[-1]:g}, which is not on the scale: {reply[-80:]!r}"
+                return (
+                    None,
+                    (
+                        f"the reply has the rating {hits[-1]:g}, which is not on the scale:"
+                        f" {reply[-80:]!r}"
+                    ),
+                )
         if len(hits) == 1:
             return hits[0], ""
         return None, f"the reply has {len(hits) or 'no'} ratings: {reply[-80:]!r}"
@@ -158,17 +194,25 @@ class MMHal(Benchmark):
             template = template_in(program, "template")
         else:
             what = "the release's prompt is not there"
-            raise DataError(what, place=str(program), remedy="Fetch it (`hqm fetch mmhal`), or use --prompts hqm.")
+            raise DataError(
+                what,
+                place=str(program),
+                remedy="Fetch it (`hqm fetch mmhal`), or use --prompts hqm.",
+            )
         pieces = template.split("{}")
         if len(pieces) != len(_PLACES) + 1:
-            raise DataError(f"the prompt has {len(pieces) - 1} places, not {len(_PLACES)}", place=str(self.data))
+            raise DataError(
+                f"the prompt has {len(pieces) - 1} places, not {len(_PLACES)}", place=str(self.data)
+            )
         places = [f"{{{place}}}" for place in _PLACES] + [""]
         return "".join(piece + place for piece, place in zip(pieces, places, strict=True))
 
     # --- recorded files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """The template with `model_answer` filled; the form takes the order of the file, which saved replies follow too."""
+        """The template with `model_answer` filled; the form takes the order of the file, which
+        saved replies follow too.
+        """
         records = read_records(path)
         if records and "model_answer" not in records[0]:
             return super().read_answers(path, form)
@@ -180,7 +224,11 @@ class MMHal(Benchmark):
             key = str(take(record, "image_id", place))
             if key not in form.by_id or key in given:
                 what = "is answered twice" if key in given else "is unknown"
-                raise AnswerError(f"the picture {key!r} {what}", place=place, remedy="Fill the release's template.")
+                raise AnswerError(
+                    f"the picture {key!r} {what}",
+                    place=place,
+                    remedy="Fill the release's template.",
+                )
             given[key] = Response(answer_text(take(record, "model_answer", place), place))
             item = form.by_id[key]
             asked.append((place, str(record.get("question", "")), item))
@@ -190,14 +238,24 @@ class MMHal(Benchmark):
         check_questions(asked, path)
         if self.scoring == "official" and len(records) != len(self.original):
             what = f"the file has {len(records)} answers, not {len(self.original)}"
-            raise AnswerError(what, place=str(path), remedy="Answer every question, or score with --scoring paper.")
+            raise AnswerError(
+                what,
+                place=str(path),
+                remedy="Answer every question, or score with --scoring paper.",
+            )
         missing = [item for item in form.items if item.id not in given]
         return replace(form, items=(*ordered, *missing)), given
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
-        """The saved responses of the judge, a JSON list in the order of the answers; or HQM's own format."""
+        """The saved responses of the judge, a JSON list in the order of the answers; or HQM's own
+        format.
+        """
         saved = read_json(path) if path.suffix == ".json" else None
-        if not isinstance(saved, list) or not saved or (isinstance(saved[0], dict) and "reply" in saved[0]):
+        if (
+            not isinstance(saved, list)
+            or not saved
+            or (isinstance(saved[0], dict) and "reply" in saved[0])
+        ):
             return super().read_replies(path, form)
         if len(saved) > len(form):
             what = f"{len(saved)} replies for {len(form)} answers"
@@ -211,25 +269,37 @@ class MMHal(Benchmark):
             return None
         saved = read_json(path)
         records = saved if isinstance(saved, list) else []
-        if not records or not all(isinstance(r, dict) and {"image_id", "model_answer"} <= set(r) for r in records):
+        if not records or not all(
+            isinstance(r, dict) and {"image_id", "model_answer"} <= set(r) for r in records
+        ):
             return None
         _, given = self.read_answers(path, self.original)
         return [Recording(path.stem, "original", 0, given, str(path))]
 
     def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
-        """The saved responses of the judge, in the order of the template, with the model's name where they have it."""
+        """The saved responses of the judge, in the order of the template, with the model's name
+        where they have it.
+        """
         saved = read_json(path) if path.suffix == ".json" else None
-        if not isinstance(saved, list) or not saved or not all(_is_response(reply) for reply in saved):
+        if (
+            not isinstance(saved, list)
+            or not saved
+            or not all(_is_response(reply) for reply in saved)
+        ):
             return None
         # one file is one judge, also where a reply does not say who gave it
-        models = Counter(str(reply["model"]) for reply in saved if isinstance(reply, dict) and reply.get("model"))
+        models = Counter(
+            str(reply["model"]) for reply in saved if isinstance(reply, dict) and reply.get("model")
+        )
         judge = next(iter(models)) if len(models) == 1 else ""
         return [
             JudgedRow(
                 place=f"{path}: reply {i + 1}",
-                heard=Heard(mark="")
-                if reply is None
-                else Heard({"judge": (_content(reply, f"{path}: reply {i + 1}"),)}),
+                heard=(
+                    Heard(mark="")
+                    if reply is None
+                    else Heard({"judge": (_content(reply, f"{path}: reply {i + 1}"),)})
+                ),
                 position=i,
                 judge=judge,
             )
@@ -252,28 +322,46 @@ class MMHal(Benchmark):
         """The oddities of the released template."""
         items = form.items
         if all(item.meta["kind"] == KINDS[i % len(KINDS)] for i, item in enumerate(items)):
-            sentence = f"the kind of a question is its place modulo {len(KINDS)}: the scorer reads it from the order of the file"
+            sentence = (
+                f"the kind of a question is its place modulo {len(KINDS)}: the scorer reads it from"
+                " the order of the file"
+            )
             yield Finding("kind-by-position", sentence, len(items))
         kinds = Counter(str(item.meta["kind"]) for item in items)
-        few = f"{len(kinds)} kinds with {min(kinds.values())} questions each: scores by kind are very noisy"
+        few = (
+            f"{len(kinds)} kinds with {min(kinds.values())} questions each: scores by kind are very"
+            " noisy"
+        )
         yield Finding("few-per-kind", few, len(items))
         wordings: dict[str, list[Item]] = defaultdict(list)
         for item in items:
             wordings[item.prompt].append(item)
         same = max(wordings.values(), key=len)
-        yield from finding("one-wording", "{n} questions share one wording", same if len(same) > 1 else [])
+        yield from finding(
+            "one-wording", "{n} questions share one wording", same if len(same) > 1 else []
+        )
         adversarial = [item for item in items if item.meta["kind"] == "adversarial"]
         sentence = "{n} questions ask about something that is not in the picture"
         yield from finding("false-presupposition", sentence, adversarial)
-        hosts = {item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]}
-        yield Finding("links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts))
+        hosts = {
+            item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]
+        }
+        yield Finding(
+            "links", f"the pictures are given by address only, on {len(hosts)} hosts", len(hosts)
+        )
         other = [item for item in items if item.type is None]
-        yield from finding("no-type", "{n} questions of the kind 'other' have no hallucination type", other)
+        yield from finding(
+            "no-type", "{n} questions of the kind 'other' have no hallucination type", other
+        )
 
 
 def _is_response(reply: Any) -> bool:
-    """Whether a member of a list is what a judge's server returned, its text, or null where there was none."""
-    return reply is None or isinstance(reply, str) or (isinstance(reply, dict) and "choices" in reply)
+    """Whether a member of a list is what a judge's server returned, its text, or null where there
+    was none.
+    """
+    return (
+        reply is None or isinstance(reply, str) or (isinstance(reply, dict) and "choices" in reply)
+    )
 
 
 def _content(reply: Any, place: str) -> str:
@@ -282,4 +370,6 @@ def _content(reply: Any, place: str) -> str:
         return reply if isinstance(reply, str) else str(reply["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
         what = "it is no saved response"
-        raise AnswerError(what, place=place, remedy="Each has choices[0].message.content, or is a text.") from None
+        raise AnswerError(
+            what, place=place, remedy="Each has choices[0].message.content, or is a text."
+        ) from None

@@ -1,21 +1,25 @@
-"""OpenCHAIR: captions of generated pictures; each object they mention is judged against the picture's true caption.
+"""OpenCHAIR: captions of generated pictures; each object they mention is judged against the
+picture's true caption.
 
-Release: assafbk/mocha_code (scorer) and the dataset moranyanuka/OpenCHAIR (pictures and true captions; it has 2,000 rows, a
-copy states 4,863, so the version of the files is part of what was measured). The dataset is read as parquet, CSV or JSON lines
-with the true caption under `text`, `gt_caption` or `caption`. Where only the release's example of generated captions is there,
-its rows are the items, without true captions: captions can then be collected but not judged.
+Release: assafbk/mocha_code (scorer) and the dataset moranyanuka/OpenCHAIR (pictures and true
+captions; it has 2,000 rows, a copy states 4,863, so the version of the files is part of what was
+measured). The dataset is read as parquet, CSV or JSON lines with the true caption under `text`,
+`gt_caption` or `caption`. Where only the release's example of generated captions is there, its rows
+are the items, without true captions: captions can then be collected but not judged.
 
-The objects of a caption are its concrete nouns, without proper nouns. For each of them a judge is asked one question and says
-yes, no or unsure. OCH is no / (yes + no) over all objects of all captions. `unsure` and `errors` count the other replies, and
-`och_caption` is the mean over captions. Answers are a CSV with `generated_caption`, joined to the items by the row only. The
+The objects of a caption are its concrete nouns, without proper nouns. For each of them a judge is
+asked one question and says yes, no or unsure. OCH is no / (yes + no) over all objects of all
+captions. `unsure` and `errors` count the other replies, and `och_caption` is the mean over
+captions. Answers are a CSV with `generated_caption`, joined to the items by the row only. The
 instruction is HQM's; the release prompts a captioner with the first words of its caption.
 
-Official and paper. `official`: repeats of an object count each time (but the judge is asked about each object once); painting,
-drawing, photo, picture, portrait and photograph are skipped; without any yes or any no the release stops with an error, and
-the metric is null here. `paper`: an object counts once in a caption, as in the release's first versions, and where all replies
-agree the share is 0 or 1. The nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the table of
-Brysbaert et al. above 4.5; `offline`, the default, is HanTa, lemminflect and our own rule for what is concrete, which keeps
-other words.
+Official and paper. `official`: repeats of an object count each time (but the judge is asked about
+each object once); painting, drawing, photo, picture, portrait and photograph are skipped; without
+any yes or any no the release stops with an error, and the metric is null here. `paper`: an object
+counts once in a caption, as in the release's first versions, and where all replies agree the share
+is 0 or 1. The nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the
+table of Brysbaert et al. above 4.5; `offline`, the default, is HanTa, lemminflect and our own rule
+for what is concrete, which keeps other words.
 """
 
 from __future__ import annotations
@@ -61,7 +65,8 @@ _MARKS = str.maketrans({",": "", ".": "", ";": "", "\n": " "})
 
 
 def read_reply(reply: str) -> str:
-    """What a judge said of an object: `yes`, `no`, `unsure` or `error`; as in the release, yes wins over no.
+    """What a judge said of an object: `yes`, `no`, `unsure` or `error`; as in the release, yes wins
+    over no.
 
     >>> read_reply("Yes."), read_reply("It does not."), read_reply("unsure"), read_reply("maybe")
     ('yes', 'no', 'unsure', 'error')
@@ -86,15 +91,34 @@ def _count(key: str) -> Any:
 
 def _metrics(official: bool) -> Iterator[Metric]:
     about = "Of the objects that the judge decided on, the share that is not there."
-    yield Metric("och", _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]), "lower", about=about)
+    yield Metric(
+        "och",
+        _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]),
+        "lower",
+        about=about,
+    )
     about = "The same share for each caption, averaged over the captions with a decided object."
     yield Metric("och_caption", mean_of("share", "decided"), "lower", about=about)
     about = "Of the captions with a decided object, the share with one that is not there."
     yield Metric("captions_hallucinated", mean_of("any_no", "decided"), "lower", about=about)
-    yield Metric("objects", mean_of("objects"), "neither", about="Mean number of concrete objects a caption.")
-    yield Metric("unsure", _count("unsure"), "neither", about="Objects on which the judge was unsure.")
-    yield Metric("errors", _count("error"), "neither", about="Objects for which the judge's reply could not be read.")
-    yield Metric("ignored", _count("ignored"), "neither", about="Mentions of the picture itself, passed over.")
+    yield Metric(
+        "objects", mean_of("objects"), "neither", about="Mean number of concrete objects a caption."
+    )
+    yield Metric(
+        "unsure", _count("unsure"), "neither", about="Objects on which the judge was unsure."
+    )
+    yield Metric(
+        "errors",
+        _count("error"),
+        "neither",
+        about="Objects for which the judge's reply could not be read.",
+    )
+    yield Metric(
+        "ignored",
+        _count("ignored"),
+        "neither",
+        about="Mentions of the picture itself, passed over.",
+    )
     yield Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words.")
 
 
@@ -128,18 +152,26 @@ class OpenChair(Benchmark):
                 names = pq.read_schema(shard).names
                 column = next((name for name in _TRUTHS if name in names), None)
                 if column is None:
-                    raise DataError("it has no column of true captions", place=str(shard), remedy=_remedy())
+                    raise DataError(
+                        "it has no column of true captions", place=str(shard), remedy=_remedy()
+                    )
                 for text in pq.read_table(shard, columns=[column])[column].to_pylist():
                     row += 1
                     yield f"{row:05}.png", str(text), f"{shard}: row {row}"
             return
-        for path in sorted(p for p in self.data.iterdir() if p.suffix in (".csv", ".jsonl", ".json")):
+        for path in sorted(
+            p for p in self.data.iterdir() if p.suffix in (".csv", ".jsonl", ".json")
+        ):
             records = read_records(path) if path.name != _EXAMPLE else []
             column = next((name for name in _TRUTHS if records and name in records[0]), None)
             if column is not None:
                 for i, record in enumerate(records, 1):
                     place = f"{path}: record {i}"
-                    yield str(record.get("image") or f"{i:05}.png"), str(take(record, column, place)), place
+                    yield (
+                        str(record.get("image") or f"{i:05}.png"),
+                        str(take(record, column, place)),
+                        place,
+                    )
                 return
         path = self.data / _EXAMPLE
         for i, _ in enumerate(read_records(path), 1):
@@ -157,7 +189,9 @@ class OpenChair(Benchmark):
 
     def prepare_images(self, form: Form) -> None:
         """Unpack the pictures from the dataset's parquet files."""
-        missing = {item.image for item in form.items if not (self.images / str(item.image)).is_file()}
+        missing = {
+            item.image for item in form.items if not (self.images / str(item.image)).is_file()
+        }
         if not missing or not self._shards:
             return
         pq = _parquet()
@@ -172,10 +206,14 @@ class OpenChair(Benchmark):
                             (self.images / f"{row:05}.png").write_bytes(cell["bytes"])
         except OSError as error:
             what = f"the pictures cannot be unpacked: {error.strerror}"
-            raise DataError(what, place=str(self.images), remedy="Name a folder with --images.") from error
+            raise DataError(
+                what, place=str(self.images), remedy="Name a folder with --images."
+            ) from error
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """A file with a generated caption in each row, as many rows as the benchmark has; or HQM's own format."""
+        """A file with a generated caption in each row, as many rows as the benchmark has; or HQM's
+        own format.
+        """
         records = read_records(path)
         column = next((name for name in _GENERATED if records and name in records[0]), None)
         if column is None or any(name in records[0] for name in ("id", "item")):
@@ -184,22 +222,29 @@ class OpenChair(Benchmark):
             raise AnswerError(
                 f"it has {len(records)} captions for {len(form)} pictures",
                 place=str(path),
-                remedy="Captions are joined to pictures by their row: give one caption for each row.",
+                remedy=(
+                    "Captions are joined to pictures by their row: give one caption for each row."
+                ),
             )
         rows = [
-            (f"record {i}", record, item) for i, (record, item) in enumerate(zip(records, form.items, strict=True), 1)
+            (f"record {i}", record, item)
+            for i, (record, item) in enumerate(zip(records, form.items, strict=True), 1)
         ]
         truth = next((name for name in _TRUTHS if name in records[0] and name != column), "")
         wrong = [
             f"{place} is about {said!r:.60}, and row {item.id} of the benchmark about {known!r:.60}"
             for place, record, item in rows
-            for said, known in ((record.get("image"), item.image), (truth and record[truth], item.target))
+            for said, known in (
+                (record.get("image"), item.image),
+                (truth and record[truth], item.target),
+            )
             if said and known and str(said).strip() != str(known).strip()
         ]
         if wrong:
             contradict(wrong, len(rows), path, "Bring the rows into the order of the benchmark's.")
         return form, {
-            item.id: Response(answer_text(take(record, column, place), place)) for place, record, item in rows
+            item.id: Response(answer_text(take(record, column, place), place))
+            for place, record, item in rows
         }
 
     # --- the judge ---
@@ -207,7 +252,9 @@ class OpenChair(Benchmark):
     def objects(self, caption: str) -> list[str]:
         """The concrete objects that a caption mentions, in order and with repeats."""
         if self.words.nouns is None or self.words.concreteness is None:
-            raise DataError(f"{self.name} was not given all parts of words", remedy="Name them with --words.")
+            raise DataError(
+                f"{self.name} was not given all parts of words", remedy="Name them with --words."
+            )
         nouns = [noun.lemma for noun in self.words.nouns(caption.lower()) if not noun.proper]
         return [lemma for lemma in nouns if self.words.concreteness(lemma)]
 
@@ -227,10 +274,16 @@ class OpenChair(Benchmark):
         share = counts["no"] / decided if decided else 0.0
         tally = {key: float(counts[key]) for key in ("yes", "no", "unsure", "error", "ignored")}
         tally |= {"objects": float(len(counted)), "share": share, "decided": float(decided > 0)}
-        tally |= {"any_no": float(counts["no"] > 0), "words": float(len(response.text.split())), "n": 1.0}
+        tally |= {
+            "any_no": float(counts["no"] > 0),
+            "words": float(len(response.text.split())),
+            "n": 1.0,
+        }
         if counts["error"] and not decided and not counts["unsure"]:
             return Verdict(None, tally, "unparsed", reason="no reply of the judge could be read")
-        return Verdict(1 - share, tally, "ok", ", ".join(name for name, label in said.items() if label == "no"))
+        return Verdict(
+            1 - share, tally, "ok", ", ".join(name for name, label in said.items() if label == "no")
+        )
 
     def official_prompt(self, name: str) -> str:
         """The question in the release's `utils.py`, with our names for its variables."""
@@ -243,12 +296,20 @@ class OpenChair(Benchmark):
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 parts = [
-                    str(part.value) if isinstance(part, ast.Constant) else names.get(ast.unparse(part.value), "")  # type: ignore[attr-defined]
+                    (
+                        str(part.value)
+                        if isinstance(part, ast.Constant)
+                        else names.get(ast.unparse(part.value), "")
+                    )  # type: ignore[attr-defined]
                     for part in node.values
                 ]
                 if set(names.values()) <= set(parts):
                     return "".join(parts)
-        raise DataError(f"it has no prompt {name!r}", place=str(path), remedy="Take the release's OpenCHAIR/utils.py.")
+        raise DataError(
+            f"it has no prompt {name!r}",
+            place=str(path),
+            remedy="Take the release's OpenCHAIR/utils.py.",
+        )
 
     # --- what is odd ---
 
@@ -258,10 +319,16 @@ class OpenChair(Benchmark):
         sentence = "{n} pictures have no true caption: what is said of them cannot be judged"
         yield from finding("no-truth", sentence, without)
         if len(form) not in (2000, 4863):
-            what = f"{len(form)} rows; the dataset has 2,000, and the copy of it that circulates states 4,863"
+            what = (
+                f"{len(form)} rows; the dataset has 2,000, and the copy of it that circulates"
+                " states 4,863"
+            )
             yield Finding("size", what, len(form))
         if (self.data / _EXAMPLE).exists():
-            texts = [str(record.get("generated_caption", "")) for record in read_records(self.data / _EXAMPLE)]
+            texts = [
+                str(record.get("generated_caption", ""))
+                for record in read_records(self.data / _EXAMPLE)
+            ]
             twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
             sentence = "{n} captions of the release's example repeat an earlier one"
             yield from finding("example-duplicates", sentence, twice)
@@ -278,6 +345,11 @@ def _parquet() -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        what = "the dataset is a file of the Parquet format, which needs the library pyarrow, and that is not installed"
-        raise DataError(what, place="open_chair", remedy="Run: pip install 'hqm-audit[parquet]'.") from error
+        what = (
+            "the dataset is a file of the Parquet format, which needs the library pyarrow, and that"
+            " is not installed"
+        )
+        raise DataError(
+            what, place="open_chair", remedy="Run: pip install 'hqm-audit[parquet]'."
+        ) from error
     return pyarrow.parquet

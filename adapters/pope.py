@@ -1,14 +1,17 @@
-"""POPE: yes/no questions whether an object is in the picture, about objects that are there and objects that are not.
+"""POPE: yes/no questions whether an object is in the picture, about objects that are there and
+objects that are not.
 
-Release: AoiDragon/POPE. There are up to nine question files: three ways of choosing the absent objects (random, popular,
-adversarial) for each of COCO, A-OKVQA and GQA; those that are present are read. An answer file is JSON lines of `question` and
-`answer` in the order of one question file; rows that name a picture or an id are joined by these, whatever their order. LLaVA's
-released answers name ids of LLaVA's own question file, which must lie beside them.
+Release: AoiDragon/POPE. There are up to nine question files: three ways of choosing the absent
+objects (random, popular, adversarial) for each of COCO, A-OKVQA and GQA; those that are present are
+read. An answer file is JSON lines of `question` and `answer` in the order of one question file;
+rows that name a picture or an id are joined by these, whatever their order. LLaVA's released
+answers name ids of LLaVA's own question file, which must lie beside them.
 
-Official and paper: the paper does not mention answers that are neither yes nor no; the release reads them as yes, matches
-answers and questions by row, and stops at the end of the shorter file (`official`; here rows must not contradict the questions). `paper` reads with the parser `strict`,
-leaves what cannot be read out of the mean, and counts it. Where a ratio divides by zero the release stops with an error; here
-the metric is null.
+Official and paper: the paper does not mention answers that are neither yes nor no; the release
+reads them as yes, matches answers and questions by row, and stops at the end of the shorter file
+(`official`; here rows must not contradict the questions). `paper` reads with the parser `strict`,
+leaves what cannot be read out of the mean, and counts it. Where a ratio divides by zero the release
+stops with an error; here the metric is null.
 """
 
 from __future__ import annotations
@@ -66,7 +69,9 @@ _UNCLEAR = "it does not show which question file it answers"
 
 
 def _spelled(text: str) -> str:
-    """The question as other copies of it spell it: the release's own generator writes 'imange' behind 'an'."""
+    """The question as other copies of it spell it: the release's own generator writes 'imange'
+    behind 'an'.
+    """
     return re.sub("imange", "image", text, flags=re.IGNORECASE)
 
 
@@ -85,13 +90,22 @@ class Pope(Benchmark):
     def read(self) -> Form:
         """Every question file that is present; ids are `<part>/<question_id>`."""
         files = {
-            "_".join(m.groups()): path for path in sorted(self.data.rglob("*")) if (m := _FILE.fullmatch(path.name))
+            "_".join(m.groups()): path
+            for path in sorted(self.data.rglob("*"))
+            if (m := _FILE.fullmatch(path.name))
         }
         if not files:
             what = "no POPE question file is there"
-            raise DataError(what, place=str(self.data), remedy="They are called coco_pope_random.json and so on.")
+            raise DataError(
+                what,
+                place=str(self.data),
+                remedy="They are called coco_pope_random.json and so on.",
+            )
         return Form(
-            "original", tuple(item for part in PARTS if part in files for item in self._items(part, files[part]))
+            "original",
+            tuple(
+                item for part in PARTS if part in files for item in self._items(part, files[part])
+            ),
         )
 
     def _items(self, part: str, path: Path) -> Iterable[Item]:
@@ -102,7 +116,9 @@ class Pope(Benchmark):
             truth = str(take(record, "label", place)).strip().lower()
             if key in seen or truth not in ("yes", "no"):
                 what = (
-                    f"the question_id of {key!r} stands twice" if key in seen else f"the label is {record['label']!r}"
+                    f"the question_id of {key!r} stands twice"
+                    if key in seen
+                    else f"the label is {record['label']!r}"
                 )
                 raise DataError(what, place=place, remedy="Take the file of the release.")
             seen.add(key)
@@ -111,18 +127,28 @@ class Pope(Benchmark):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The metrics of yes/no questions; the release's yes-ratio also counts answers beyond the last question."""
+        """The metrics of yes/no questions; the release's yes-ratio also counts answers beyond the
+        last question.
+        """
         if self.scoring == "paper":
             return YES_NO
         return (*YES_NO[:-1], replace(YES_NO[-1], of=_released_yes_ratio))
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Answers, joined by picture and question or by id; by row, as in the release, where the rows name neither."""
-        rows = [AnswerRow.of(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)]
+        """Answers, joined by picture and question or by id; by row, as in the release, where the
+        rows name neither.
+        """
+        rows = [
+            AnswerRow.of(record, f"{path}: record {i}")
+            for i, record in enumerate(read_records(path), 1)
+        ]
         if rows and not any(row.image for row in rows) and all(row.id for row in rows):
             rows = with_questions_beside(rows, path) or rows
         # a column `category` may also name something that is no part
-        rows = [replace(row, parts=tuple(part for part in row.parts if part in (*SPLITS, *PARTS))) for row in rows]
+        rows = [
+            replace(row, parts=tuple(part for part in row.parts if part in (*SPLITS, *PARTS)))
+            for row in rows
+        ]
         rows = of_parts(rows, form.items) or rows
         if rows and all(row.image and row.question for row in rows):
             form, about = self._by_picture(rows, form, path)
@@ -130,7 +156,9 @@ class Pope(Benchmark):
         form = self._part_of(rows, form, path)
         named = self._by_id(rows, form)
         if named is not None:
-            check_questions([(r.place, r.question, form.by_id[key]) for key, r in named.items()], path, _spelled)
+            check_questions(
+                [(r.place, r.question, form.by_id[key]) for key, r in named.items()], path, _spelled
+            )
             return form, {key: _answer(row) for key, row in named.items()}
         pairs = zip(rows, form.items, strict=False)
         check_questions([(row.place, row.question, item) for row, item in pairs], path, _spelled)
@@ -140,44 +168,68 @@ class Pope(Benchmark):
         """The question without the typing error of the release's generator."""
         return _spelled(text)
 
-    def _by_picture(self, rows: list[AnswerRow], form: Form, path: Path) -> tuple[Form, Mapping[str, AnswerRow]]:
+    def _by_picture(
+        self, rows: list[AnswerRow], form: Form, path: Path
+    ) -> tuple[Form, Mapping[str, AnswerRow]]:
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2 or all(row.parts for row in rows):
             return form, join_by_picture(rows, form.items, path, _spelled)
         fitting = []
         for part in parts:
             with suppress(AnswerError):
-                fitting.append((form.only(part), join_by_picture(rows, form.only(part).items, path, _spelled)))
+                fitting.append(
+                    (form.only(part), join_by_picture(rows, form.only(part).items, path, _spelled))
+                )
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}.")
+            raise AnswerError(
+                _UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}."
+            )
         return fitting[0]
 
     @staticmethod
     def _by_id(rows: list[AnswerRow], form: Form) -> Mapping[str, AnswerRow] | None:
-        """Item id -> row, where every row names an item of one part; None where the ids are not the benchmark's."""
+        """Item id -> row, where every row names an item of one part; None where the ids are not the
+        benchmark's.
+        """
         part = form.items[0].part
-        joined = {row.id if row.id in form.by_id else f"{part}/{row.id}": row for row in rows if row.id}
+        joined = {
+            row.id if row.id in form.by_id else f"{part}/{row.id}": row for row in rows if row.id
+        }
         known = len(joined) == len(rows) and all(key in form.by_id for key in joined)
         return joined if known and rows else None
 
-    def _by_row(self, rows: list[AnswerRow], form: Form, path: Path) -> tuple[Form, Mapping[str, Response]]:
+    def _by_row(
+        self, rows: list[AnswerRow], form: Form, path: Path
+    ) -> tuple[Form, Mapping[str, Response]]:
         if any(row.id for row in rows):
             strange = [f"{row.place.rpartition(': ')[2]} answers {row.id!r}" for row in rows]
-            contradict(strange, len(rows), path, "Put the file of the questions that were asked beside the answers.")
+            contradict(
+                strange,
+                len(rows),
+                path,
+                "Put the file of the questions that were asked beside the answers.",
+            )
         beyond = len(rows) - len(form.items)
         if beyond > 0:
             if self.scoring == "paper":
                 what = f"{len(rows)} answers for {len(form.items)} questions"
                 raise AnswerError(
-                    what, place=str(path), remedy="The file must belong to one question file, row by row."
+                    what,
+                    place=str(path),
+                    remedy="The file must belong to one question file, row by row.",
                 )
             part = form.items[0].part
-            extra = (Item(f"{part}/beyond-{i}", "", "yes_no", None, part=part) for i in range(1, beyond + 1))
+            extra = (
+                Item(f"{part}/beyond-{i}", "", "yes_no", None, part=part)
+                for i in range(1, beyond + 1)
+            )
             form = replace(form, items=(*form.items, *extra))
         return form, {item.id: _answer(row) for item, row in zip(form.items, rows, strict=False)}
 
     def score(self, item: Item, response: Response) -> Verdict:
-        """The four counts; an answer beyond the last question counts only for the release's yes-ratio."""
+        """The four counts; an answer beyond the last question counts only for the release's
+        yes-ratio.
+        """
         if item.target is not None:
             return super().score(item, response)
         said = self.parser(response.text)
@@ -197,40 +249,67 @@ class Pope(Benchmark):
         fitting = [
             part
             for part in parts
-            if asked == [normalised(_spelled(item.prompt)) for item in form.only(part).items[: len(asked)]]
+            if asked
+            == [normalised(_spelled(item.prompt)) for item in form.only(part).items[: len(asked)]]
         ]
         if len(fitting) != 1:
-            raise AnswerError(_UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}.")
+            raise AnswerError(
+                _UNCLEAR, place=str(path), remedy=f"Say --part, one of {', '.join(parts)}."
+            )
         return form.only(fitting[0])
 
     def check(self, form: Form) -> Iterable[Finding]:
-        """Oddities that users have stumbled on: copies with typing errors, shared positives, older sizes."""
-        parts = {part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)}
-        sentence = "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'"
+        """Oddities that users have stumbled on: copies with typing errors, shared positives, older
+        sizes.
+        """
+        parts = {
+            part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)
+        }
+        sentence = (
+            "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'"
+        )
         yield from finding("spelling", sentence, [i for i in form.items if "imange" in i.prompt])
         old = [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000]
-        sentence = "{n} parts do not have the release's 3,000 questions (an older copy of random has 2,910)"
+        sentence = (
+            "{n} parts do not have the release's 3,000 questions (an older copy of random has"
+            " 2,910)"
+        )
         yield from finding("size", sentence, old)
         for source in SOURCES:
             of_source = {part: items for part, items in parts.items() if part.startswith(source)}
             positives = {
-                frozenset((i.image, i.prompt) for i in items if i.target == "yes") for items in of_source.values()
+                frozenset((i.image, i.prompt) for i in items if i.target == "yes")
+                for items in of_source.values()
             }
             if len(of_source) > 1 and len(positives) == 1:
                 n = len(next(iter(positives)))
-                sentence = f"the {n} questions answered yes are the same in all {len(of_source)} {source} parts: averaging the parts counts them {len(of_source)} times"
+                sentence = (
+                    f"the {n} questions answered yes are the same in all {len(of_source)} {source}"
+                    f" parts: averaging the parts counts them {len(of_source)} times"
+                )
                 yield Finding("shared-positives", sentence, n)
         yield from self._doubts(form)
         groups = same_question(form)
         if len(groups) < len(form):
             yes = sum(group[0].target == "yes" for group in groups.values())
-            sentence = f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes and {len(groups) - yes} no"
+            sentence = (
+                f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes"
+                f" and {len(groups) - yes} no"
+            )
             yield Finding("union", sentence, len(groups))
-        names = Counter(m[1] for i in form.items if (m := re.match(r"Is there an? (.+) in the im", i.prompt)))
-        sentence = f"{len(names)} object names are asked about, {len({i.image for i in form.items})} pictures"
+        names = Counter(
+            m[1] for i in form.items if (m := re.match(r"Is there an? (.+) in the im", i.prompt))
+        )
+        sentence = (
+            f"{len(names)} object names are asked about, {len({i.image for i in form.items})}"
+            " pictures"
+        )
         yield Finding("objects", sentence, len(names))
         share = sum(item.target == "yes" for item in form.items) / len(form)
-        sentence = f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states 0.333 (and 0.5 for AMBER-d, whose data give 0.337)"
+        sentence = (
+            f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states"
+            " 0.333 (and 0.5 for AMBER-d, whose data give 0.337)"
+        )
         yield Finding("paper-mismatch", sentence, len(form))
 
     def _doubts(self, form: Form) -> Iterable[Finding]:
@@ -240,7 +319,12 @@ class Pope(Benchmark):
             return
         key = read_key(folder, self, self.read()).within(form)
         changed = [f"{name}: {form.by_id[name].prompt} {key.targets[name]}" for name in key.changed]
-        sentence = f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with --key {folder}"
+        sentence = (
+            f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with"
+            f" --key {folder}"
+        )
         yield from finding("repope-label", sentence, changed)
         ambiguous = [form.by_id[name] for name in key.left_out]
-        yield from finding("repope-ambiguous", "{n} questions are ambiguous to RePOPE's readers", ambiguous)
+        yield from finding(
+            "repope-ambiguous", "{n} questions are ambiguous to RePOPE's readers", ambiguous
+        )

@@ -1,8 +1,9 @@
 """Shapes: the benchmark embedded in HQM, with pictures drawn from scenes whose truth is known.
 
-Four tasks share the pictures: yes/no, multiple choice, short answers and captions. There is no release and no paper, so
-`official` and `paper` scoring are the same. A caption is scored as CHAIR scores it: of the objects that it mentions, the share
-that is not in the scene. The judge `oracle` reads every answer to its end and checks each claim against the scene.
+Four tasks share the pictures: yes/no, multiple choice, short answers and captions. There is no
+release and no paper, so `official` and `paper` scoring are the same. A caption is scored as CHAIR
+scores it: of the objects that it mentions, the share that is not in the scene. The judge `oracle`
+reads every answer to its end and checks each claim against the scene.
 """
 
 from __future__ import annotations
@@ -17,7 +18,19 @@ from typing import Any
 from hqm.benchmarks.shapes.oracle import claims, kinds_in, mentioned
 from hqm.benchmarks.shapes.scene import Scene, draw
 
-from hqm import CHAIR, Benchmark, Card, DataError, Form, Item, Metric, Response, Verdict, chair_tally, read_records
+from hqm import (
+    CHAIR,
+    Benchmark,
+    Card,
+    DataError,
+    Form,
+    Item,
+    Metric,
+    Response,
+    Verdict,
+    chair_tally,
+    read_records,
+)
 
 
 class Shapes(Benchmark):
@@ -51,13 +64,18 @@ class Shapes(Benchmark):
             folder.mkdir(parents=True, exist_ok=True)
             for name, scene in self.scenes.items():
                 if not (folder / name).exists():
-                    # drawn into another file and then moved, so that a killed run leaves no half picture
-                    with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as part:
+                    # drawn into another file and then moved, so that a killed run leaves no half
+                    # picture
+                    with tempfile.NamedTemporaryFile(
+                        dir=folder, suffix=".tmp", delete=False
+                    ) as part:
                         draw(scene).save(part, "PNG")
                     os.replace(part.name, folder / name)
         except OSError as error:
             what = f"the pictures cannot be drawn: {error.strerror}"
-            raise DataError(what, place=str(folder), remedy="Name a folder with --images.") from error
+            raise DataError(
+                what, place=str(folder), remedy="Name a folder with --images."
+            ) from error
 
     def score(self, item: Item, response: Response) -> Verdict:
         """The tally of CHAIR for a caption, otherwise the rule of the task."""

@@ -1,25 +1,32 @@
-"""VALOR: how many of the features that a caption names are there, and how many of those that are there it names.
+"""VALOR: how many of the features that a caption names are there, and how many of those that are
+there it names.
 
-Release: haoyiq114/VALOR. There are five subsets, each with its own instruction: objects, colours of objects, clothes of people,
-positions, and objects ranked by size. An extractor (a language model) takes the features out of the caption, a filter drops
-words that are not features, and a matcher sorts the features into matched and broader ones. Faithfulness is (matched +
-broader) / generated; coverage is the annotated features that were matched / all annotated ones. Both are summed over captions,
-and also given as the share of captions that have all (`_s`) and as the mean over captions (`_caption`). They are shares, not
-percentages. Answer files are `{image: {"generated_caption": ...}}`, one for each subset; judgements are the release's
-extraction and matching files (JSON lines), single or in a folder, or HQM's. A matching file without its extraction file has what
-the filter left, and is not filtered again; in HQM's format, `"already_filtered": true` in the extractor's reply says so. The release's prompts are read from its scripts
-where those are there, without the system message.
+Release: haoyiq114/VALOR. There are five subsets, each with its own instruction: objects, colours of
+objects, clothes of people, positions, and objects ranked by size. An extractor (a language model)
+takes the features out of the caption, a filter drops words that are not features, and a matcher
+sorts the features into matched and broader ones. Faithfulness is (matched + broader) / generated;
+coverage is the annotated features that were matched / all annotated ones. Both are summed over
+captions, and also given as the share of captions that have all (`_s`) and as the mean over captions
+(`_caption`). They are shares, not percentages. Answer files are `{image: {"generated_caption":
+...}}`, one for each subset; judgements are the release's extraction and matching files (JSON
+lines), single or in a folder, or HQM's. A matching file without its extraction file has what the
+filter left, and is not filtered again; in HQM's format, `"already_filtered": true` in the
+extractor's reply says so. The release's prompts are read from its scripts where those are there,
+without the system message.
 
-Official and paper. `official` counts as the released scripts do. A reply must be pure JSON (the code asks again without limit;
-here the caption is unscored, as it is where the code would stop with an error). `surroundings` is not filtered, because a comma
-is missing in the list, and neither are phrases. Matches are kept by word, so that a word that was generated twice lowers
-faithfulness. What is matched need neither be generated nor annotated, and two wordings of the same position count as two. Of
-attribute_object, only every other tuple of several can be matched, and one pair of an object counts. Of attribute_people, the
-last pair of every person is missing from the annotation (165 of 433), and one pair of a person counts. Of
-relation_comparative, faithful is the longest sequence of words in the right order less the broader concepts outside it, which
-coverage subtracts too; a refusal counts as a faithful caption that covers nothing. `paper`: JSON is found inside a reply; the
-filter has all its entries; every generated feature counts; every match must be of one generated and one annotated feature,
-each used once; broader features count only for faithfulness; a refusal is unscored.
+Official and paper. `official` counts as the released scripts do. A reply must be pure JSON (the
+code asks again without limit; here the caption is unscored, as it is where the code would stop with
+an error). `surroundings` is not filtered, because a comma is missing in the list, and neither are
+phrases. Matches are kept by word, so that a word that was generated twice lowers faithfulness. What
+is matched need neither be generated nor annotated, and two wordings of the same position count as
+two. Of attribute_object, only every other tuple of several can be matched, and one pair of an
+object counts. Of attribute_people, the last pair of every person is missing from the annotation
+(165 of 433), and one pair of a person counts. Of relation_comparative, faithful is the longest
+sequence of words in the right order less the broader concepts outside it, which coverage subtracts
+too; a refusal counts as a faithful caption that covers nothing. `paper`: JSON is found inside a
+reply; the filter has all its entries; every generated feature counts; every match must be of one
+generated and one annotated feature, each used once; broader features count only for faithfulness; a
+refusal is unscored.
 """
 
 from __future__ import annotations
@@ -61,31 +68,85 @@ from hqm import (
     take,
 )
 
-_TYPES = dict(zip(PARTS, ("existence", "attribute", "attribute", "relation", "comparison"), strict=True))
+_TYPES = dict(
+    zip(PARTS, ("existence", "attribute", "attribute", "relation", "comparison"), strict=True)
+)
 PARALLEL = {
-    "object_existence": "Describe the image in detail. Name all objects in the foreground and in the background.",
-    "attribute_object": "Describe the image in detail. From left to right and from top to bottom, say how many objects there are in total and which color each of them has.",
-    "attribute_people": "Describe the image in detail. From left to right, say how many people there are in total and which colors the clothes of each person have.",
-    "relation_positional": "Explain in detail how all the objects in the image are placed relative to one another, in terms such as left, right, top, and bottom, as the observer sees them.",
-    "relation_comparative": "Put all the objects in the image into order by their size, in detail, beginning with the largest and ending with the smallest.",
-}  # fmt: skip
+    "object_existence": (
+        "Describe the image in detail. Name all objects in the foreground and in the background."
+    ),
+    "attribute_object": (
+        "Describe the image in detail. From left to right and from top to bottom, say how many"
+        " objects there are in total and which color each of them has."
+    ),
+    "attribute_people": (
+        "Describe the image in detail. From left to right, say how many people there are in total"
+        " and which colors the clothes of each person have."
+    ),
+    "relation_positional": (
+        "Explain in detail how all the objects in the image are placed relative to one another, in"
+        " terms such as left, right, top, and bottom, as the observer sees them."
+    ),
+    "relation_comparative": (
+        "Put all the objects in the image into order by their size, in detail, beginning with the"
+        " largest and ending with the smallest."
+    ),
+}
 """Our wording of each subset's instruction; it asks for the same features in the same order."""
-_KEYS = {"object_existence": "matched_objects", "relation_comparative": "matched_objects", "relation_positional": "matched_relations", "attribute_object": "matched_att_obj", "attribute_people": "matched_att_obj"}  # fmt: skip
-_HINTS = {"_long_caps": "object_existence", "_comp": "relation_comparative", "_pos": "relation_positional"}
+_KEYS = {
+    "object_existence": "matched_objects",
+    "relation_comparative": "matched_objects",
+    "relation_positional": "matched_relations",
+    "attribute_object": "matched_att_obj",
+    "attribute_people": "matched_att_obj",
+}
+_HINTS = {
+    "_long_caps": "object_existence",
+    "_comp": "relation_comparative",
+    "_pos": "relation_positional",
+}
 _OBJECT = {"type": "object"}
 FILTERED = "already_filtered"
-"""The key in an extractor's reply that says: the filter ran before these features were matched, so it does not run again."""
+"""The key in an extractor's reply that says: the filter ran before these features were matched, so
+it does not run again.
+"""
 
 
 def _metrics() -> Iterable[Metric]:
     levels = (
-        Metric("faithfulness", mean_of("faithful", "generated"), about="Of all features generated, the share that is there."),
-        Metric("coverage", mean_of("covered", "truth"), about="Of all features annotated, the share that was named."),
-        Metric("faithfulness_s", mean_of("all_faithful"), share=True, about="Share of captions that name only what is there."),
-        Metric("coverage_s", mean_of("all_covered"), share=True, about="Share of captions that name everything annotated."),
-        Metric("faithfulness_caption", mean_of("faithfulness"), about="Mean over captions of their own faithfulness."),
-        Metric("coverage_caption", mean_of("coverage"), about="Mean over captions of their own coverage."),
-    )  # fmt: skip
+        Metric(
+            "faithfulness",
+            mean_of("faithful", "generated"),
+            about="Of all features generated, the share that is there.",
+        ),
+        Metric(
+            "coverage",
+            mean_of("covered", "truth"),
+            about="Of all features annotated, the share that was named.",
+        ),
+        Metric(
+            "faithfulness_s",
+            mean_of("all_faithful"),
+            share=True,
+            about="Share of captions that name only what is there.",
+        ),
+        Metric(
+            "coverage_s",
+            mean_of("all_covered"),
+            share=True,
+            about="Share of captions that name everything annotated.",
+        ),
+        Metric(
+            "faithfulness_caption",
+            mean_of("faithfulness"),
+            about="Mean over captions of their own faithfulness.",
+        ),
+        Metric(
+            "coverage_caption",
+            mean_of("coverage"),
+            about="Mean over captions of their own coverage.",
+        ),
+    )
     yield from levels
     for part in PARTS:
         yield from (level.within(part) for level in levels)
@@ -98,7 +159,9 @@ class Valor(Benchmark):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """Faithfulness and coverage, overall and by subset: summed, share of captions with all, mean over captions."""
+        """Faithfulness and coverage, overall and by subset: summed, share of captions with all,
+        mean over captions.
+        """
         return tuple(_metrics())
 
     # --- items ---
@@ -106,24 +169,42 @@ class Valor(Benchmark):
     def _annotation(self, part: str) -> dict[str, Any]:
         """Picture -> annotated features of a subset."""
         folder = self.data / "human_annotation"
-        path = next((p for p in (folder / f"{part}.json", folder / f"{part}.jsonl") if p.exists()), folder / f"{part}.json")  # fmt: skip
+        path = next(
+            (p for p in (folder / f"{part}.json", folder / f"{part}.jsonl") if p.exists()),
+            folder / f"{part}.json",
+        )
         if part != "object_existence":
             return dict(read_json(path))
         records = enumerate(read_records(path), 1)
         return {
-            str(take(record, "image_id", f"{path}: record {i}")): take(record, "gt_objects", f"{path}: record {i}")
+            str(take(record, "image_id", f"{path}: record {i}")): take(
+                record, "gt_objects", f"{path}: record {i}"
+            )
             for i, record in records
         }
 
     def read(self) -> Form:
-        """Every annotated picture of every subset, with the subset's instruction from `generation`."""
+        """Every annotated picture of every subset, with the subset's instruction from
+        `generation`.
+        """
         items = []
         for part in PARTS:
             paths = [folder / f"{part}.txt" for folder in (self.data / "generation", self.data)]
             prompt = read_text(next((path for path in paths if path.exists()), paths[-1])).strip()
             for picture, truth in self._annotation(part).items():
                 image = f"{picture}.jpg"
-                items.append(Item(f"{part}/{picture}", prompt, "caption", truth, image, _TYPES[part], part, image))
+                items.append(
+                    Item(
+                        f"{part}/{picture}",
+                        prompt,
+                        "caption",
+                        truth,
+                        image,
+                        _TYPES[part],
+                        part,
+                        image,
+                    )
+                )
         return Form("original", tuple(items))
 
     def subsets(self, item: Item) -> Sequence[str]:
@@ -134,23 +215,42 @@ class Valor(Benchmark):
         """Each subset's instruction in other words."""
         return Form(
             "parallel",
-            tuple(replace(item, prompt=PARALLEL[item.part], rule="valor.instruction") for item in form.items),
+            tuple(
+                replace(item, prompt=PARALLEL[item.part], rule="valor.instruction")
+                for item in form.items
+            ),
         )
 
     # --- judging ---
 
     def official_prompt(self, name: str) -> str:
-        """The longest text in the release's script, `evaluation/extraction/extract_*.py` or `matching/match_*.py`."""
+        """The longest text in the release's script, `evaluation/extraction/extract_*.py` or
+        `matching/match_*.py`.
+        """
         step = {"extract": "extraction", "match": "matching"}[name.partition("_")[0]]
         path = self.data / "evaluation" / step / f"{name}.py"
         if not path.exists():
-            raise DataError("the release's script with this prompt is not there", place=str(path), remedy="Fetch it (`hqm fetch valor`), or use --prompts hqm.")  # fmt: skip
-        texts = [n.value for n in ast.walk(ast.parse(read_text(path))) if isinstance(n, ast.Constant) and isinstance(n.value, str)]  # fmt: skip
+            raise DataError(
+                "the release's script with this prompt is not there",
+                place=str(path),
+                remedy="Fetch it (`hqm fetch valor`), or use --prompts hqm.",
+            )
+        texts = [
+            n.value
+            for n in ast.walk(ast.parse(read_text(path)))
+            if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        ]
         text = max(texts, key=len)
         if "{}" in text:
-            text = "{caption}".join(part.replace("{{", "{").replace("}}", "}") for part in text.split("{}"))
+            text = "{caption}".join(
+                part.replace("{{", "{").replace("}}", "}") for part in text.split("{}")
+            )
         text = text.replace("[CAPTION]", "{caption}")
-        return re.sub(r"\[(GT|GENERATED)_[A-Z_]+\]", lambda m: "{truth}" if m[1] == "GT" else "{generated}", text)
+        return re.sub(
+            r"\[(GT|GENERATED)_[A-Z_]+\]",
+            lambda m: "{truth}" if m[1] == "GT" else "{generated}",
+            text,
+        )
 
     def _json(self, reply: str) -> Any:
         """The JSON in the reply; None if there is none."""
@@ -171,25 +271,38 @@ class Valor(Benchmark):
         """Extract the features, filter them, match them with the annotation, and count."""
         official, caption, part = self.scoring == "official", response.text, item.part
         if part == "relation_comparative":
-            # a caption that repeats its second sentence is cut, and a refusal is not put to the extractor
+            # a caption that repeats its second sentence is cut, and a refusal is not put to the
+            # extractor
             pieces = caption.split(".")
-            caption = ".".join(pieces[:2]) if len(pieces) >= 4 and pieces[1] == pieces[3] else caption
+            caption = (
+                ".".join(pieces[:2]) if len(pieces) >= 4 and pieces[1] == pieces[3] else caption
+            )
             if caption.startswith(("Sorry", "I'm sorry")):
                 if not official:
                     return Verdict.unscored("refused", "the caption is a refusal")
                 return _verdict(part, item.target, "", {}, official)
-        reply = await ask("extractor", fill(self.prompt(f"extract_{part}"), caption=caption), schema=_OBJECT)
+        reply = await ask(
+            "extractor", fill(self.prompt(f"extract_{part}"), caption=caption), schema=_OBJECT
+        )
         extracted = self._json(reply)
         if extracted is None:
             return Verdict.unscored("unparsed", "the extractor's reply is no JSON")
         try:
-            generated = _shown(part, extracted) if _filtered(extracted) else prepared(part, extracted, official)
+            generated = (
+                _shown(part, extracted)
+                if _filtered(extracted)
+                else prepared(part, extracted, official)
+            )
         except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
             return _misshapen("extractor", error)
         if generated == "":
             return _verdict(part, item.target, "", {}, official)
-        if not official and not isinstance(generated, list if part in ("object_existence", "relation_positional") else dict):  # fmt: skip
-            return Verdict.unscored("unparsed", "the extractor's reply does not have the shape asked for")
+        if not official and not isinstance(
+            generated, list if part in ("object_existence", "relation_positional") else dict
+        ):
+            return Verdict.unscored(
+                "unparsed", "the extractor's reply does not have the shape asked for"
+            )
         truth = list(dict.fromkeys(item.target)) if part == "object_existence" else item.target
         shown = str if self.prompts == "official" else json.dumps
         with reading(reply):
@@ -204,51 +317,101 @@ class Valor(Benchmark):
             return _misshapen("matcher", error)
 
     def analyses(self, answers: Sequence[ScoredAnswer]) -> Iterable[Analysis]:
-        """The judge beside CHAIR, which finds objects by their words, on the captions of object_existence."""
+        """The judge beside CHAIR, which finds objects by their words, on the captions of
+        object_existence.
+        """
         items = [i for i in self.original.items if i.part == "object_existence"]
         vocabulary = frozenset(name.lower() for item in items for name in item.target)
-        captions = [a for a in answers if a.item.part == "object_existence" and a.value is not None and "generated" in a.tally]  # fmt: skip
+        captions = [
+            a
+            for a in answers
+            if a.item.part == "object_existence" and a.value is not None and "generated" in a.tally
+        ]
         rows: list[tuple[str | float | int | None, ...]] = []
         for who in dict.fromkeys(answer.respondent for answer in captions):
             own = [answer for answer in captions if answer.respondent == who]
             there = [{name.lower() for name in answer.item.target} for answer in own]
             named = [set(mentioned(answer.text, vocabulary)) for answer in own]
-            by_words, covered = sum(map(len, named)), sum(len(n & t) for n, t in zip(named, there, strict=True))
-            by_judge = {key: sum(a.tally[key] for a in own) for key in ("generated", "faithful", "truth", "covered")}
-            pairs = [(a.value, len(n & t) / len(n)) for a, n, t in zip(own, named, there, strict=True) if n and a.tally["generated"]]  # fmt: skip
+            by_words, covered = (
+                sum(map(len, named)),
+                sum(len(n & t) for n, t in zip(named, there, strict=True)),
+            )
+            by_judge = {
+                key: sum(a.tally[key] for a in own)
+                for key in ("generated", "faithful", "truth", "covered")
+            }
+            pairs = [
+                (a.value, len(n & t) / len(n))
+                for a, n, t in zip(own, named, there, strict=True)
+                if n and a.tally["generated"]
+            ]
             rows.append(
                 (
-                    who, len(own), by_judge["faithful"] / by_judge["generated"] if by_judge["generated"] else None,
-                    covered / by_words if by_words else None, by_judge["covered"] / by_judge["truth"],
-                    covered / sum(map(len, there)), int(by_judge["generated"]), by_words, _pearson(pairs),
+                    who,
+                    len(own),
+                    by_judge["faithful"] / by_judge["generated"] if by_judge["generated"] else None,
+                    covered / by_words if by_words else None,
+                    by_judge["covered"] / by_judge["truth"],
+                    covered / sum(map(len, there)),
+                    int(by_judge["generated"]),
+                    by_words,
+                    _pearson(pairs),
                 )
-            )  # fmt: skip
+            )
         yield Analysis(
             name="judge_and_chair",
             title="The judge and CHAIR on the same captions",
-            about="CHAIR looks for the words of all objects annotated in object_existence, in singular and plural, each once a caption; the judge's extractor takes whatever a caption names. Faithfulness of CHAIR is 1 - CHAIRi. r is Pearson's correlation of both faithfulnesses over captions that name an object to both (VALOR-Eval, Table 6).",
-            columns=("Respondent", "Captions", "Faithfulness, judge", "Faithfulness, CHAIR", "Coverage, judge", "Coverage, CHAIR", "Objects, judge", "Objects, CHAIR", "r"),
+            about=(
+                "CHAIR looks for the words of all objects annotated in object_existence, in"
+                " singular and plural, each once a caption; the judge's extractor takes whatever a"
+                " caption names. Faithfulness of CHAIR is 1 - CHAIRi. r is Pearson's correlation of"
+                " both faithfulnesses over captions that name an object to both (VALOR-Eval,"
+                " Table 6)."
+            ),
+            columns=(
+                "Respondent",
+                "Captions",
+                "Faithfulness, judge",
+                "Faithfulness, CHAIR",
+                "Coverage, judge",
+                "Coverage, CHAIR",
+                "Objects, judge",
+                "Objects, CHAIR",
+                "r",
+            ),
             rows=tuple(rows),
-        )  # fmt: skip
+        )
 
     # --- files ---
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
-        """Captions of one subset: `{image: {"generated_caption": ...}}`, records with `image_id`, or HQM's own format."""
+        """Captions of one subset: `{image: {"generated_caption": ...}}`, records with `image_id`,
+        or HQM's own format.
+        """
         records = read_records(path)
         first = next(iter(records[0].values()), None) if records else None
         if len(records) == 1 and isinstance(first, dict) and "generated_caption" in first:
-            rows = [(str(key), take(value, "generated_caption", f"{path}: {key}")) for key, value in records[0].items()]
+            rows = [
+                (str(key), take(value, "generated_caption", f"{path}: {key}"))
+                for key, value in records[0].items()
+            ]
         elif records and "image_id" in records[0]:
             places = [(record, f"{path}: record {i}") for i, record in enumerate(records, 1)]
-            rows = [(str(take(r, "image_id", p)), r.get("generated_caption", r.get("caption", ""))) for r, p in places]
+            rows = [
+                (str(take(r, "image_id", p)), r.get("generated_caption", r.get("caption", "")))
+                for r, p in places
+            ]
         else:
             return super().read_answers(path, form)
         part = self._part(path, [key for key, _ in rows], form)
         given: dict[str, Response] = {}
         for key, text in rows:
             if f"{part}/{key}" in given:
-                raise AnswerError(f"the picture {key} is captioned twice", place=str(path), remedy="Keep one caption.")
+                raise AnswerError(
+                    f"the picture {key} is captioned twice",
+                    place=str(path),
+                    remedy="Keep one caption.",
+                )
             given[f"{part}/{key}"] = Response("" if text is None else str(text))
         return form.only(part), given
 
@@ -257,34 +420,53 @@ class Valor(Benchmark):
         fits = [part for part in PARTS if all(f"{part}/{key}" in form.by_id for key in pictures)]
         if len(fits) > 1:
             text = f"{path.parent.name}/{path.stem}"
-            named = [part for part in fits if part in text] or [part for hint, part in _HINTS.items() if hint in text and part in fits]  # fmt: skip
+            named = [part for part in fits if part in text] or [
+                part for hint, part in _HINTS.items() if hint in text and part in fits
+            ]
             fits = named if named else fits
         if len(fits) != 1:
-            what = f"its pictures are in {' and '.join(fits)}" if fits else "it has pictures of no single subset"
-            raise AnswerError(what, place=str(path), remedy="Name the subset with --part, or in the file's name.")
+            what = (
+                f"its pictures are in {' and '.join(fits)}"
+                if fits
+                else "it has pictures of no single subset"
+            )
+            raise AnswerError(
+                what, place=str(path), remedy="Name the subset with --part, or in the file's name."
+            )
         return fits[0]
 
     def read_replies(self, path: Path, form: Form) -> Mapping[str, Replies]:
-        """Files of the release's extraction and matching steps, one or a folder of them; or HQM's own format."""
-        files = sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
+        """Files of the release's extraction and matching steps, one or a folder of them; or HQM's
+        own format.
+        """
+        files = (
+            sorted(p for p in path.iterdir() if p.suffix in (".json", ".jsonl"))
+            if path.is_dir()
+            else [path]
+        )
         replies: dict[str, dict[str, list[str]]] = {}
         for file in files:
             records = read_records(file)
             if not records or "image_id" not in records[0]:
                 for key, roles in super().read_replies(file, form).items():
-                    replies.setdefault(key, {}).update({role: list(texts) for role, texts in roles.items()})
+                    replies.setdefault(key, {}).update(
+                        {role: list(texts) for role, texts in roles.items()}
+                    )
                 continue
             part = self._part_of_steps(file, records, form)
             for record in records:
                 roles = replies.setdefault(f"{part}/{record['image_id']}", {})
                 for role, reply in _steps(part, record).items():
-                    # the extraction file has the whole reply, a later file only what the filter left of it
+                    # the extraction file has the whole reply, a later file only what the filter
+                    # left of it
                     if "response" in record or role not in roles:
                         roles[role] = [reply]
         return replies
 
     def _part_of_steps(self, path: Path, records: Sequence[Mapping[str, Any]], form: Form) -> str:
-        """The subset that a file of a judging step is about, found by its fields and then by its pictures."""
+        """The subset that a file of a judging step is about, found by its fields and then by its
+        pictures.
+        """
         record = records[0]
         truth = record.get("gt_words", record.get("gt_obj_atts"))
         if isinstance(truth, list):
@@ -295,36 +477,95 @@ class Valor(Benchmark):
                 return "attribute_people" if kind is dict else "attribute_object"
             return "relation_positional" if kind is list else "relation_comparative"
         answer = record.get("response")
-        keys = {"relations": "relation_positional", "clothes": "attribute_people", "total_num_of_objects": "attribute_object"}  # fmt: skip
+        keys = {
+            "relations": "relation_positional",
+            "clothes": "attribute_people",
+            "total_num_of_objects": "attribute_object",
+        }
         named = [part for key, part in keys.items() if isinstance(answer, dict) and key in answer]
-        return named[0] if named else self._part(path, [str(r.get("image_id")) for r in records], form)
+        return (
+            named[0] if named else self._part(path, [str(r.get("image_id")) for r in records], form)
+        )
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the annotation."""
         by_part = {part: form.only(part).items for part in PARTS}
         for part, paper in (("attribute_people", 34), ("relation_comparative", 50)):
             if len(by_part[part]) != paper:
-                yield Finding("count", f"{part} has {len(by_part[part])} pictures, the paper says {paper}", len(by_part[part]))  # fmt: skip
+                yield Finding(
+                    "count",
+                    f"{part} has {len(by_part[part])} pictures, the paper says {paper}",
+                    len(by_part[part]),
+                )
         objects = [i.target for i in by_part["object_existence"]]
         listed, unique = sum(map(len, objects)), sum(len(set(o)) for o in objects)
-        yield Finding("repeated-object", f"{listed} objects are listed, {unique} once repeats in a picture are dropped", listed - unique)  # fmt: skip
-        kept = {i.id: prepared("object_existence", {"objects": i.target}) for i in by_part["object_existence"]}
+        yield Finding(
+            "repeated-object",
+            f"{listed} objects are listed, {unique} once repeats in a picture are dropped",
+            listed - unique,
+        )
+        kept = {
+            i.id: prepared("object_existence", {"objects": i.target})
+            for i in by_part["object_existence"]
+        }
         dropped = [
-            f"{i.id}: {word}" for i in by_part["object_existence"] for word in sorted({*i.target} - {*kept[i.id]})
+            f"{i.id}: {word}"
+            for i in by_part["object_existence"]
+            for word in sorted({*i.target} - {*kept[i.id]})
         ]
-        yield from finding("filtered-object", "{n} annotated objects can never be covered: the filter takes them out of every caption", dropped)  # fmt: skip
-        described = [(i, wearer) for i in by_part["attribute_people"] for wearer in i.target.values()]
+        yield from finding(
+            "filtered-object",
+            "{n} annotated objects can never be covered: the filter takes them out of every"
+            " caption",
+            dropped,
+        )
+        described = [
+            (i, wearer) for i in by_part["attribute_people"] for wearer in i.target.values()
+        ]
         pairs = [pair for _, wearer in described for pair in wearer["object"].split("),")]
         lost = sum(pair.strip().endswith(")") for pair in pairs)
-        yield Finding("lost-pairs", f"the released scorer drops {lost} of the {len(pairs)} annotated pairs of attribute_people: the last of every person", lost)  # fmt: skip
-        yield from finding("misspelt-key", "{n} people have no field 'person'", [f"{i.id}: {', '.join(wearer)}" for i, wearer in described if "person" not in wearer])  # fmt: skip
-        several = [f"{i.id}: {text}" for i in by_part["attribute_object"] for text in i.target.values() if text.count("(") > 1]  # fmt: skip
-        yield from finding("several-tuples", "{n} objects have several tuples: any of them is right", several)
-        ranked = [(i.id, name) for i in by_part["relation_comparative"] for name in i.target.values()]
-        yield from finding("alternatives", "{n} ranked objects have alternatives ('a / b')", [f"{key}: {name}" for key, name in ranked if "/" in name])  # fmt: skip
-        yield from finding("spelling", "{n} ranked objects are misspelt ('filed')", [f"{key}: {name}" for key, name in ranked if re.search(r"\bfiled\b", name)])  # fmt: skip
-        shared = {i.image for i in by_part["relation_positional"]} & {i.image for i in by_part["relation_comparative"]}
-        yield Finding("shared-pictures", f"{len({i.image for i in form.items})} pictures; {len(shared)} are in both relation subsets", len(shared))  # fmt: skip
+        yield Finding(
+            "lost-pairs",
+            f"the released scorer drops {lost} of the {len(pairs)} annotated pairs of"
+            " attribute_people: the last of every person",
+            lost,
+        )
+        yield from finding(
+            "misspelt-key",
+            "{n} people have no field 'person'",
+            [f"{i.id}: {', '.join(wearer)}" for i, wearer in described if "person" not in wearer],
+        )
+        several = [
+            f"{i.id}: {text}"
+            for i in by_part["attribute_object"]
+            for text in i.target.values()
+            if text.count("(") > 1
+        ]
+        yield from finding(
+            "several-tuples", "{n} objects have several tuples: any of them is right", several
+        )
+        ranked = [
+            (i.id, name) for i in by_part["relation_comparative"] for name in i.target.values()
+        ]
+        yield from finding(
+            "alternatives",
+            "{n} ranked objects have alternatives ('a / b')",
+            [f"{key}: {name}" for key, name in ranked if "/" in name],
+        )
+        yield from finding(
+            "spelling",
+            "{n} ranked objects are misspelt ('filed')",
+            [f"{key}: {name}" for key, name in ranked if re.search(r"\bfiled\b", name)],
+        )
+        shared = {i.image for i in by_part["relation_positional"]} & {
+            i.image for i in by_part["relation_comparative"]
+        }
+        yield Finding(
+            "shared-pictures",
+            f"{len({i.image for i in form.items})} pictures; {len(shared)} are in both relation"
+            " subsets",
+            len(shared),
+        )
 
 
 def _pearson(pairs: Sequence[tuple[float | None, float]]) -> float | None:
@@ -335,9 +576,20 @@ def _pearson(pairs: Sequence[tuple[float | None, float]]) -> float | None:
     return correlation(*zip(*known, strict=True))
 
 
-def _verdict(part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool) -> Verdict:
+def _verdict(
+    part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool
+) -> Verdict:
     made = count(part, truth, generated, matched, official)
-    names = ("generated", "faithful", "truth", "covered", "all_faithful", "all_covered", "faithfulness", "coverage")
+    names = (
+        "generated",
+        "faithful",
+        "truth",
+        "covered",
+        "all_faithful",
+        "all_covered",
+        "faithfulness",
+        "coverage",
+    )
     tally = {"n": 1.0, **{name: float(getattr(made, name)) for name in names}}
     read = f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered"
     return Verdict(made.faithfulness, tally, "ok", read)
@@ -351,12 +603,20 @@ def _filtered(extracted: Any) -> bool:
 def _shown(part: str, extracted: Mapping[str, Any]) -> Any:
     """The features that the matcher was given, as they stand."""
     kept = {key: value for key, value in extracted.items() if key != FILTERED}
-    names = {"object_existence": "objects", "relation_positional": "relations", "attribute_object": "objects", "attribute_people": "clothes"}  # fmt: skip
+    names = {
+        "object_existence": "objects",
+        "relation_positional": "relations",
+        "attribute_object": "objects",
+        "attribute_people": "clothes",
+    }
     return kept if part == "relation_comparative" else kept[names[part]]
 
 
 def _misshapen(role: str, error: Exception) -> Verdict:
-    return Verdict.unscored("unparsed", f"the {role}'s reply does not have the shape asked for ({type(error).__name__}: {error})")  # fmt: skip
+    return Verdict.unscored(
+        "unparsed",
+        f"the {role}'s reply does not have the shape asked for ({type(error).__name__}: {error})",
+    )
 
 
 def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
@@ -366,11 +626,22 @@ def _steps(part: str, record: Mapping[str, Any]) -> dict[str, str]:
     if "response" in record:
         replies["extractor"] = json.dumps(record["response"])
     elif words is not None:
-        wrap = {"object_existence": "objects", "attribute_object": "objects", "attribute_people": "clothes", "relation_positional": "relations"}  # fmt: skip
-        whole = part == "relation_comparative" or (part == "relation_positional" and isinstance(words, dict))
+        wrap = {
+            "object_existence": "objects",
+            "attribute_object": "objects",
+            "attribute_people": "clothes",
+            "relation_positional": "relations",
+        }
+        whole = part == "relation_comparative" or (
+            part == "relation_positional" and isinstance(words, dict)
+        )
         # a file of the later steps has what the matcher was given: the filter ran before
-        replies["extractor"] = json.dumps({**(words if whole else {wrap[part]: words}), FILTERED: True})
+        replies["extractor"] = json.dumps(
+            {**(words if whole else {wrap[part]: words}), FILTERED: True}
+        )
     first = record.get("matched_objects", record.get("matched_att_obj"))
     if first is not None:
-        replies["matcher"] = json.dumps({_KEYS[part]: first, "broader_concept": record.get("broader_concept", {})})
+        replies["matcher"] = json.dumps(
+            {_KEYS[part]: first, "broader_concept": record.get("broader_concept", {})}
+        )
     return replies

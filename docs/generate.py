@@ -1,4 +1,5 @@
-"""Write docs/reference.md from the code: commands and options, card keys, indicators, parsers, states, errors.
+"""Write docs/reference.md from the code: commands and options, card keys, indicators, parsers,
+states, errors.
 
 python docs/generate.py            writes it
 python docs/generate.py --check    says whether it is up to date
@@ -48,36 +49,46 @@ def _commands() -> Iterator[str]:
 def _codes() -> Iterator[str]:
     yield "## Findings of `hqm check`\n"
     yield (
-        "A line is `code name: place: sentence`. A code is never given to another finding. `--select` and `--ignore` take codes "
-        "(`L202`), beginnings of codes (`L`, `L2`) and names; the longest entry that fits decides, a full name before any code. "
-        "The status is 1 when an error is left, and 0 when there are only warnings and notes; `--strict` takes warnings for errors, "
-        "`--exit-zero` ends with 0 whatever is found, and a name that means nothing ends with 2. `--part` checks one part alone. Under "
-        "the counts stands how many answers the words and the strongest cue get right without the pictures, in all items and in "
-        "each part (`leaks` in `--json`, there for each type too). The letters: S schema and encoding, C card, D duplicates, L labels and leaks, W wording, "
-        "T types, I images, B what a benchmark's own adapter knows (all under `B000`, each by its own name).\n"
+        "A line is `code name: place: sentence`. A code is never given to another finding."
+        " `--select` and `--ignore` take codes (`L202`), beginnings of codes (`L`, `L2`) and names;"
+        " the longest entry that fits decides, a full name before any code. The status is 1 when an"
+        " error is left, and 0 when there are only warnings and notes; `--strict` takes warnings"
+        " for errors, `--exit-zero` ends with 0 whatever is found, and a name that means nothing"
+        " ends with 2. `--part` checks one part alone. Under the counts stands how many answers the"
+        " words and the strongest cue get right without the pictures, in all items and in each part"
+        " (`leaks` in `--json`, there for each type too). The letters: S schema and encoding, C"
+        " card, D duplicates, L labels and leaks, W wording, T types, I images, B what a"
+        " benchmark's own adapter knows (all under `B000`, each by its own name).\n"
     )
     yield "| code | meaning | name | severity |\n|---|---|---|---|"
-    yield from (f"| `{code.code}` | {code.meaning} | `{code.name}` | {code.severity} |" for code in CODES.values())
+    yield from (
+        f"| `{code.code}` | {code.meaning} | `{code.name}` | {code.severity} |"
+        for code in CODES.values()
+    )
     yield ""
 
 
 def _policy() -> Iterator[str]:
     yield "## Keys of a policy (`hqm gate --policy`)\n"
     yield (
-        "The default policy, with the source of every threshold, is [hqm/auditing/policy.toml](../hqm/auditing/policy.toml); "
-        "`--policy release-small` is [for fewer than 1,000 items](../hqm/auditing/policy_release_small.toml).\n"
+        "The default policy, with the source of every threshold, is"
+        " [hqm/auditing/policy.toml](../hqm/auditing/policy.toml); `--policy release-small` is [for"
+        " fewer than 1,000 items](../hqm/auditing/policy_release_small.toml).\n"
     )
     yield "| key | meaning | default |\n|---|---|---|"
     documented = _field_docs(Policy)
     for name, field in Policy.model_fields.items():
         section = field.annotation if hasattr(field.annotation, "model_fields") else None
         if name == "require":
-            (section, _) = get_args(field.annotation)
+            section, _ = get_args(field.annotation)
         if section is None:
             yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
             continue
         inside = _field_docs(section)
-        yield from (f"| `{name}.{k}` | {inside.get(k, '')} | {_default(f)} |" for k, f in section.model_fields.items())
+        yield from (
+            f"| `{name}.{k}` | {inside.get(k, '')} | {_default(f)} |"
+            for k, f in section.model_fields.items()
+        )
     yield ""
 
 
@@ -87,7 +98,11 @@ def _field_docs(section: type) -> dict[str, str]:
     sentences = {}
     for field, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+            text = (
+                after.value.value
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                else ""
+            )
             sentences[field.target.id] = " ".join(str(text).split())
     return sentences
 
@@ -117,12 +132,20 @@ def _default(field: Any) -> str:
 
 
 def _tables() -> Iterator[str]:
-    yield "## Indicators\n\nThe name of an estimate is a family and a statistic, `test_retest.pearson`. The families:\n"
+    yield (
+        "## Indicators\n\nThe name of an estimate is a family and a statistic,"
+        " `test_retest.pearson`. The families:\n"
+    )
     yield from (f"- `{family.name}`: {family.differs}" for family in INDICATOR_FAMILIES.values())
     yield "\n| statistic | meaning |\n|---|---|"
-    yield from (f"| `{indicator.name}` | {indicator.meaning} |" for indicator in statistics().values())
+    yield from (
+        f"| `{indicator.name}` | {indicator.meaning} |" for indicator in statistics().values()
+    )
     yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"
-    yield from (f"| `{p.name}` | {'yes' if p.reads_negation else 'no'} | {p.source} |" for p in PARSERS.values())
+    yield from (
+        f"| `{p.name}` | {'yes' if p.reads_negation else 'no'} | {p.source} |"
+        for p in PARSERS.values()
+    )
     yield from _models()
     yield "\n## States of an answer\n"
     yield ", ".join(f"`{state}`" for state in values.STATES) + "\n"
@@ -136,14 +159,19 @@ def _tables() -> Iterator[str]:
 def _differences() -> Iterator[str]:
     """The paragraph of each adapter's docstring that says where release and paper part."""
     yield "## Where a release and its paper differ\n"
-    yield "`--scoring official` does what the released scorer does, `--scoring paper` what the paper defines.\n"
+    yield (
+        "`--scoring official` does what the released scorer does, `--scoring paper` what the paper"
+        " defines.\n"
+    )
     yield "| benchmark | official and paper |\n|---|---|"
     for name in names():
         spec = importlib.util.find_spec(f"hqm.adapters.{card(name).adapter or name}")
         if spec is None:
             continue
         text = inspect.cleandoc(importlib.import_module(spec.name).__doc__ or "")
-        paragraph = re.search(r"^Official and paper[.:]\s*(.+?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+        paragraph = re.search(
+            r"^Official and paper[.:]\s*(.+?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE
+        )
         if paragraph:
             yield f"| `{name}` | {' '.join(paragraph[1].split()).replace('|', '/')} |"
     yield ""
@@ -151,8 +179,14 @@ def _differences() -> Iterator[str]:
 
 def _models() -> Iterator[str]:
     shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
-    yield "\n## Families of local models\n\nHow each is asked and what its questions share: [respondents.md](respondents.md).\n"
-    yield "| family | `model_type` | the questions about a picture share | form without a chat template | needs |"
+    yield (
+        "\n## Families of local models\n\nHow each is asked and what its questions share:"
+        " [respondents.md](respondents.md).\n"
+    )
+    yield (
+        "| family | `model_type` | the questions about a picture share | form without a chat"
+        " template | needs |"
+    )
     yield "|---|---|---|---|---|"
     for family in MODELS:
         shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
@@ -164,13 +198,23 @@ def _models() -> Iterator[str]:
 def reference() -> str:
     """The text of docs/reference.md."""
     head = "# Reference\n\nMade from the code by `docs/generate.py`; a test keeps it true.\n"
-    head += "\n```python\n>>> import hqm\n>>> hqm.indicator_named(\"test_retest.rho_g\").better\n'higher'\n```\n"
-    return "\n".join([head, *_commands(), *_card(), *_codes(), *_policy(), *_differences(), *_tables()]) + "\n"
+    head += (
+        "\n```python\n>>> import hqm\n>>>"
+        " hqm.indicator_named(\"test_retest.rho_g\").better\n'higher'\n```\n"
+    )
+    return (
+        "\n".join(
+            [head, *_commands(), *_card(), *_codes(), *_policy(), *_differences(), *_tables()]
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
         sys.exit(
-            0 if TARGET.read_text(encoding="utf-8") == reference() else "docs/reference.md is out of date: make docs"
+            0
+            if TARGET.read_text(encoding="utf-8") == reference()
+            else "docs/reference.md is out of date: make docs"
         )
     TARGET.write_text(reference(), encoding="utf-8")

@@ -34,7 +34,9 @@ def shoot(report: Path, picture: Path) -> None:
     """
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None or not report.is_file():
-        raise SystemExit(f"{report} is not there" if browser else f"none of {', '.join(BROWSERS)} is on the path")
+        raise SystemExit(
+            f"{report} is not there" if browser else f"none of {', '.join(BROWSERS)} is on the path"
+        )
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "raw.png"
         size = ",".join(map(str, SIZE))
@@ -48,16 +50,26 @@ def shoot(report: Path, picture: Path) -> None:
         ]
         subprocess.run(
             [*command, f"--window-size={size}", f"--screenshot={raw}", report.resolve().as_uri()],
-            check=True, capture_output=True, timeout=120,
-        )  # fmt: skip
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
         with Image.open(raw) as opened:
             # 64 colours are enough for a page of text and tables
             opened.convert("RGB").quantize(64).save(picture, optimize=True)
     if picture.stat().st_size > LIMIT:
-        raise SystemExit(f"{picture} has {picture.stat().st_size:,} bytes, more than {LIMIT:,}: show less of the page")
+        raise SystemExit(
+            f"{picture} has {picture.stat().st_size:,} bytes, more than {LIMIT:,}: show less of the"
+            " page"
+        )
     print(f"{picture}: {picture.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
     given = [Path(argument) for argument in sys.argv[1:]]
-    shoot(*(given + [ROOT / "out" / "shapes" / "report.html", ROOT / "docs" / "report.png"][len(given) :]))
+    shoot(
+        *(
+            given
+            + [ROOT / "out" / "shapes" / "report.html", ROOT / "docs" / "report.png"][len(given) :]
+        )
+    )

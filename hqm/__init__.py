@@ -1,6 +1,7 @@
 """HQM: a psychometric auditor for hallucination benchmarks of large vision-language models.
 
-Answers are collected once and never changed; scores, indicators and reports are pure functions of them.
+Answers are collected once and never changed; scores, indicators and reports are pure functions of
+them.
 
     import hqm
 

@@ -1,4 +1,6 @@
-"""The program `hqm`, and `python -m hqm`: Ctrl-C is heard from the first line on, then the command line is loaded."""
+"""The program `hqm`, and `python -m hqm`: Ctrl-C is heard from the first line on, then the command
+line is loaded.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import signal
 import sys
 
 _YOUNG = 100_000
-"""Values made between two searches for circles of values. Python's 700 is a third of the time of reading a million answers,
-and none of them is in a circle."""
+"""Values made between two searches for circles of values. Python's 700 is a third of the time of
+reading a million answers, and none of them is in a circle."""
 
 
 def search_seldom() -> None:
@@ -18,9 +20,12 @@ def search_seldom() -> None:
 
 
 def main() -> None:
-    """Run the command line; whenever Ctrl-C comes, a sentence is printed and the exit status is 130."""
+    """Run the command line; whenever Ctrl-C comes, a sentence is printed and the exit status is
+    130.
+    """
     search_seldom()
-    # numpy's products here are small: several threads on each wait for each other longer than they work
+    # numpy's products here are small: several threads on each wait for each other longer than they
+    # work
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from hqm.commands.interrupt import leave, watch

@@ -1,4 +1,6 @@
-"""The command line: `hqm list · fetch · new · build · check · forms · plan · run · score · audit · gate · report · card · verify · compare · design · shorten · export · import · label`."""
+"""The command line: `hqm list · fetch · new · build · check · forms · plan · run · score · audit ·
+gate · report · card · verify · compare · design · shorten · export · import · label`.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ KEEPING = {
     "import": "What was imported is stored; go on with",
     "fetch": "What was downloaded is kept; go on with",
 }
-"""What a command that was interrupted has kept; the others write at their end, so that nothing of theirs is there yet."""
+"""What a command that was interrupted has kept; the others write at their end, so that nothing of
+theirs is there yet.
+"""
 
 
 @app.callback()
@@ -98,7 +102,11 @@ def _program(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", "-V", is_eager=True, callback=lambda wanted: _show_version(wanted), help="Print the version."
+            "--version",
+            "-V",
+            is_eager=True,
+            callback=lambda wanted: _show_version(wanted),
+            help="Print the version.",
         ),
     ] = False,
 ) -> None:
@@ -118,7 +126,9 @@ app.add_typer(labelling.group(LABEL_COMMANDS), name="label")
 
 @cache
 def _parser(word: str) -> Callable[..., Any]:
-    """What reads the command line: of all commands, or of that alone which the first word names, which is built faster."""
+    """What reads the command line: of all commands, or of that alone which the first word names,
+    which is built faster.
+    """
     if word not in COMMANDS:
         return get_command(app)
     alone = typer.Typer(**_SETTINGS)
@@ -130,7 +140,8 @@ def _parser(word: str) -> Callable[..., Any]:
 def main() -> None:
     """Run the command line; an error of HQM is one sentence and a non-zero exit status.
 
-    What is no error of HQM's own is a fault in the program: it ends with status 70, and a file keeps what happened.
+    What is no error of HQM's own is a fault in the program: it ends with status 70, and a file
+    keeps what happened.
     """
     for stream in (sys.stdout, sys.stderr):
         # a terminal, or a file's name, may not know every character that a benchmark has
@@ -138,20 +149,24 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     completing.prepare()
     try:
-        _parser("" if completing.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
+        _parser("" if completing.VARIABLE in os.environ else "".join(sys.argv[1:2]))(
+            prog_name="hqm"
+        )
     except HQMError as error:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
     except (Interrupted, KeyboardInterrupt) as end:
         _say_interrupted(KEEPING.get(str(end), "Nothing was written; begin again with"))
     except SystemExit as end:
-        # typer ends without a word when Ctrl-C comes before the command's function has begun, or after it has returned
+        # typer ends without a word when Ctrl-C comes before the command's function has begun, or
+        # after it has returned
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
             _say_interrupted("What was written is kept; the same command goes on, or begins again")
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.filename and error.strerror:
-            # what the machine refuses is no fault of the program: a name that is too long, a folder that is closed
+            # what the machine refuses is no fault of the program: a name that is too long, a folder
+            # that is closed
             remedy = "Name another file or folder, or correct its permissions."
             print(f"hqm: {str(error.filename)[:300]}: {error.strerror}. {remedy}", file=sys.stderr)
             raise SystemExit(1) from None

@@ -1,7 +1,8 @@
 """Content hashes, request seeds and the one-line signature that every estimate carries.
 
-The canonical form is part of the contract: JSON with sorted keys, without spaces, and with characters unescaped. Changing
-it would change every hash, so each hash begins with the tag of its algorithm (`b2:`).
+The canonical form is part of the contract: JSON with sorted keys, without spaces, and with
+characters unescaped. Changing it would change every hash, so each hash begins with the tag of its
+algorithm (`b2:`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 
 TAG = "b2:"
 _SIZE = 12
-_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+)
 
 
 def canonical_json(value: Any) -> str:
@@ -45,9 +48,13 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """The content hash of a file, which is read in pieces, or of a folder's files with their names."""
+    """The content hash of a file, which is read in pieces, or of a folder's files with their
+    names.
+    """
     if path.is_dir():
-        return digest([[file.name, digest_file(file)] for file in sorted(path.iterdir()) if file.is_file()])
+        return digest(
+            [[file.name, digest_file(file)] for file in sorted(path.iterdir()) if file.is_file()]
+        )
     running = hashlib.blake2b(digest_size=_SIZE)
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
@@ -72,11 +79,13 @@ def digest_all(parts: Iterable[str]) -> str:
 
 
 def request_seed(base: int, respondent: str, run: int, ask: str) -> int:
-    """The seed of one request, which depends only on the base seed, who answers, the run and what is asked.
+    """The seed of one request, which depends only on the base seed, who answers, the run and what
+    is asked.
 
-    An answer therefore does not depend on its batch, on the order, on resumption or on the number of workers. Two
-    respondents never share a seed: with one stream for all, they would draw high and low together, and the noise between
-    two runs, which every reliability takes to be each respondent's own, would be common to all of them.
+    An answer therefore does not depend on its batch, on the order, on resumption or on the number
+    of workers. Two respondents never share a seed: with one stream for all, they would draw high
+    and low together, and the noise between two runs, which every reliability takes to be each
+    respondent's own, would be common to all of them.
 
     Parameters
     ----------
@@ -97,7 +106,8 @@ def request_seed(base: int, respondent: str, run: int, ask: str) -> int:
 
 
 def short_signature(signature: str) -> str:
-    """Twelve characters that stand for a signature in a sentence or a table; `hqm verify` finds the whole one in an audit.
+    """Twelve characters that stand for a signature in a sentence or a table; `hqm verify` finds the
+    whole one in an audit.
 
     >>> short_signature("benchmark:pope@1|answers:0")
     'fb3dee031250'
@@ -111,4 +121,6 @@ def sign(parts: Mapping[str, object]) -> str:
     >>> sign({"benchmark": "pope@08d957b", "run": 0, "judge": None})
     'benchmark:pope@08d957b|run:0'
     """
-    return "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None and value != "")
+    return "|".join(
+        f"{key}:{value}" for key, value in parts.items() if value is not None and value != ""
+    )

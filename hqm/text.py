@@ -11,18 +11,23 @@ from typing import Any
 REPLACED = "what cannot be stored"
 """The note that a response carries in its detail when something in it was replaced."""
 SHORT = 200
-"""Characters of an answer that is kept and scored once, however many respondents and runs give it."""
+"""Characters of an answer that is kept and scored once, however many respondents and runs give
+it.
+"""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DEEPEST, _LONGEST = 50, 1000
-_INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd\x00-\x1f\x7f-\x9f\xad]+")
+_INVISIBLE = re.compile(
+    r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffd\x00-\x1f\x7f-\x9f\xad]+"
+)
 _THINKING = re.compile(r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def storable(value: Any, depth: int = 0) -> Any:
-    """The value with what no store can hold replaced; the value itself where there is nothing to replace.
+    """The value with what no store can hold replaced; the value itself where there is nothing to
+    replace.
 
-    Half a surrogate pair and NUL become U+FFFD, a number that JSON does not have becomes None, and what is no JSON at all, or
-    nested too deeply, becomes its text.
+    Half a surrogate pair and NUL become U+FFFD, a number that JSON does not have becomes None, and
+    what is no JSON at all, or nested too deeply, becomes its text.
 
     >>> storable({"token": "Yes \\ud800", "logprob": float("-inf")})
     {'token': 'Yes \ufffd', 'logprob': None}
@@ -47,20 +52,25 @@ def storable(value: Any, depth: int = 0) -> Any:
         else:
             return value
         return {
-            storable(k if isinstance(k, str) else str(k), depth + 1): storable(v, depth + 1) for k, v in value.items()
+            storable(k if isinstance(k, str) else str(k), depth + 1): storable(v, depth + 1)
+            for k, v in value.items()
         }
     if depth < _DEEPEST and isinstance(value, (list, tuple)):
         parts = [storable(part, depth + 1) for part in value]
         return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
     try:
         return storable(str(value)[:_LONGEST])
-    except (RecursionError, ValueError):  # nested too deeply even for its text, or a number with too many digits
+    except (
+        RecursionError,
+        ValueError,
+    ):  # nested too deeply even for its text, or a number with too many digits
         return type(value).__name__
 
 
 @lru_cache(maxsize=4096)
 def has_words(text: str) -> bool:
-    """Whether a text says anything: more than white space, invisible characters and reasoning that precedes an answer.
+    """Whether a text says anything: more than white space, invisible characters and reasoning that
+    precedes an answer.
 
     >>> has_words("Yes"), has_words(" \\u200b\\n"), has_words("<think>Let me see"), has_words("<think>Hm</think>No")
     (True, False, False, True)

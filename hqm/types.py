@@ -1,4 +1,6 @@
-"""The frozen values that all other packages pass to one another: items, forms, cells, responses, verdicts, estimates."""
+"""The frozen values that all other packages pass to one another: items, forms, cells, responses,
+verdicts, estimates.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,21 @@ Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_app
 
 TASKS: tuple[Task, ...] = get_args(Task)
 STATES: tuple[State, ...] = get_args(State)
-"""How an answer came out: read (`ok`), read although it was cut at the limit of tokens (`truncated`), not readable
-(`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not given (`error`), never asked (`missing`). Only `ok`
-and `truncated` are answers: `hqm.scoring.states` counts the rest."""
+"""How an answer came out: read (`ok`), read although it was cut at the limit of tokens
+(`truncated`), not readable (`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not
+given (`error`), never asked (`missing`). Only `ok` and `truncated` are answers:
+`hqm.scoring.states` counts the rest."""
 
-HALLUCINATION_TYPES = ("attribute", "action", "counting", "environment", "relation", "comparison", "ocr", "existence")
+HALLUCINATION_TYPES = (
+    "attribute",
+    "action",
+    "counting",
+    "environment",
+    "relation",
+    "comparison",
+    "ocr",
+    "existence",
+)
 """The eight types of the HQM paper (arXiv 2406.17115, section 3.2)."""
 
 ORIGINAL, PARALLEL = "original", "parallel"
@@ -48,7 +60,8 @@ class Item:
     task
         `yes_no`, `choice`, `caption` or `vqa`.
     target
-        What a right answer says: "yes" or "no", an option's letter, a short answer, or whatever the scorer needs.
+        What a right answer says: "yes" or "no", an option's letter, a short answer, or whatever the
+        scorer needs.
     image
         The picture's path below the image folder; None for a question without one.
     type
@@ -87,7 +100,13 @@ class Item:
             value = getattr(self, name)
             # most are texts
             if value if type(value) is str else value not in (None, "", (), {}):
-                data[name] = list(value) if isinstance(value, tuple) else dict(value) if name == "meta" else value
+                data[name] = (
+                    list(value)
+                    if isinstance(value, tuple)
+                    else dict(value)
+                    if name == "meta"
+                    else value
+                )
         return data
 
     @classmethod
@@ -107,7 +126,13 @@ def _make_storable(value: Item | Judgement) -> None:
         text = getattr(value, name)
         if not text or (isinstance(text, str) and text.isascii() and "\0" not in text):
             continue
-        clean = tuple(map(storable, text)) if name == "options" else storable(text) if isinstance(text, str) else text
+        clean = (
+            tuple(map(storable, text))
+            if name == "options"
+            else storable(text)
+            if isinstance(text, str)
+            else text
+        )
         if clean != text:
             object.__setattr__(value, name, clean)
 
@@ -147,7 +172,8 @@ class Form:
 
 
 def is_scale(text: str) -> bool:
-    """Whether a text is a percentage to which pictures are made smaller, as cells and stores write it.
+    """Whether a text is a percentage to which pictures are made smaller, as cells and stores write
+    it.
 
     >>> is_scale("50"), is_scale("100"), is_scale("050")
     (True, False, False)
@@ -173,9 +199,13 @@ class Cell:
     sight: str = ""
     """`blind` when the question was put without its picture."""
     until: str = ""
-    """The rule that stopped it before every item was asked, and how many pictures, drawn at random, are used."""
+    """The rule that stopped it before every item was asked, and how many pictures, drawn at random,
+    are used.
+    """
     resolution: str = ""
-    """The percentage of their width and height to which the pictures were scaled; empty where they were shown as they are."""
+    """The percentage of their width and height to which the pictures were scaled; empty where they
+    were shown as they are.
+    """
 
     def __str__(self) -> str:
         named = ((f.name, getattr(self, f.name)) for f in fields(self))
@@ -189,21 +219,30 @@ class Cell:
         for part in filter(None, text.split("|")):
             name, equals, value = part.partition("=")
             if not equals or name not in known:
-                remedy = f"Write facets as name=value joined by '|'; the names are {', '.join(sorted(known))}."
+                remedy = (
+                    "Write facets as name=value joined by '|'; the names are"
+                    f" {', '.join(sorted(known))}."
+                )
                 raise UsageError(f"{part!r} is no facet of an administration", remedy=remedy)
             given[name] = value
         if "run" in given:
             if not given["run"].isdecimal():
-                raise UsageError(f"run {given['run']!r} is no whole number", remedy="Write run=0, run=1, ...")
+                raise UsageError(
+                    f"run {given['run']!r} is no whole number", remedy="Write run=0, run=1, ..."
+                )
             given["run"] = int(given["run"])
         if given.get("resolution") and not is_scale(given["resolution"]):
-            what = f"the resolution {given['resolution']!r:.40} is no percentage of the pictures' size"
+            what = (
+                f"the resolution {given['resolution']!r:.40} is no percentage of the pictures' size"
+            )
             raise UsageError(what, remedy="Write resolution=1 to resolution=99.")
         return cls(**given)
 
     def differing(self, other: Cell) -> tuple[str, ...]:
         """The facets in which two cells differ."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name))
+        return tuple(
+            f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)
+        )
 
     def facet(self, other: Cell) -> str:
         """The one facet in which two cells differ.
@@ -218,7 +257,9 @@ class Cell:
         """
         differing = self.differing(other)
         if len(differing) != 1:
-            many = "no facet" if not differing else f"{len(differing)} facets ({', '.join(differing)})"
+            many = (
+                "no facet" if not differing else f"{len(differing)} facets ({', '.join(differing)})"
+            )
             raise DesignError(
                 f"{self} and {other} differ in {many}",
                 remedy="Compare administrations that differ in exactly one facet.",
@@ -237,10 +278,11 @@ class _Fields(NamedTuple):
 
 
 class Response(_Fields):
-    """What a respondent answered: the text, how the answer ended and why, and what was measured meanwhile.
+    """What a respondent answered: the text, how the answer ended and why, and what was measured
+    meanwhile.
 
-    A named tuple, because a store may hold millions. What no store and no file could hold is replaced when a response is
-    made, and `detail["replaced"]` says so.
+    A named tuple, because a store may hold millions. What no store and no file could hold is
+    replaced when a response is made, and `detail["replaced"]` says so.
 
     >>> Response("Yes \\ud800")
     Response(text='Yes \ufffd', state='ok', reason='', detail={'replaced': 'what cannot be stored'})
@@ -251,10 +293,18 @@ class Response(_Fields):
     __slots__ = ()
 
     def __new__(
-        cls, text: str, state: State = "ok", reason: str = "", detail: Mapping[str, Any] = MappingProxyType({})
+        cls,
+        text: str,
+        state: State = "ok",
+        reason: str = "",
+        detail: Mapping[str, Any] = MappingProxyType({}),
     ) -> Self:
         clean, why = storable(text), storable(reason)
-        kept = storable(detail if isinstance(detail, Mapping) else {"detail": detail}) if detail else detail
+        kept = (
+            storable(detail if isinstance(detail, Mapping) else {"detail": detail})
+            if detail
+            else detail
+        )
         if clean is not text or why is not reason or kept is not detail:
             kept = {**kept, "replaced": REPLACED}
         return super().__new__(cls, clean, state, why, kept)
@@ -291,7 +341,8 @@ class Judgement:
 class Verdict:
     """A scored answer: its value on the item, what the total sums, and how it came out.
 
-    `value` and `tally` are None and empty for an answer that was not scored; it is then counted under its state.
+    `value` and `tally` are None and empty for an answer that was not scored; it is then counted
+    under its state.
     """
 
     value: float | None
@@ -318,7 +369,9 @@ class Interval:
     low: float
     high: float
     inference: str
-    """`fixed_models` (would this leaderboard repeat?), `model_population` (another set of models?) or `items`."""
+    """`fixed_models` (would this leaderboard repeat?), `model_population` (another set of models?)
+    or `items`.
+    """
     method: str
     level: float = 0.95
 
@@ -327,9 +380,9 @@ class Interval:
 class Estimate:
     """A named number with its intervals, its sample and its signature.
 
-    `value` is None whenever `status` is not `ok` (or `not_informative`, where a number exists but says nothing); the
-    reason is then a sentence. `n_respondents` and `n_items` are what the number was computed from, and `unscored` counts the
-    answers that the metric could not score.
+    `value` is None whenever `status` is not `ok` (or `not_informative`, where a number exists but
+    says nothing); the reason is then a sentence. `n_respondents` and `n_items` are what the number
+    was computed from, and `unscored` counts the answers that the metric could not score.
     """
 
     indicator: str
@@ -377,7 +430,8 @@ def finite(value: float | None) -> float | None:
 
 
 def json_data(value: Any) -> Any:
-    """Nested data as JSON has it: lists for tuples, keys as text, None for numbers that JSON does not have.
+    """Nested data as JSON has it: lists for tuples, keys as text, None for numbers that JSON does
+    not have.
 
     >>> json_data({1: (0.5, float("nan"))})
     {'1': [0.5, None]}

@@ -1,4 +1,6 @@
-"""What to fix first: defects of the benchmark before limits of the study before advice on models, by fixed rules."""
+"""What to fix first: defects of the benchmark before limits of the study before advice on models,
+by fixed rules.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ class Advice:
 def all_advice(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Advice, ...]:
     """All that is to be done, the gravest first.
 
-    A defect or limit stands here where a decision hangs on it and the end of an interval, or a list, supports it. Numbers are
-    those of the audit's estimates and findings.
+    A defect or limit stands here where a decision hangs on it and the end of an interval, or a
+    list, supports it. Numbers are those of the audit's estimates and findings.
     """
     return (
         *(Advice("benchmark", kind, sentence) for kind, sentence in benchmark_defects(audit)),
@@ -45,7 +47,9 @@ def all_advice(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Adv
     )
 
 
-def to_fix(audit: BenchmarkAudit, policy: Policy | None = None, most: int = MOST) -> tuple[Sentence, ...]:
+def to_fix(
+    audit: BenchmarkAudit, policy: Policy | None = None, most: int = MOST
+) -> tuple[Sentence, ...]:
     """The sentences of the first pieces of advice, or one that says that there is none."""
     first = tuple(each.sentence for each in all_advice(audit, policy)[:most])
     return first or (say("Nothing that this audit measured calls for a repair."),)

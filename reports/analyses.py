@@ -24,15 +24,27 @@ def analysis_tables(audit: BenchmarkAudit) -> list[Table | None]:
 
 def analysis_drawings(audit: BenchmarkAudit) -> list[tuple[str, str]]:
     """(drawing, caption) of every further table that is drawn and has two numbers or more."""
-    drawings = ((_drawing(analysis), f"{analysis['title']}: {analysis['drawn']}.") for analysis in audit.analyses)
+    drawings = (
+        (_drawing(analysis), f"{analysis['title']}: {analysis['drawn']}.")
+        for analysis in audit.analyses
+    )
     return [(svg, caption) for svg, caption in drawings if svg]
 
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     columns, rows = tuple(analysis["columns"]), analysis["rows"]
-    numeric = tuple(i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows))
+    numeric = tuple(
+        i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
+    )
     made = tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows)
-    return Table(f"{analysis['title']}.", columns, made, numeric, (analysis["about"],), score_tables.made_of(audit))
+    return Table(
+        f"{analysis['title']}.",
+        columns,
+        made,
+        numeric,
+        (analysis["about"],),
+        score_tables.made_of(audit),
+    )
 
 
 def _text(column: str, value: Any) -> Text:
@@ -58,5 +70,9 @@ def _drawing(analysis: Mapping[str, Any]) -> str:
 
 def _name(columns: Sequence[str], row: Row) -> str:
     """The texts at the beginning of a row."""
-    texts = [short(v) if c == "Respondent" else v for c, v in zip(columns, row, strict=True) if isinstance(v, str)]
+    texts = [
+        short(v) if c == "Respondent" else v
+        for c, v in zip(columns, row, strict=True)
+        if isinstance(v, str)
+    ]
     return ", ".join(texts)

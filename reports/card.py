@@ -1,4 +1,6 @@
-"""A benchmark's quality card, as Markdown of one screen, and its badge: what a policy says of an audit, and what was not measured."""
+"""A benchmark's quality card, as Markdown of one screen, and its badge: what a policy says of an
+audit, and what was not measured.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,19 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
     advice = [in_words([each.sentence]) for each in all_advice(benchmark, policy)[:_ADVICE]]
     signed = {quote.title: quote.short for quote in quotes(benchmark, audit.hqm_version)}
     made = ", ".join(
-        (counted(benchmark.items, "item"), counted(benchmark.images, "picture"), counted(len(benchmark.respondents), "respondent"))
-    )  # fmt: skip
+        (
+            counted(benchmark.items, "item"),
+            counted(benchmark.images, "picture"),
+            counted(len(benchmark.respondents), "respondent"),
+        )
+    )
     lines = [
         f"## Quality card: {_cell(benchmark.title)}",
         "",
-        f"`{benchmark.benchmark}@{benchmark.version}`: {made}. Audited with HQM {audit.hqm_version}.",
+        (
+            f"`{benchmark.benchmark}@{benchmark.version}`: {made}. Audited with HQM"
+            f" {audit.hqm_version}."
+        ),
         "",
         f"**{said(gate)}**",
         "",
@@ -45,9 +54,17 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         *rows,
         "",
         f"Not measured: {listed(missing) if missing else 'nothing that the policy asks for'}.",
-        *(["", "To fix first:", "", *(f"{i}. {_cell(text)}" for i, text in enumerate(advice, 1))] if advice else []),
+        *(
+            ["", "To fix first:", "", *(f"{i}. {_cell(text)}" for i, text in enumerate(advice, 1))]
+            if advice
+            else []
+        ),
         "",
-        f"Signatures: {', '.join(f'{title.lower()} `{short}`' for title, short in signed.items()) or 'none'}. `hqm verify SIGNATURE audit.json` resolves each.",
+        (
+            "Signatures:"
+            f" {', '.join(f'{title.lower()} `{short}`' for title, short in signed.items()) or 'none'}."
+            " `hqm verify SIGNATURE audit.json` resolves each."
+        ),
         "",
     ]
     return "\n".join(lines)
@@ -76,14 +93,21 @@ def said(gate: Gate) -> str:
     if not gate.tests:
         return f"Policy “{gate.policy}”: not passed; nothing was tested."
     outcomes = [test.outcome for test in gate.tests]
-    counts = f"{outcomes.count('PASS')} of {counted(len(outcomes), 'test')} passed, {outcomes.count('FAIL')} failed, {outcomes.count('NOT MEASURED')} not measured"
+    counts = (
+        f"{outcomes.count('PASS')} of {counted(len(outcomes), 'test')} passed,"
+        f" {outcomes.count('FAIL')} failed, {outcomes.count('NOT MEASURED')} not measured"
+    )
     return f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'} ({counts})."
 
 
 def badge(audit: Audit, policy: Policy) -> str:
-    """A badge as SVG that needs nothing else: the policy, whether it is passed, and how much was not measured."""
+    """A badge as SVG that needs nothing else: the policy, whether it is passed, and how much was
+    not measured.
+    """
     gate = hold_against(audit, policy)
-    failed, missing = ([t for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED"))
+    failed, missing = (
+        [t for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED")
+    )
     right = "passed" if gate.passed else f"{len(failed)} failed" if failed else "not passed"
     if missing:
         right += f", {len(missing)} not measured"
@@ -96,9 +120,15 @@ def badge(audit: Audit, policy: Policy) -> str:
 def _drawn(left: str, right: str, colour: str, about: str) -> str:
     first, other = _width(left), _width(right)
     parts: Sequence[str] = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + other}" height="20" role="img" aria-label="{escape(f"{left}: {right}", {chr(34): "&quot;"})}">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + other}" height="20"'
+            f' role="img" aria-label="{escape(f"{left}: {right}", {chr(34): "&quot;"})}">'
+        ),
         f"<title>{escape(about)}</title>",
-        f'<rect width="{first}" height="20" fill="#343c44"/><rect x="{first}" width="{other}" height="20" fill="{colour}"/>',
+        (
+            f'<rect width="{first}" height="20" fill="#343c44"/><rect x="{first}" width="{other}"'
+            f' height="20" fill="{colour}"/>'
+        ),
         '<g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">',
         f'<text x="6" y="14" textLength="{first - 12}">{escape(left)}</text>',
         f'<text x="{first + 6}" y="14" textLength="{other - 12}">{escape(right)}</text>',

@@ -1,4 +1,6 @@
-"""Drawings that readers of a benchmark paper expect: the response map, agreement, types by respondent, cost, one pair a type."""
+"""Drawings that readers of a benchmark paper expect: the response map, agreement, types by
+respondent, cost, one pair a type.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _Z = 1.959963984540054
 
 
 def response_map(audit: BenchmarkAudit, metric: str) -> str:
-    """Who got which item right: respondents from the ablest down, items from the most discriminating to the right.
+    """Who got which item right: respondents from the ablest down, items from the most
+    discriminating to the right.
 
     Where there are more items than columns, neighbours share one, and its shade is their mean.
     """
@@ -46,7 +49,12 @@ def response_map(audit: BenchmarkAudit, metric: str) -> str:
     for row, who in enumerate(able):
         y = 16 + high * row
         sheet.text(room - 8, y + high / 2 - 0.5, fitting(short(who)), size=11, side="end")
-        sheet.text(room + wide * len(groups) + 8, y + high / 2 - 0.5, number(_right(answers[who], order), 2), size=11)
+        sheet.text(
+            room + wide * len(groups) + 8,
+            y + high / 2 - 0.5,
+            number(_right(answers[who], order), 2),
+            size=11,
+        )
         for column, group in enumerate(groups):
             share_right = _right(answers[who], group)
             corner = (room + wide * column, y, wide + 0.1, high - 1.5)
@@ -61,7 +69,10 @@ def response_map(audit: BenchmarkAudit, metric: str) -> str:
     sheet.text(room + wide * len(groups) + 8, 8, "right", size=10, colour=QUIET)
     said = "; ".join(f"{short(who)} {number(_right(answers[who], order), 2)}" for who in able)
     varying = sum(r is not None for r in rest)
-    about = f"{len(order):,} items, of which {varying:,} discriminate between respondents at all. Share right: {said}."
+    about = (
+        f"{len(order):,} items, of which {varying:,} discriminate between respondents at all. Share"
+        f" right: {said}."
+    )
     return sheet.finish("Which respondent got which item right", about)
 
 
@@ -70,14 +81,20 @@ def _right(digits: str, places: Sequence[int]) -> float:
     return sum(scored) / (9 * len(scored)) if scored else math.nan
 
 
-def _legend(sheet: Drawing, left: float, top: float, rest: Sequence[float | None], width: float) -> None:
-    """Under the map: the discrimination at some places, what the horizontal axis is, and what a shade means."""
+def _legend(
+    sheet: Drawing, left: float, top: float, rest: Sequence[float | None], width: float
+) -> None:
+    """Under the map: the discrimination at some places, what the horizontal axis is, and what a
+    shade means.
+    """
     last = max((i for i, r in enumerate(rest) if r is not None), default=-1)
     for i in dict.fromkeys(round(last * k / 4) for k in range(5)) if last >= 0 else ():
         x = left + width * (i + 0.5) / len(rest)
         sheet.line([(x, top - 5), (x, top - 1)], INK)
         sheet.text(x, top + 7, number(rest[i], 2), size=10, side="middle")
-    sheet.text(left, top + 24, "items by discrimination (correlation with the rest), best first", size=11)
+    sheet.text(
+        left, top + 24, "items by discrimination (correlation with the rest), best first", size=11
+    )
     x = left
     for shade, words in ((0, "wrong"), (_SHADES // 2, "half"), (_SHADES, "right")):
         sheet.boxes([(x, top + 37, 12, 12)], ACCENT, 0.07 + 0.93 * shade / _SHADES)
@@ -91,21 +108,34 @@ _AGREEMENT = ("pearson", "icc_a1")
 
 
 def agreement(audit: BenchmarkAudit, metric: str) -> str:
-    """How well each other administration agrees with the first: r (the order) and ICC(A,1) (the scores themselves).
+    """How well each other administration agrees with the first: r (the order) and ICC(A,1) (the
+    scores themselves).
 
-    The strong bar is the interval for these respondents, the thin line the one for others like them.
+    The strong bar is the interval for these respondents, the thin line the one for others like
+    them.
     """
     shown = [
-        e for e in audit.estimates
-        if e.metric == metric and e.value is not None and e.indicator.partition(".")[2] in _AGREEMENT and e.other and not by_oracle(e)
-    ]  # fmt: skip
+        e
+        for e in audit.estimates
+        if e.metric == metric
+        and e.value is not None
+        and e.indicator.partition(".")[2] in _AGREEMENT
+        and e.other
+        and not by_oracle(e)
+    ]
     if not shown:
         return ""
-    kinds = {"fixed_models": [e.interval("fixed_models") for e in shown], "model_population": [e.interval("model_population") for e in shown]}  # fmt: skip
+    kinds = {
+        "fixed_models": [e.interval("fixed_models") for e in shown],
+        "model_population": [e.interval("model_population") for e in shown],
+    }
     values = [
         v
         for e in shown
-        for v in (e.value or 0.0, *(x for i in e.intervals if i.inference in kinds for x in (i.low, i.high)))
+        for v in (
+            e.value or 0.0,
+            *(x for i in e.intervals if i.inference in kinds for x in (i.low, i.high)),
+        )
     ]
     drawn = named_rows([_named(e) for e in shown], ends_within([*values, 1.0], -0.25), width=520)
     sheet = drawn.drawing
@@ -113,12 +143,18 @@ def agreement(audit: BenchmarkAudit, metric: str) -> str:
     said = []
     for i, e in enumerate(shown):
         words = f"{_named(e)}: {number(e.value)}"
-        for kind, colour, width in (("model_population", QUIET, 1.0), ("fixed_models", ACCENT, 3.0)):
+        for kind, colour, width in (
+            ("model_population", QUIET, 1.0),
+            ("fixed_models", ACCENT, 3.0),
+        ):
             span = e.interval(kind)
             if span is not None:
                 low, high = max(span.low, drawn.x.low), min(span.high, drawn.x.high)
                 sheet.line([(drawn.x(low), drawn.y(i)), (drawn.x(high), drawn.y(i))], colour, width)
-                words += f" [{number(span.low)}, {number(span.high)}] for {'these respondents' if kind == 'fixed_models' else 'others'}"
+                words += (
+                    f" [{number(span.low)}, {number(span.high)}] for"
+                    f" {'these respondents' if kind == 'fixed_models' else 'others'}"
+                )
         sheet.dot(drawn.x(max(e.value or 0.0, drawn.x.low)), drawn.y(i), ACCENT, 4, words)
         said.append(words)
     return sheet.finish(f"Agreement of the administrations in {metric}", f"{'; '.join(said)}.")
@@ -131,34 +167,46 @@ def _named(estimate: Estimate) -> str:
 
 
 def type_reliability(audit: BenchmarkAudit, metric: str) -> str:
-    """Cronbach's alpha of each type's items with its interval over respondents, the most reliable type on top."""
+    """Cronbach's alpha of each type's items with its interval over respondents, the most reliable
+    type on top.
+    """
     alphas = [
         (str(row["type"]), alpha, known(row.get("alpha_low")), known(row.get("alpha_high")))
         for row in rows(find(audit, "types.index", metric), "types")
         if (alpha := known(row.get("alpha"))) is not None
-    ]  # fmt: skip
+    ]
     if len(alphas) < 2:
         return ""
     alphas.sort(key=lambda row: -row[1])
     unit = "Cronbach's alpha, 95% interval over respondents"
-    return spans(alphas, unit, f"Reliability of {metric} by type", within=(1.0,), least=-0.25, mark=0.9)
+    return spans(
+        alphas, unit, f"Reliability of {metric} by type", within=(1.0,), least=-0.25, mark=0.9
+    )
 
 
 def cost(estimate: Estimate | None) -> str:
-    """What precision costs: the standard error of a respondent's score against the answers that it takes (D-study)."""
+    """What precision costs: the standard error of a respondent's score against the answers that it
+    takes (D-study).
+    """
     study = [row for row in rows(estimate, "curve") if known(row.get("error"))]
     if estimate is None or len(study) < 2:
         return ""
     varied = str(estimate.detail.get("varied", "run"))
     lines: dict[str, list[tuple[float, float]]] = {f"one {varied}": [], f"three {varied}s": []}
     for row in study:
-        for (name, points), key, times in zip(lines.items(), ("error", "error_of_3"), (1, 3), strict=True):
+        for (name, points), key, times in zip(
+            lines.items(), ("error", "error_of_3"), (1, 3), strict=True
+        ):
             error = known(row.get(key))
             if error is not None:
                 points.append((times * float(row["items"]), error))
                 lines[name] = points
     kept = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
-    here = [(float(row["items"]), float(row["error"]), "this audit") for row in study if row["items"] == estimate.detail.get("items")]  # fmt: skip
+    here = [
+        (float(row["items"]), float(row["error"]), "this audit")
+        for row in study
+        if row["items"] == estimate.detail.get("items")
+    ]
     unit = f"answers per respondent (items × {varied}s)"
     return curves(kept, unit, f"standard error of {estimate.metric}", top=None, marked=here)
 
@@ -166,25 +214,50 @@ def cost(estimate: Estimate | None) -> str:
 def radars(audit: BenchmarkAudit, metric: str) -> str:
     """A radar of the types for each respondent, best first, over the median of all respondents.
 
-    The bars along the spokes are 1.96 standard errors of the type's score to either side (root mean square over
-    respondents). Empty for fewer than three types.
+    The bars along the spokes are 1.96 standard errors of the type's score to either side (root mean
+    square over respondents). Empty for fewer than three types.
     """
-    kinds = [kind for kind in audit.coverage if any(row.by_type.get(kind) is not None for row in audit.respondents)]
+    kinds = [
+        kind
+        for kind in audit.coverage
+        if any(row.by_type.get(kind) is not None for row in audit.respondents)
+    ]
     if len(kinds) < 3:
         return ""
     errors = {
-        str(row["type"]): known(row.get("sem")) or 0.0 for row in rows(find(audit, "types.index", metric), "types")
+        str(row["type"]): known(row.get("sem")) or 0.0
+        for row in rows(find(audit, "types.index", metric), "types")
     }
-    every = {kind: [v for row in audit.respondents if (v := row.by_type.get(kind)) is not None] for kind in kinds}
+    every = {
+        kind: [v for row in audit.respondents if (v := row.by_type.get(kind)) is not None]
+        for kind in kinds
+    }
     middle = {kind: median(values) for kind, values in every.items()}
-    most = max(1.0 if max(map(max, every.values())) <= 1 else 0.0, *(v for values in every.values() for v in values))
+    most = max(
+        1.0 if max(map(max, every.values())) <= 1 else 0.0,
+        *(v for values in every.values() for v in values),
+    )
     return "".join(
-        _radar(short(row.name), {kind: row.by_type.get(kind) for kind in kinds}, middle, errors, most, metric)
+        _radar(
+            short(row.name),
+            {kind: row.by_type.get(kind) for kind in kinds},
+            middle,
+            errors,
+            most,
+            metric,
+        )
         for row in in_order(audit)[:_RADARS]
     )
 
 
-def _radar(who: str, scores: Mapping[str, float | None], middle: Mapping[str, float], errors: Mapping[str, float], most: float, metric: str) -> str:  # fmt: skip
+def _radar(
+    who: str,
+    scores: Mapping[str, float | None],
+    middle: Mapping[str, float],
+    errors: Mapping[str, float],
+    most: float,
+    metric: str,
+) -> str:
     sheet, centre, radius = Drawing(270, 228), (135.0, 122.0), 66.0
 
     def place(i: int, value: float) -> tuple[float, float]:
@@ -196,14 +269,26 @@ def _radar(who: str, scores: Mapping[str, float | None], middle: Mapping[str, fl
     for part in (0.5, 1.0):
         ring = [place(i, part * most) for i in range(len(scores))]
         sheet.line([*ring, ring[0]], FAINT, 0.6)
-        sheet.text(centre[0] + 3, centre[1] - radius * part + 5, number(part * most, 1), size=9, colour=QUIET)
+        sheet.text(
+            centre[0] + 3,
+            centre[1] - radius * part + 5,
+            number(part * most, 1),
+            size=9,
+            colour=QUIET,
+        )
     for i, kind in enumerate(scores):
         sheet.line([centre, place(i, most)], FAINT, 0.6)
         x, y = place(i, most)
         out = 11 / radius
         x, y = x + out * (x - centre[0]), y + out * (y - centre[1])
         side = "middle" if abs(x - centre[0]) < 8 else "start" if x > centre[0] else "end"
-        sheet.text(x, y, kind, size=10, side="start" if side == "start" else "end" if side == "end" else "middle")
+        sheet.text(
+            x,
+            y,
+            kind,
+            size=10,
+            side="start" if side == "start" else "end" if side == "end" else "middle",
+        )
     ring = [place(i, value) for i, value in enumerate(middle.values())]
     sheet.line([*ring, ring[0]], QUIET, 1.2, "4 3")
     own = [(i, kind, value) for i, (kind, value) in enumerate(scores.items()) if value is not None]
@@ -212,7 +297,9 @@ def _radar(who: str, scores: Mapping[str, float | None], middle: Mapping[str, fl
         error = _Z * errors.get(kind, 0.0)
         sheet.line([place(i, value - error), place(i, value + error)], INK, 1.6)
         sheet.dot(*place(i, value), ACCENT, 2.6, f"{kind}: {number(value)}")
-    said = ", ".join(f"{kind} {number(value)} (median {number(middle[kind])})" for _, kind, value in own)
+    said = ", ".join(
+        f"{kind} {number(value)} (median {number(middle[kind])})" for _, kind, value in own
+    )
     return sheet.finish(f"{who}: {metric} by type", f"{said}.")
 
 
@@ -225,7 +312,9 @@ def _pair(row: Mapping[str, object]) -> str:
     width, top = 210.0, 22.0
     options = row.get("options")
     choices = (
-        [f"{chr(65 + i)}. {option}" for i, option in enumerate(options)] if isinstance(options, (list, tuple)) else []
+        [f"{chr(65 + i)}. {option}" for i, option in enumerate(options)]
+        if isinstance(options, (list, tuple))
+        else []
     )
     asked = wrapped(str(row["prompt"]), width, 11.5, 5)
     answers = [line for choice in choices[:6] for line in wrapped(choice, width, 11, 1)]
@@ -241,6 +330,13 @@ def _pair(row: Mapping[str, object]) -> str:
             sheet.text(0, y, line, size=11.5, colour=colour)
             y += 15
     said = " ".join(
-        filter(None, (str(row["prompt"]), "; ".join(choices), f"Key: {row['target']}." if row["target"] else ""))
+        filter(
+            None,
+            (
+                str(row["prompt"]),
+                "; ".join(choices),
+                f"Key: {row['target']}." if row["target"] else "",
+            ),
+        )
     )
     return sheet.finish(f"{row['type']}: item {row['item']}", said)

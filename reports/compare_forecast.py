@@ -18,23 +18,45 @@ def forecast_table(comparison: Comparison) -> PaperTable:
     rows = []
     for pair in comparison.forecasts:
         for i, label in enumerate((pair.first, pair.second)):
-            rows.append((
-                plain(label), plain(f"{pair.first}, {pair.second}"), measured(pair.cost, digits=0 if pair.unit == "answers" else 2),
-                measured(pair.items[i], digits=0), measured(pair.pictures[i], digits=0), _figure(pair.g[i]), _figure(pair.mdd[i]),
-                *(plain(_verdict(pair, label, contest)) for contest in (pair.these, pair.others)),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    plain(label),
+                    plain(f"{pair.first}, {pair.second}"),
+                    measured(pair.cost, digits=0 if pair.unit == "answers" else 2),
+                    measured(pair.items[i], digits=0),
+                    measured(pair.pictures[i], digits=0),
+                    _figure(pair.g[i]),
+                    _figure(pair.mdd[i]),
+                    *(
+                        plain(_verdict(pair, label, contest))
+                        for contest in (pair.these, pair.others)
+                    ),
+                )
+            )
     unit = comparison.forecasts[0].unit if comparison.forecasts else "answers"
     columns = (
-        Column("Measure", "text"), Column("Pair", "text"), Column(f"cost ({unit})"), Column("items"), Column("pictures"),
-        Column("G", "interval"), Column("smallest difference", "interval"), Column("these respondents", "text"),
+        Column("Measure", "text"),
+        Column("Pair", "text"),
+        Column(f"cost ({unit})"),
+        Column("items"),
+        Column("pictures"),
+        Column("G", "interval"),
+        Column("smallest difference", "interval"),
+        Column("these respondents", "text"),
         Column("other respondents", "text"),
-    )  # fmt: skip
-    notes = (
-        "Each measure in one run of one wording, with as many pictures as its share of one cost buys; new pictures are assumed to be like "
-        "the audited ones. G: how far differences between these respondents come back on other pictures and runs. Intervals: 95%, over "
-        "pictures. Trusted: the forecasts differ by more than their standard error; shown: by more than 1.96 of it.",
     )
-    return PaperTable("forecast", "Which measure to trust for whom, at equal cost.", columns, tuple(rows), notes)
+    notes = (
+        (
+            "Each measure in one run of one wording, with as many pictures as its share of one cost"
+            " buys; new pictures are assumed to be like the audited ones. G: how far differences"
+            " between these respondents come back on other pictures and runs. Intervals: 95%, over"
+            " pictures. Trusted: the forecasts differ by more than their standard error; shown: by"
+            " more than 1.96 of it."
+        ),
+    )
+    return PaperTable(
+        "forecast", "Which measure to trust for whom, at equal cost.", columns, tuple(rows), notes
+    )
 
 
 def _figure(figure: Coefficient) -> Entry:
@@ -58,10 +80,14 @@ def forecasts_said(comparison: Comparison) -> tuple[str, ...]:
         for population, contest in (("these", pair.these), ("others", pair.others)):
             whom = _WHOM[population]
             if contest.reason:
-                sentences.append(f"{whom}, {pair.first} and {pair.second} cannot be forecast: {contest.reason}.")
+                sentences.append(
+                    f"{whom}, {pair.first} and {pair.second} cannot be forecast: {contest.reason}."
+                )
                 continue
             better = pair.trusted(contest)
-            values = f"forecast G {number(pair.g[0].value)} and {number(pair.g[1].value)} at {cost} each"
+            values = (
+                f"forecast G {number(pair.g[0].value)} and {number(pair.g[1].value)} at {cost} each"
+            )
             if not better:
                 said = f"{pair.first} and {pair.second} are too close to choose between ({values})"
             else:

@@ -1,7 +1,8 @@
-"""What a comparison says, question by question: which measure has the higher reliability, by how much, for whom, and which to report.
+"""What a comparison says, question by question: which measure has the higher reliability, by how
+much, for whom, and which to report.
 
-A difference is called shown where the adjusted test and the interval of the difference agree on it; each claim names the
-respondents that its test is about.
+A difference is called shown where the adjusted test and the interval of the difference agree on it;
+each claim names the respondents that its test is about.
 """
 
 from __future__ import annotations
@@ -55,16 +56,22 @@ def answers(comparison: Comparison) -> tuple[Answer, ...]:
 
 
 def compared(comparison: Comparison) -> str:
-    """What the measures are: benchmarks, metrics, parsers, judges or scorings of one benchmark; `measure` for a mixture."""
+    """What the measures are: benchmarks, metrics, parsers, judges or scorings of one benchmark;
+    `measure` for a mixture.
+    """
     if len({m.benchmark for m in comparison.measures}) > 1:
         return "benchmark" if len({m.metric for m in comparison.measures}) == 1 else "measure"
     words = ("metric", "scoring", "parser", "judge", "version")
-    differ = [word for word in words if len({m.words.get(word, "") for m in comparison.measures}) > 1]
+    differ = [
+        word for word in words if len({m.words.get(word, "") for m in comparison.measures}) > 1
+    ]
     return differ[0] if len(differ) == 1 else "measure"
 
 
 def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
-    """Which of two measures a test shows to be higher: after adjustment, and with an interval that leaves 0 out."""
+    """Which of two measures a test shows to be higher: after adjustment, and with an interval that
+    leaves 0 out.
+    """
     if not math.isfinite(adjusted):
         return "not tested"
     if adjusted >= _CHANCE or not (test.low > 0 or test.high < 0):
@@ -74,16 +81,26 @@ def outcome(test: ReliabilityDifference, adjusted: float) -> Outcome:
 
 def for_whom(difference: Difference) -> tuple[Outcome, Outcome]:
     """What is shown of a difference for these respondents, and for others like them."""
-    return outcome(difference.these, difference.adjusted_these), outcome(difference.others, difference.adjusted_others)
+    return outcome(difference.these, difference.adjusted_these), outcome(
+        difference.others, difference.adjusted_others
+    )
 
 
 def _of(comparison: Comparison, family: str, *, own: bool = True) -> list[Difference]:
     """The tests of a family at the measures' own lengths, or at a common one."""
-    return [d for d in comparison.differences if d.indicator.partition(".")[0] == family and (d.length is None) == own]
+    return [
+        d
+        for d in comparison.differences
+        if d.indicator.partition(".")[0] == family and (d.length is None) == own
+    ]
 
 
-def _higher(comparison: Comparison, family: str, label: str, other: str, *, others: bool = False) -> bool:
-    """Whether a family shows a measure to be higher than another, for these respondents or for others."""
+def _higher(
+    comparison: Comparison, family: str, label: str, other: str, *, others: bool = False
+) -> bool:
+    """Whether a family shows a measure to be higher than another, for these respondents or for
+    others.
+    """
     for d in _of(comparison, family):
         if {d.first, d.second} == {label, other}:
             shown = for_whom(d)[1 if others else 0]
@@ -93,10 +110,16 @@ def _higher(comparison: Comparison, family: str, label: str, other: str, *, othe
 
 
 def most_reliable(comparison: Comparison, *, others: bool = False) -> str:
-    """The measure that is shown to repeat better than every other with another seed; empty where there is none."""
+    """The measure that is shown to repeat better than every other with another seed; empty where
+    there is none.
+    """
     labels = [m.label for m in comparison.measures]
     for label in labels:
-        if all(_higher(comparison, "test_retest", label, other, others=others) for other in labels if other != label):
+        if all(
+            _higher(comparison, "test_retest", label, other, others=others)
+            for other in labels
+            if other != label
+        ):
             return label
     return ""
 
@@ -115,11 +138,17 @@ def _more_reliable(comparison: Comparison, what: str) -> Answer:
         verdict = f"{others}, for other respondents; for these it is not shown"
     else:
         verdict = (
-            "Not shown with another seed" if any(set(for_whom(d)) != {"not tested"} for d in retests) else "Not tested"
+            "Not shown with another seed"
+            if any(set(for_whom(d)) != {"not tested"} for d in retests)
+            else "Not tested"
         )
     apart = [family for family in _REPEATED if any(map(_shown, _of(comparison, family)))]
     if not (these or others):
-        where = [varied.lower() for family, varied in _REPEATED.items() if family in apart and family != "test_retest"]
+        where = [
+            varied.lower()
+            for family, varied in _REPEATED.items()
+            if family in apart and family != "test_retest"
+        ]
         verdict += f"; {listed(where)}, differences are shown" if where else ""
     sentences = [_range(comparison)] if len(comparison.measures) > 2 else []
     # what is shown stands before what is not
@@ -136,12 +165,17 @@ def _range(comparison: Comparison) -> str:
         known = {label: c for label, c in by.items() if math.isfinite(c.value)}
         if len(known) == len(comparison.measures):
             order = sorted(known, key=lambda label: -known[label].value)
-            return f"With another seed, {_BRIEF[statistic]} is {listed([f'{number(known[label].value)} ({label})' for label in order])}."
+            return (
+                f"With another seed, {_BRIEF[statistic]} is"
+                f" {listed([f'{number(known[label].value)} ({label})' for label in order])}."
+            )
     return ""
 
 
 def _pairs(tests: Sequence[Difference], comparison: Comparison) -> list[str]:
-    """A sentence for each pair of which something is shown, and for the widest apart where nothing is; then how many remain."""
+    """A sentence for each pair of which something is shown, and for the widest apart where nothing
+    is; then how many remain.
+    """
     if not tests:
         return []
     order = sorted(tests, key=lambda d: (not _shown(d), -abs(d.others.difference)))
@@ -150,7 +184,11 @@ def _pairs(tests: Sequence[Difference], comparison: Comparison) -> list[str]:
     rest = order[said:]
     if rest:
         shown, pairs = sum(map(_shown, rest)), counted(len(rest), "further pair")
-        sentences.append(f"Of the {pairs}, {shown} {'differs' if shown == 1 else 'differ'} beyond chance." if shown else f"Of the {pairs}, a difference is shown for none.")  # fmt: skip
+        sentences.append(
+            f"Of the {pairs}, {shown} {'differs' if shown == 1 else 'differ'} beyond chance."
+            if shown
+            else f"Of the {pairs}, a difference is shown for none."
+        )
     return sentences
 
 
@@ -159,21 +197,35 @@ def _shown(difference: Difference) -> bool:
 
 
 def difference_in_words(d: Difference, comparison: Comparison) -> str:
-    """A tested difference: what is shown and for whom, both coefficients, and the difference with both intervals."""
+    """A tested difference: what is shown and for whom, both coefficients, and the difference with
+    both intervals.
+    """
     family, _, statistic = d.indicator.partition(".")
     varied = _REPEATED.get(family, "In agreement with people's labels")
-    at = "" if d.length is None else f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
+    at = (
+        ""
+        if d.length is None
+        else f", both brought to {number(d.length, 0)} items (Spearman-Brown)"
+    )
     these, others = for_whom(d)
     name = {"first": d.first, "second": d.second}
     less = {"first": d.second, "second": d.first}
     if these in name and others in name and these != others:
-        claim = f"{name[these]} is higher for these respondents, {name[others]} for others like them"
+        claim = (
+            f"{name[these]} is higher for these respondents, {name[others]} for others like them"
+        )
     elif these in name:
-        also = {"not shown": "; for others like them that is not shown", "not tested": "; for others it was not tested"}
+        also = {
+            "not shown": "; for others like them that is not shown",
+            "not tested": "; for others it was not tested",
+        }
         whom = also.get(others, " and for others like them")
         claim = f"{name[these]} is higher than {less[these]} for these respondents{whom}"
     elif others in name:
-        also = {"not shown": "; for these that is not shown", "not tested": "; for these it was not tested"}
+        also = {
+            "not shown": "; for these that is not shown",
+            "not tested": "; for these it was not tested",
+        }
         claim = f"{name[others]} is higher than {less[others]} for other respondents{also[these]}"
     elif {these, others} == {"not tested"}:
         claim = f"{d.first} and {d.second} were not tested against each other"
@@ -181,15 +233,22 @@ def difference_in_words(d: Difference, comparison: Comparison) -> str:
         claim = f"it is not shown which of {d.first} and {d.second} is higher"
     digits = max(3, _digits(d.these), _digits(d.others))
     numbers = (
-        f"{_BRIEF.get(statistic, statistic)} {number(d.others.first, digits)} and {number(d.others.second, digits)}"
+        f"{_BRIEF.get(statistic, statistic)} {number(d.others.first, digits)} and"
+        f" {number(d.others.second, digits)}"
     )
     spans = [
         f"{_span(test, digits)} for {whom}"
-        for test, whom in ((d.these, f"these {len(comparison.respondents)} on other pictures"), (d.others, "others like them"))
+        for test, whom in (
+            (d.these, f"these {len(comparison.respondents)} on other pictures"),
+            (d.others, "others like them"),
+        )
         if math.isfinite(test.low)
-    ]  # fmt: skip
+    ]
     interval = f"; 95% interval {', '.join(spans)}" if spans else "; no interval"
-    return f"{varied}{at}, {claim} ({numbers}, difference {number(d.others.difference, digits)}{interval})."
+    return (
+        f"{varied}{at}, {claim} ({numbers}, difference"
+        f" {number(d.others.difference, digits)}{interval})."
+    )
 
 
 def _digits(test: ReliabilityDifference) -> int:
@@ -202,39 +261,60 @@ def _span(test: ReliabilityDifference | Coefficient, digits: int = 3) -> str:
     return f"[{number(test.low, digits)}, {number(test.high, digits)}]"
 
 
-_CAVEAT = "Reliability is not validity: that a score repeats does not show that it measures hallucination"
+_CAVEAT = (
+    "Reliability is not validity: that a score repeats does not show that it measures hallucination"
+)
 
 
 def _to_report(comparison: Comparison, what: str) -> Answer:
-    """The measure that is shown to repeat best, unless a test shows another to be better in something else."""
+    """The measure that is shown to repeat best, unless a test shows another to be better in
+    something else.
+    """
     question, best = f"Which {what} to report?", most_reliable(comparison)
     against = [
         (family, other.label)
         for family in ("criterion", "parallel_forms", "judge_consistency")
         for other in comparison.measures
-        if best and other.label != best
-        and any(_higher(comparison, family, other.label, best, others=others) for others in (False, True))
-    ]  # fmt: skip
+        if best
+        and other.label != best
+        and any(
+            _higher(comparison, family, other.label, best, others=others)
+            for others in (False, True)
+        )
+    ]
     rest = [m.label for m in comparison.measures if m.label != best]
     judged = any("criterion" in d.indicator for d in comparison.differences)
     caveat = f"{_CAVEAT}{'' if judged else ', and no people judged these answers'}."
     if best and not against:
-        first = f"It is shown to repeat better than {listed(rest)}, and no test shows {listed(rest) if len(rest) == 1 else 'another'} to be better in anything else."
+        first = (
+            f"It is shown to repeat better than {listed(rest)}, and no test shows"
+            f" {listed(rest) if len(rest) == 1 else 'another'} to be better in anything else."
+        )
         kept = [first, *_by_length(comparison, best), caveat]
         return Answer(question, best, tuple(kept), "differences")
     if best:
-        words = {"criterion": "agrees more with people's labels", "parallel_forms": "withstands another wording better",
-                 "judge_consistency": "repeats better when the judge is asked again"}  # fmt: skip
+        words = {
+            "criterion": "agrees more with people's labels",
+            "parallel_forms": "withstands another wording better",
+            "judge_consistency": "repeats better when the judge is asked again",
+        }
         better = listed([f"{label} {words[family]}" for family, label in against])
         verdict = listed([best, *dict.fromkeys(label for _, label in against)])
-        tail = "Agreement with people weighs more than repeating." if any(f == "criterion" for f, _ in against) else "Which error matters depends on the use."  # fmt: skip
+        tail = (
+            "Agreement with people weighs more than repeating."
+            if any(f == "criterion" for f, _ in against)
+            else "Which error matters depends on the use."
+        )
         return Answer(
             question,
             f"{verdict}, side by side",
             (f"{best} repeats better, but {better}. {tail}", caveat),
             "differences",
         )
-    advice = f"Choose the {what} by what it measures and by what earlier work reports, before looking at the scores, and report the others beside it."
+    advice = (
+        f"Choose the {what} by what it measures and by what earlier work reports, before looking at"
+        " the scores, and report the others beside it."
+    )
     return Answer(question, "These tests do not decide", (advice, caveat), "differences")
 
 
@@ -244,10 +324,17 @@ def _by_length(comparison: Comparison, best: str) -> list[str]:
     items = next(m.items for m in comparison.measures if m.label == best)
     lost = [d for d in tests if for_whom(d)[0] != ("first" if d.first == best else "second")]
     longer = [d.second if d.first == best else d.first for d in lost]
-    longer = [label for label in longer if next(m.items for m in comparison.measures if m.label == label) < items]
+    longer = [
+        label
+        for label in longer
+        if next(m.items for m in comparison.measures if m.label == label) < items
+    ]
     if not longer:
         return []
-    return [f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability than {listed(longer)}: the advantage may be that of its {items:,} items."]  # fmt: skip
+    return [
+        f"At {number(comparison.length, 0)} items each it is not shown to have a higher reliability"
+        f" than {listed(longer)}: the advantage may be that of its {items:,} items."
+    ]
 
 
 def _closer_to_people(comparison: Comparison) -> Answer:
@@ -255,10 +342,24 @@ def _closer_to_people(comparison: Comparison) -> Answer:
     tests = _of(comparison, "criterion")
     if not tests:
         known = [m.label for m in comparison.measures if "criterion" in m.pairs]
-        reason = f"People's labels are at hand for {listed(known)} alone." if known else "No people judged the answers of these audits; --criterion FILE brings their labels."  # fmt: skip
+        reason = (
+            f"People's labels are at hand for {listed(known)} alone."
+            if known
+            else (
+                "No people judged the answers of these audits; --criterion FILE brings their"
+                " labels."
+            )
+        )
         return Answer(question, "Not measured", (reason,), "")
     labels = [m.label for m in comparison.measures]
-    best = next((a for a in labels if all(_higher(comparison, "criterion", a, b) for b in labels if b != a)), "")
+    best = next(
+        (
+            a
+            for a in labels
+            if all(_higher(comparison, "criterion", a, b) for b in labels if b != a)
+        ),
+        "",
+    )
     verdict = f"{best}, for these respondents" if best else "Not shown"
     return Answer(question, verdict, tuple(_pairs(tests, comparison)), "differences")
 
@@ -274,19 +375,32 @@ def _same_order(comparison: Comparison) -> Answer:
             if math.isfinite(a.pearson.low)
             else ", no interval"
         )
-        same = "; both were scored from the same answers, which alone makes them alike" if a.same_answers else ""
-        sentences.append(f"{a.first} and {a.second} correlate r {number(a.pearson.value)}{span}{same}.")
+        same = (
+            "; both were scored from the same answers, which alone makes them alike"
+            if a.same_answers
+            else ""
+        )
+        sentences.append(
+            f"{a.first} and {a.second} correlate r {number(a.pearson.value)}{span}{same}."
+        )
     if len(known) > _PAIRS:
         sentences.append(
-            f"Those are the lowest of {len(known)} correlations; the highest is {number(max(a.pearson.value for a in known))}."
+            f"Those are the lowest of {len(known)} correlations; the highest is"
+            f" {number(max(a.pearson.value for a in known))}."
         )
     if opposed:
         s, (better, worse) = opposed[0]
         count = counted(len(opposed), "pair")
-        sentences.append(f"{count} of respondents {'stands' if len(opposed) == 1 else 'stand'} in opposite orders, separated by both measures; the first: {short(better)} is better than {short(worse)} by {s.first}, and worse by {s.second}.")  # fmt: skip
+        sentences.append(
+            f"{count} of respondents {'stands' if len(opposed) == 1 else 'stand'} in opposite"
+            f" orders, separated by both measures; the first: {short(better)} is better than"
+            f" {short(worse)} by {s.first}, and worse by {s.second}."
+        )
         verdict = f"Not all: {count} {'is' if len(opposed) == 1 else 'are'} reversed beyond chance"
     elif comparison.separations:
-        sentences.append("No pair of respondents that two measures both separate stands in opposite orders.")
+        sentences.append(
+            "No pair of respondents that two measures both separate stands in opposite orders."
+        )
         verdict = "No reversal is shown"
     else:
         verdict = "Not tested"
@@ -306,18 +420,28 @@ def _separates(comparison: Comparison) -> Answer:
     question, counts = "Which separates more respondents?", separated(comparison)
     if not counts:
         return Answer(
-            question, "Not measured", ("The scores have no intervals over pictures for every respondent.",), ""
+            question,
+            "Not measured",
+            ("The scores have no intervals over pictures for every respondent.",),
+            "",
         )
     order = sorted(counts, key=lambda label: -counts[label][0])
     pairs = counts[order[0]][1]
     said = listed([f"{counts[label][0]} of {pairs} pairs by {label}" for label in order])
     most = counts[order[0]][0]
     leading = [label for label in order if counts[label][0] == most]
-    verdict = f"{leading[0]}, in this audit" if len(leading) == 1 else "As many by " + listed(leading)
+    verdict = (
+        f"{leading[0]}, in this audit" if len(leading) == 1 else "As many by " + listed(leading)
+    )
     return Answer(
         question,
         verdict,
-        (f"Separated beyond chance: {said}. The counts are of these respondents; no test compares them.",),
+        (
+            (
+                f"Separated beyond chance: {said}. The counts are of these respondents; no test"
+                " compares them."
+            ),
+        ),
         "separation",
     )
 
@@ -325,12 +449,21 @@ def _separates(comparison: Comparison) -> Answer:
 def not_known(comparison: Comparison) -> tuple[str, ...]:
     """What was not tested, with its reason, and what limits every sentence before."""
     sentences = []
-    for population, whom in (("fixed_models", "For these respondents"), ("model_population", "For other respondents")):
+    for population, whom in (
+        ("fixed_models", "For these respondents"),
+        ("model_population", "For other respondents"),
+    ):
         missing = comparison.tests[population].not_made
         if missing:
             reasons = "; ".join(missing)
-            sentences.append(f"{whom}, {counted(sum(missing.values()), 'test')} could not be made: {reasons}.")
-    families = {"parallel_forms": "another wording", "criterion": "people's labels", "test_retest": "another seed"}
+            sentences.append(
+                f"{whom}, {counted(sum(missing.values()), 'test')} could not be made: {reasons}."
+            )
+    families = {
+        "parallel_forms": "another wording",
+        "criterion": "people's labels",
+        "test_retest": "another seed",
+    }
     labels = [m.label for m in comparison.measures]
     for family, words in families.items():
         there = {
@@ -342,7 +475,8 @@ def not_known(comparison: Comparison) -> tuple[str, ...]:
         lacking = [label for label in labels if label not in there]
         if lacking:
             sentences.append(
-                f"Not measured with {words}: {'none of them' if len(lacking) == len(labels) else listed(lacking)}."
+                f"Not measured with {words}:"
+                f" {'none of them' if len(lacking) == len(labels) else listed(lacking)}."
             )
     return (*sentences, *(_plain(note) for note in comparison.notes))
 

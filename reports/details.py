@@ -1,4 +1,6 @@
-"""What estimates say beside their number, read from the detail of a new audit or of an older one that lacks some of it."""
+"""What estimates say beside their number, read from the detail of a new audit or of an older one
+that lacks some of it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any
 from hqm import BenchmarkAudit, Cell, Estimate, Policy, labelled_by
 
 _REAL_DIFFERENCE = 1.959963984540054 * math.sqrt(2)
-"""How many standard errors of measurement the difference of two scores exceeds by chance in 5 of 100 cases."""
+"""How many standard errors of measurement the difference of two scores exceeds by chance in 5 of
+100 cases.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,9 @@ def default_policy() -> Policy:
 
 
 def goal(indicator: str, policy: Policy | None = None) -> Goal:
-    """What a policy, or the default one, asks of an indicator; what the default asks where the policy asks nothing of it."""
+    """What a policy, or the default one, asks of an indicator; what the default asks where the
+    policy asks nothing of it.
+    """
     for asking in (policy or default_policy(), default_policy()):
         for wanted in asking.require:
             if wanted.indicator == indicator and wanted.at_least is not None and wanted.interval:
@@ -65,7 +71,11 @@ def known(value: object) -> float | None:
 def rows(estimate: Estimate | None, key: str) -> list[Mapping[str, Any]]:
     """The rows that a detail lists under this key; none where there is no such list."""
     listed = estimate.detail.get(key) if estimate is not None else None
-    return [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, (list, tuple)) else []
+    return (
+        [row for row in listed if isinstance(row, Mapping)]
+        if isinstance(listed, (list, tuple))
+        else []
+    )
 
 
 def over_respondents(estimate: Estimate | None) -> Range | None:
@@ -78,12 +88,16 @@ def over_respondents(estimate: Estimate | None) -> Range | None:
         if low is not None and high is not None:
             return Range(low, high)
     by = estimate.detail.get("by_respondent")
-    values = [v for v in map(known, by.values()) if v is not None] if isinstance(by, Mapping) else []
+    values = (
+        [v for v in map(known, by.values()) if v is not None] if isinstance(by, Mapping) else []
+    )
     return Range(min(values), max(values)) if values else None
 
 
 def own_differences(sem: Estimate | None, mdc: Estimate | None) -> Range | None:
-    """The smallest real difference of each respondent, lowest and highest; from the standard errors where it has none."""
+    """The smallest real difference of each respondent, lowest and highest; from the standard errors
+    where it has none.
+    """
     ranged = over_respondents(mdc)
     if ranged is not None:
         return ranged
@@ -92,17 +106,28 @@ def own_differences(sem: Estimate | None, mdc: Estimate | None) -> Range | None:
 
 
 def by_people(estimate: Estimate) -> bool:
-    """Whether the other side of a comparison is people's labels, and not an oracle of the benchmark."""
-    return bool(estimate.other) and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
+    """Whether the other side of a comparison is people's labels, and not an oracle of the
+    benchmark.
+    """
+    return (
+        bool(estimate.other)
+        and labelled_by(Cell.parse(estimate.other.partition(" & ")[0]).judge) == "people"
+    )
 
 
 def by_oracle(estimate: Estimate) -> bool:
-    """Whether the other side of a comparison is an oracle: a rule of the benchmark that knows the right answers."""
-    return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(estimate)
+    """Whether the other side of a comparison is an oracle: a rule of the benchmark that knows the
+    right answers.
+    """
+    return estimate.indicator.partition(".")[0] in ("criterion", "oracle") and not by_people(
+        estimate
+    )
 
 
 def with_oracle(audit: BenchmarkAudit, metric: str) -> Estimate | None:
-    """The correlation with an oracle of the benchmark (`oracle.pearson`; `criterion.pearson` in older audits)."""
+    """The correlation with an oracle of the benchmark (`oracle.pearson`; `criterion.pearson` in
+    older audits).
+    """
     wanted = (e for e in audit.estimates if e.metric == metric and e.indicator.endswith(".pearson"))
     return next((e for e in wanted if by_oracle(e)), None)
 
@@ -117,7 +142,9 @@ class Power:
 
 
 def expected_power(estimate: Estimate | None) -> Power | None:
-    """The share of planted wrong labels that this design would find; None where it was not estimated."""
+    """The share of planted wrong labels that this design would find; None where it was not
+    estimated.
+    """
     stated = estimate.detail.get("power") if estimate is not None else None
     if isinstance(stated, Mapping):
         share = known(stated.get("found"))
@@ -126,7 +153,9 @@ def expected_power(estimate: Estimate | None) -> Power | None:
     return None if share is None else Power(share, None)
 
 
-def reading_list(audit: BenchmarkAudit, metric: str) -> tuple[Estimate, list[Mapping[str, Any]]] | None:
+def reading_list(
+    audit: BenchmarkAudit, metric: str
+) -> tuple[Estimate, list[Mapping[str, Any]]] | None:
     """The items to read first, in order, with the estimate that ranks them."""
     for estimate in audit.estimates:
         listed = rows(estimate, "reading_list") if estimate.metric == metric else []
@@ -137,7 +166,9 @@ def reading_list(audit: BenchmarkAudit, metric: str) -> tuple[Estimate, list[Map
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What an estimate was computed from, with the shares that had to be left out, as it says itself."""
+    """What an estimate was computed from, with the shares that had to be left out, as it says
+    itself.
+    """
 
     respondents: int
     items: int
@@ -153,17 +184,26 @@ class Used:
 def used_by(estimate: Estimate) -> Used:
     """How much of what was asked an estimate could use.
 
-    Nothing is called lost unless the estimate says so itself: a metric may look at some of the items by design.
+    Nothing is called lost unless the estimate says so itself: a metric may look at some of the
+    items by design.
     """
-    left_out = [known(estimate.detail.get(f"{what}_left_out")) or 0.0 for what in ("respondents", "items")]
+    left_out = [
+        known(estimate.detail.get(f"{what}_left_out")) or 0.0 for what in ("respondents", "items")
+    ]
     shares = [share if 0 < share < 1 else 0.0 for share in left_out]
     return Used(estimate.n_respondents, estimate.n_items, *shares)
 
 
 def independent(estimate: Estimate) -> float | None:
-    """How many independent respondents an interval for others counts, where relatives make them fewer."""
+    """How many independent respondents an interval for others counts, where relatives make them
+    fewer.
+    """
     n_effective = known(estimate.detail.get("n_effective"))
-    return n_effective if n_effective is not None and n_effective < estimate.n_respondents - 0.05 else None
+    return (
+        n_effective
+        if n_effective is not None and n_effective < estimate.n_respondents - 0.05
+        else None
+    )
 
 
 def families_source(audit: BenchmarkAudit) -> str:

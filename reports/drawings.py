@@ -8,14 +8,29 @@ from collections.abc import Mapping, Sequence
 
 from hqm.reports.figures import other_score
 from hqm.reports.score_tables import in_order
-from hqm.reports.svg import ACCENT, FAINT, INK, QUIET, WARN, Drawing, Plot, Scale, ends, fitting, plot, width_of
+from hqm.reports.svg import (
+    ACCENT,
+    FAINT,
+    INK,
+    QUIET,
+    WARN,
+    Drawing,
+    Plot,
+    Scale,
+    ends,
+    fitting,
+    plot,
+    width_of,
+)
 from hqm.reports.tables import cell, find, number, short
 
 from hqm import BenchmarkAudit, Estimate
 
 
 def bland_altman(audit: BenchmarkAudit, metric: str, other: str, limits: Estimate | None) -> str:
-    """Differences between two administrations against their mean, with the mean difference and its limits of agreement."""
+    """Differences between two administrations against their mean, with the mean difference and its
+    limits of agreement.
+    """
     points = []
     for row in audit.respondents:
         x, y = row.cells[audit.reference].get(metric), other_score(row, metric, other)
@@ -24,25 +39,41 @@ def bland_altman(audit: BenchmarkAudit, metric: str, other: str, limits: Estimat
     if len(points) < 2:
         return ""
     lines = _limits(limits)
-    ends_x, ends_y = ends(x for x, _, _ in points), ends([0.0, *(y for _, y, _ in points), *(v for v, _ in lines)])
+    ends_x, ends_y = (
+        ends(x for x, _, _ in points),
+        ends([0.0, *(y for _, y, _ in points), *(v for v, _ in lines)]),
+    )
     drawn = plot(420, 310, ends_x, ends_y, right=84)
     sheet = drawn.drawing
     sheet.line([(drawn.x.start, drawn.y(0)), (drawn.x.end, drawn.y(0))])
     taken: list[float] = []
     for value, name in lines:
         y, mean = drawn.y(value), name == "mean"
-        sheet.line([(drawn.x.start, y), (drawn.x.end, y)], ACCENT if mean else QUIET, 1.2, "" if mean else "5 4")
+        sheet.line(
+            [(drawn.x.start, y), (drawn.x.end, y)],
+            ACCENT if mean else QUIET,
+            1.2,
+            "" if mean else "5 4",
+        )
         if all(abs(y - other) > 12 for other in taken):
             sheet.text(drawn.x.end + 6, y, f"{name} {number(value)}" if mean else name, size=11)
             taken.append(y)
     for x, y, name in points:
-        sheet.dot(drawn.x(x), drawn.y(y), ACCENT, title=f"{name}: mean {number(x)}, difference {number(y)}")
+        sheet.dot(
+            drawn.x(x),
+            drawn.y(y),
+            ACCENT,
+            title=f"{name}: mean {number(x)}, difference {number(y)}",
+        )
     drawn.across(f"mean of both {metric}")
     drawn.up("other − first")
     drawn.names(points, bars=[(*ends_x, value) for value in (0.0, *(value for value, _ in lines))])
-    said = [f"{name} {number(value)}" for value, name in lines] + [f"{name} {number(y)}" for _, y, name in points]
+    said = [f"{name} {number(value)}" for value, name in lines] + [
+        f"{name} {number(y)}" for _, y, name in points
+    ]
     return sheet.finish(
-        f"Differences in {metric} between {cell(audit.reference)} and {cell(other)}", f"{'; '.join(said)}."
+        f"Differences in {metric} between {cell(audit.reference)} and {cell(other)}",
+        f"{'; '.join(said)}.",
     )
 
 
@@ -74,28 +105,46 @@ def rank_flow(audit: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
     count = len(columns[0])
     room = max(width_of(fitting(short(who)), 11) for who in columns[0]) + 14
     sheet = Drawing(2 * room + 150 * (len(names) - 1), 46 + 18 * count)
-    across, down = Scale(0, len(names) - 1, room, sheet.width - room), Scale(1, max(count, 2), 50, 50 + 18 * (max(count, 2) - 1))  # fmt: skip
+    across, down = (
+        Scale(0, len(names) - 1, room, sheet.width - room),
+        Scale(1, max(count, 2), 50, 50 + 18 * (max(count, 2) - 1)),
+    )
     said = []
     for who in columns[0]:
-        places = [(i, place) for i, column in enumerate(columns) if (place := column.get(who)) is not None]
+        places = [
+            (i, place) for i, column in enumerate(columns) if (place := column.get(who)) is not None
+        ]
         moved = max(p for _, p in places) - min(p for _, p in places)
         far = moved >= max(2, round(count / 5))
-        sheet.line([(across(i), down(p)) for i, p in places], ACCENT if far else FAINT, 1.8 if far else 1.1)
+        sheet.line(
+            [(across(i), down(p)) for i, p in places], ACCENT if far else FAINT, 1.8 if far else 1.1
+        )
         for i, p in places:
             sheet.dot(across(i), down(p), ACCENT if far else QUIET, 3)
             if i in (0, len(names) - 1):
                 shift, side = (-8, "end") if i == 0 else (8, "start")
-                sheet.text(across(i) + shift, down(p), fitting(short(who)), size=11, side="end" if side == "end" else "start")  # fmt: skip
+                sheet.text(
+                    across(i) + shift,
+                    down(p),
+                    fitting(short(who)),
+                    size=11,
+                    side="end" if side == "end" else "start",
+                )
         said.append(f"{short(who)} {', '.join(str(p) for _, p in places)}")
     for i, name in enumerate(names):
         for line, words in enumerate(cell(name).split(", ")[:2]):
             sheet.text(across(i), 12 + 14 * line, words, size=11, side="middle", bold=line == 0)
-    return sheet.finish(f"Places by {metric} in {', '.join(map(cell, names))}", f"{'; '.join(said)}.")
+    return sheet.finish(
+        f"Places by {metric} in {', '.join(map(cell, names))}", f"{'; '.join(said)}."
+    )
 
 
 def intervals(audit: BenchmarkAudit, metric: str) -> str:
     """The leaderboard as a drawing: every score with its interval."""
-    rows = [(short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None)) for r in in_order(audit)]
+    rows = [
+        (short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None))
+        for r in in_order(audit)
+    ]
     known = [(name, score, low, high) for name, score, (low, high) in rows if score is not None]
     if not known:
         return ""
@@ -131,14 +180,20 @@ def spans(
     drawn = named_rows(names, ends_within([*values, *within], least), width=wide, longest=longest)
     sheet = drawn.drawing
     if mark is not None:
-        sheet.line([(drawn.x(mark), drawn.y.start), (drawn.x(mark), drawn.y.end)], QUIET, 1.2, "5 4")
+        sheet.line(
+            [(drawn.x(mark), drawn.y.start), (drawn.x(mark), drawn.y.end)], QUIET, 1.2, "5 4"
+        )
     drawn.across(unit, grid=True)
     said = []
     for i, (name, value, low, high) in enumerate(rows):
         y = drawn.y(i)
         shown = f"{name}: {number(value)}"
         if low is not None and high is not None:
-            sheet.line([(drawn.x(max(low, drawn.x.low)), y), (drawn.x(max(high, drawn.x.low)), y)], ACCENT, 2.4)
+            sheet.line(
+                [(drawn.x(max(low, drawn.x.low)), y), (drawn.x(max(high, drawn.x.low)), y)],
+                ACCENT,
+                2.4,
+            )
             shown += f" [{number(low)}, {number(high)}]"
         sheet.dot(drawn.x(max(value, drawn.x.low)), y, ACCENT, 4, shown)
         said.append(shown)
@@ -149,10 +204,14 @@ Ends = tuple[float, float]
 
 
 def difference_rows(rows: Sequence[tuple[str, float, Ends, Ends]], unit: str, title: str) -> str:
-    """Differences under each other with two intervals, a strong and a thin one, and a line at 0; NaN where there is none."""
+    """Differences under each other with two intervals, a strong and a thin one, and a line at 0;
+    NaN where there is none.
+    """
     if not rows:
         return ""
-    values = [v for _, value, these, others in rows for v in (value, *these, *others) if math.isfinite(v)]
+    values = [
+        v for _, value, these, others in rows for v in (value, *these, *others) if math.isfinite(v)
+    ]
     drawn = named_rows([name for name, *_ in rows], ends([0.0, *values]), width=680, longest=62)
     sheet = drawn.drawing
     drawn.across(unit, grid=True)
@@ -184,9 +243,16 @@ def ends_within(values: Sequence[float], least: float) -> tuple[float, float]:
 
 
 def named_rows(
-    names: Sequence[str], ends_x: tuple[float, float], *, width: float = 460, step: float = 21, longest: int = 26
+    names: Sequence[str],
+    ends_x: tuple[float, float],
+    *,
+    width: float = 460,
+    step: float = 21,
+    longest: int = 26,
 ) -> Plot:
-    """An empty plot with a named row for each value, the first on top; the vertical scale is the number of the row."""
+    """An empty plot with a named row for each value, the first on top; the vertical scale is the
+    number of the row.
+    """
     room = max(width_of(fitting(name, longest), 11) for name in names) + 12
     drawn = plot(width, 58 + step * len(names), ends_x, (len(names) - 0.5, -0.5), left=room)
     for i, name in enumerate(names):
@@ -195,13 +261,24 @@ def named_rows(
 
 
 def type_profile(audit: BenchmarkAudit, metric: str) -> str:
-    """The respondents' scores on every type: how hard the type is, and how far it spreads the respondents."""
-    kinds = [kind for kind in audit.coverage if any(row.by_type.get(kind) is not None for row in audit.respondents)]
+    """The respondents' scores on every type: how hard the type is, and how far it spreads the
+    respondents.
+    """
+    kinds = [
+        kind
+        for kind in audit.coverage
+        if any(row.by_type.get(kind) is not None for row in audit.respondents)
+    ]
     if len(kinds) < 2:
         return ""
-    rows = [(kind, sorted(v for r in audit.respondents if (v := r.by_type.get(kind)) is not None)) for kind in kinds]
+    rows = [
+        (kind, sorted(v for r in audit.respondents if (v := r.by_type.get(kind)) is not None))
+        for kind in kinds
+    ]
     rows.sort(key=lambda pair: -pair[1][len(pair[1]) // 2])
-    drawn = named_rows([kind for kind, _ in rows], ends(v for _, values in rows for v in values), step=26)
+    drawn = named_rows(
+        [kind for kind, _ in rows], ends(v for _, values in rows for v in values), step=26
+    )
     sheet = drawn.drawing
     drawn.across(f"{metric} (points: respondents; bar: median)", grid=True)
     said = []
@@ -210,41 +287,70 @@ def type_profile(audit: BenchmarkAudit, metric: str) -> str:
         sheet.line([(drawn.x(values[0]), y), (drawn.x(values[-1]), y)], FAINT)
         for value in values:
             sheet.dot(drawn.x(value), y, QUIET, 3.4, opacity=0.8)
-        sheet.line([(drawn.x(median), y - 8), (drawn.x(median), y + 8)], ACCENT, 3, title=f"{kind}: {number(median)}")
-        said.append(f"{kind}: median {number(median)}, from {number(values[0])} to {number(values[-1])}")
+        sheet.line(
+            [(drawn.x(median), y - 8), (drawn.x(median), y + 8)],
+            ACCENT,
+            3,
+            title=f"{kind}: {number(median)}",
+        )
+        said.append(
+            f"{kind}: median {number(median)}, from {number(values[0])} to {number(values[-1])}"
+        )
     return sheet.finish(f"{metric} by type", f"{'; '.join(said)}.")
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:
-    """Difficulty and discrimination of the items, and how many items are shown; several at one place make a larger point."""
+    """Difficulty and discrimination of the items, and how many items are shown; several at one
+    place make a larger point.
+    """
     estimate = find(audit, "items.discrimination", metric)
     points = estimate.detail.get("map") if estimate is not None else None
     if not isinstance(points, Mapping):
         return "", 0
     known = [
         (str(name), float(p), float(r))
-        for name, p, r in zip(points.get("ids", ()), points.get("difficulty", ()), points.get("item_rest", ()), strict=False)
+        for name, p, r in zip(
+            points.get("ids", ()),
+            points.get("difficulty", ()),
+            points.get("item_rest", ()),
+            strict=False,
+        )
         if isinstance(p, (int, float)) and isinstance(r, (int, float))
-    ]  # fmt: skip
+    ]
     if not known:
         return "", 0
     named = _flagged(audit, metric)
-    # thousands of items share few places: rounding to a grid finer than the eye keeps the drawing small
+    # thousands of items share few places: rounding to a grid finer than the eye keeps the drawing
+    # small
     grid = Counter((int(p * 200), int(r * 100)) for name, p, r in known if name not in named)
     low = min(-0.1, min(r for _, _, r in known) - 0.05)
     drawn = plot(480, 350, (-0.03, 1.03), (low, 1.05))
     sheet = drawn.drawing
     sheet.line([(drawn.x.start, drawn.y(0)), (drawn.x.end, drawn.y(0))])
     for (across, up), count in grid.items():
-        sheet.dot(drawn.x(across / 200), drawn.y(up / 100), QUIET, min(12.0, 1.6 + 0.9 * count**0.5), opacity=0.55)
+        sheet.dot(
+            drawn.x(across / 200),
+            drawn.y(up / 100),
+            QUIET,
+            min(12.0, 1.6 + 0.9 * count**0.5),
+            opacity=0.55,
+        )
     marked = [(name, p, r) for name, p, r in known if name in named]
     for name, p, r in marked:
         x, y = drawn.x(p), drawn.y(r)
-        sheet.area([(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)], WARN, 1, f"{name}: {number(p, 2)}, {number(r, 2)}")
+        sheet.area(
+            [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)],
+            WARN,
+            1,
+            f"{name}: {number(p, 2)}, {number(r, 2)}",
+        )
     drawn.across("share of respondents that get it right (high is easy)")
     drawn.up("correlation with the rest of the test")
     drawn.names([(p, r, name) for name, p, r in marked[:25]], 10)
-    said = "; ".join(f"{name} difficulty {number(p, 2)}, discrimination {number(r, 2)}" for name, p, r in marked[:25])
+    said = "; ".join(
+        f"{name} difficulty {number(p, 2)}, discrimination {number(r, 2)}"
+        for name, p, r in marked[:25]
+    )
     description = f"{len(known):,} items. {f'Flagged: {said}.' if said else 'None is flagged.'}"
     return sheet.finish("Items by difficulty and discrimination", description), len(known)
 
@@ -268,7 +374,10 @@ def decision_curve(estimate: Estimate | None) -> str:
     for row in rows:
         if not isinstance(row, Mapping):
             continue
-        size = next((row[key] for key in ("items", "runs", "n") if isinstance(row.get(key), (int, float))), None)
+        size = next(
+            (row[key] for key in ("items", "runs", "n") if isinstance(row.get(key), (int, float))),
+            None,
+        )
         for key, value in row.items():
             drawn = key in ("phi", "g", "phi_of_3", "reliability")
             if size and drawn and isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -277,7 +386,11 @@ def decision_curve(estimate: Estimate | None) -> str:
     if not lines:
         return ""
     varied = str(estimate.detail.get("varied", "run")) if estimate is not None else "run"
-    names = {"phi": f"Phi, one {varied}", "g": f"G, one {varied}", "phi_of_3": f"Phi, three {varied}s"}
+    names = {
+        "phi": f"Phi, one {varied}",
+        "g": f"G, one {varied}",
+        "phi_of_3": f"Phi, three {varied}s",
+    }
     items = estimate.detail.get("items") if estimate is not None else None
     bars = []
     if estimate is not None and isinstance(items, (int, float)) and estimate.value is not None:
@@ -300,7 +413,8 @@ def curves(
     marked: Sequence[tuple[float, float, str]] = (),
     bars: Sequence[tuple[float, float, float, float]] = (),
 ) -> str:
-    """Lines over a size on an axis by ratio; each is told from the others by its dashes and its legend.
+    """Lines over a size on an axis by ratio; each is told from the others by its dashes and its
+    legend.
 
     Parameters
     ----------
@@ -319,7 +433,14 @@ def curves(
     ys = [y for points in lines.values() for _, y in points]
     low = min(0.0, *ys)
     high = top if top is not None else max(ys)
-    drawn = plot(480, 330 + 16 * len(lines), (min(xs), max(xs)), (low, high + 0.03 * (high - low)), top=16 + 16 * len(lines), log=True)  # fmt: skip
+    drawn = plot(
+        480,
+        330 + 16 * len(lines),
+        (min(xs), max(xs)),
+        (low, high + 0.03 * (high - low)),
+        top=16 + 16 * len(lines),
+        log=True,
+    )
     sheet = drawn.drawing
     if goal is not None:
         sheet.line([(drawn.x.start, drawn.y(goal)), (drawn.x.end, drawn.y(goal))], QUIET, 1, "5 4")
@@ -328,11 +449,20 @@ def curves(
     for i, (name, points) in enumerate(lines.items()):
         dash, colour = _DASHES[i % len(_DASHES)], ACCENT if i % 2 == 0 else INK
         sheet.line([(drawn.x(x), drawn.y(y)) for x, y in points], colour, 2, dash)
-        sheet.line([(drawn.x.start, 10 + 16 * i), (drawn.x.start + 34, 10 + 16 * i)], colour, 2, dash)
+        sheet.line(
+            [(drawn.x.start, 10 + 16 * i), (drawn.x.start + 34, 10 + 16 * i)], colour, 2, dash
+        )
         sheet.text(drawn.x.start + 42, 10 + 16 * i, name, size=11)
         said.append(f"{name}: " + ", ".join(f"{number(y)} at {x:,.0f}" for x, y in points))
     for x, y, least, most in bars:
-        sheet.line([(drawn.x(x), drawn.y(max(least, low))), (drawn.x(x), drawn.y(min(most, drawn.y.high)))], WARN, 2)
+        sheet.line(
+            [
+                (drawn.x(x), drawn.y(max(least, low))),
+                (drawn.x(x), drawn.y(min(most, drawn.y.high))),
+            ],
+            WARN,
+            2,
+        )
         sheet.dot(drawn.x(x), drawn.y(y), WARN, 4, f"{number(y)} [{number(least)}, {number(most)}]")
         said.append(f"in this audit, {x:,.0f}: {number(y)} [{number(least)}, {number(most)}]")
     for x, y, name in marked:

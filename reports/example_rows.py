@@ -30,16 +30,29 @@ def as_shown(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, 
                 **said,
                 "who": tables.short(str(said["respondent"])),
                 "where": tables.cell(str(said["cell"])),
-                "verdict": _verdict(value, str(said["state"]), str(said["cell"]) not in audit.cells),
+                "verdict": _verdict(
+                    value, str(said["state"]), str(said["cell"]) not in audit.cells
+                ),
                 "good": None if value is None else bool(value >= 0.5),
-                "label": Cell.parse(str(said["cell"])).judge
-                if not said["text"] and str(said["cell"]) not in audit.cells
-                else "",
+                "label": (
+                    Cell.parse(str(said["cell"])).judge
+                    if not said["text"] and str(said["cell"]) not in audit.cells
+                    else ""
+                ),
             }
         )
-    facets = [(name, FACETS.get(name, name), tables.percent(gap)) for name, gap in example["facets"].items()]
+    facets = [
+        (name, FACETS.get(name, name), tables.percent(gap))
+        for name, gap in example["facets"].items()
+    ]
     names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
-    return {**example, "answers": rows, "facets": facets, "shown": names, "cut": example["respondents"] - len(names)}
+    return {
+        **example,
+        "answers": rows,
+        "facets": facets,
+        "shown": names,
+        "cut": example["respondents"] - len(names),
+    }
 
 
 def _verdict(value: float | None, state: str, label: bool = False) -> str:

@@ -19,25 +19,34 @@ def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
 
 
 def other_score(row: RespondentScores, metric: str, other: str) -> float | None:
-    """A respondent's score in another administration; for another judge, the share of answers it called faithful."""
+    """A respondent's score in another administration; for another judge, the share of answers it
+    called faithful.
+    """
     return row.judged[other] if other in row.judged else row.cells.get(other, {}).get(metric)
 
 
-def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]) -> str:
+def scatter(
+    audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_y: str, names: Sequence[str]
+) -> str:
     """The scores of two administrations, one point per respondent, with the line of equality.
 
-    The lines through the points are the intervals of the first score over pictures. Another judge's share of faithful answers
-    need not have the scale or direction of the metric: its axes are free, and no line of equality is drawn.
+    The lines through the points are the intervals of the first score over pictures. Another judge's
+    share of faithful answers need not have the scale or direction of the metric: its axes are free,
+    and no line of equality is drawn.
     """
     pairs = [
-        (r.cells[audit.reference].get(metric), other_score(r, metric, other), r.intervals.get(metric) or (None, None))
+        (
+            r.cells[audit.reference].get(metric),
+            other_score(r, metric, other),
+            r.intervals.get(metric) or (None, None),
+        )
         for r in audit.respondents
     ]
     points = [
         (x, y, span, name)
         for (x, y, span), name in zip(pairs, names, strict=True)
         if x is not None and y is not None
-    ]  # fmt: skip
+    ]
     if not points:
         return ""
     judged = other in audit.respondents[0].judged
@@ -47,7 +56,9 @@ def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_
     drawn = plot(420, 392, ends_x, ends_y)
     sheet = drawn.drawing
     if not judged:
-        sheet.line([(drawn.x(ends_x[0]), drawn.y(ends_y[0])), (drawn.x(ends_x[1]), drawn.y(ends_y[1]))])
+        sheet.line(
+            [(drawn.x(ends_x[0]), drawn.y(ends_y[0])), (drawn.x(ends_x[1]), drawn.y(ends_y[1]))]
+        )
     for _, y, (low, high), _ in points:
         if low is not None and high is not None:
             sheet.line([(drawn.x(low), drawn.y(y)), (drawn.x(high), drawn.y(y))], FAINT, 1.2)
@@ -55,7 +66,9 @@ def scatter(audit: BenchmarkAudit, metric: str, other: str, label_x: str, label_
         sheet.dot(drawn.x(x), drawn.y(y), ACCENT, title=f"{name}: {number(x)} and {number(y)}")
     drawn.across(label_x)
     drawn.up(label_y)
-    bars = [(low, high, y) for _, y, (low, high), _ in points if low is not None and high is not None]
+    bars = [
+        (low, high, y) for _, y, (low, high), _ in points if low is not None and high is not None
+    ]
     drawn.names([(x, y, name) for x, y, _, name in points], bars=bars)
     said = "; ".join(f"{name} {number(x)} and {number(y)}" for x, y, _, name in points)
     return sheet.finish(f"{label_x} and {label_y}", f"{said}.")

@@ -28,6 +28,7 @@ def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = True
     """
     if suffix not in FORMATS:
         raise UsageError(
-            f"tables cannot be written as {suffix!r}", remedy=f"Name a file that ends in {', '.join(FORMATS)}."
+            f"tables cannot be written as {suffix!r}",
+            remedy=f"Name a file that ends in {', '.join(FORMATS)}.",
         )
     return latex(tables, siunitx=siunitx) if suffix == ".tex" else FORMATS[suffix](tables)

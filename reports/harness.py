@@ -1,4 +1,6 @@
-"""Where the tools that recorded answers score them otherwise than HQM: in total, by reason, and row by row."""
+"""Where the tools that recorded answers score them otherwise than HQM: in total, by reason, and row
+by row.
+"""
 
 from __future__ import annotations
 
@@ -26,60 +28,109 @@ class FoldedTable(Table):
 
 @dataclass(frozen=True, slots=True)
 class FoldedPaperTable(PaperTable):
-    """A table for papers that the page of a comparison shows behind a fold, and that LaTeX leaves out."""
+    """A table for papers that the page of a comparison shows behind a fold, and that LaTeX leaves
+    out.
+    """
 
     fold: str = ""
 
 
 def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
-    """The totals and every row, for a comparison; nothing where no answer carries a tool's score."""
+    """The totals and every row, for a comparison; nothing where no answer carries a tool's
+    score.
+    """
     if not tools:
         return ()
     totals = tuple(
         (
-            plain(short(t["respondent"])), plain(_put(t)), plain(t["tool"]), plain(t["scoring"]), measured(t["compared"], digits=0),
-            measured(t["tool_mean"]), measured(t["hqm_mean"]), measured(t["hqm_scored"], digits=0),
-            measured(len(t["differences"]), digits=0), plain(_reasons(t)),
+            plain(short(t["respondent"])),
+            plain(_put(t)),
+            plain(t["tool"]),
+            plain(t["scoring"]),
+            measured(t["compared"], digits=0),
+            measured(t["tool_mean"]),
+            measured(t["hqm_mean"]),
+            measured(t["hqm_scored"], digits=0),
+            measured(len(t["differences"]), digits=0),
+            plain(_reasons(t)),
         )
         for t in tools
-    )  # fmt: skip
+    )
     rows = tuple(
         (
-            plain(row["item"]), plain(short(t["respondent"])), plain(_put(t)), plain(t["scoring"]), plain(row["answer"]),
-            measured(row["tool_score"]), plain(row["tool_read"]), measured(row["hqm_score"]), plain(row["hqm_read"]),
-            plain(row["state"]), plain(row["reason"]),
+            plain(row["item"]),
+            plain(short(t["respondent"])),
+            plain(_put(t)),
+            plain(t["scoring"]),
+            plain(row["answer"]),
+            measured(row["tool_score"]),
+            plain(row["tool_read"]),
+            measured(row["hqm_score"]),
+            plain(row["hqm_read"]),
+            plain(row["state"]),
+            plain(row["reason"]),
         )
-        for t in tools for row in t["differences"]
-    )  # fmt: skip
+        for t in tools
+        for row in t["differences"]
+    )
     columns = (
-        Column("Respondent", "text"), Column("Administration", "text"), Column("Tool", "text"), Column("HQM's scoring", "text"),
-        Column("answers"), Column("tool", "number", "Mean score"), Column("HQM", "number", "Mean score"), Column("scored by HQM"),
-        Column("differ"), Column("Why", "text"),
-    )  # fmt: skip
+        Column("Respondent", "text"),
+        Column("Administration", "text"),
+        Column("Tool", "text"),
+        Column("HQM's scoring", "text"),
+        Column("answers"),
+        Column("tool", "number", "Mean score"),
+        Column("HQM", "number", "Mean score"),
+        Column("scored by HQM"),
+        Column("differ"),
+        Column("Why", "text"),
+    )
     each = (
-        Column("Item", "text"), Column("Respondent", "text"), Column("Administration", "text"), Column("HQM's scoring", "text"),
-        Column("Answer", "text"), Column("score", "number", "Tool"), Column("read", "text", "Tool"),
-        Column("score", "number", "HQM"), Column("read", "text", "HQM"), Column("state", "text", "HQM"), Column("Why", "text"),
-    )  # fmt: skip
+        Column("Item", "text"),
+        Column("Respondent", "text"),
+        Column("Administration", "text"),
+        Column("HQM's scoring", "text"),
+        Column("Answer", "text"),
+        Column("score", "number", "Tool"),
+        Column("read", "text", "Tool"),
+        Column("score", "number", "HQM"),
+        Column("read", "text", "HQM"),
+        Column("state", "text", "HQM"),
+        Column("Why", "text"),
+    )
     total = PaperTable(
-        "harness", f"{TITLE}: answers that both scored, and how many they score otherwise.", columns, totals
+        "harness",
+        f"{TITLE}: answers that both scored, and how many they score otherwise.",
+        columns,
+        totals,
     )
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
-    return (total, FoldedPaperTable("harness_rows", f"{TITLE}, answer by answer.", each, rows, (), fold))
+    return (
+        total,
+        FoldedPaperTable("harness_rows", f"{TITLE}, answer by answer.", each, rows, (), fold),
+    )
 
 
 def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
-    """The totals and, behind a fold, every row, for the page of an audit; nothing where no answer carries a tool's score."""
+    """The totals and, behind a fold, every row, for the page of an audit; nothing where no answer
+    carries a tool's score.
+    """
     if not audit.tools:
         return []
     rows = tuple(
         (
-            Text(short(t["respondent"]), t["respondent"]), Text(_put(t)), Text(t["tool"]), Text(f"{t['compared']:,}"),
-            Text(number(t["tool_mean"])), Text(number(t["hqm_mean"])), Text(f"{t['hqm_scored']:,}"),
-            Text(f"{len(t['differences']):,}"), Text(_reasons(t)),
+            Text(short(t["respondent"]), t["respondent"]),
+            Text(_put(t)),
+            Text(t["tool"]),
+            Text(f"{t['compared']:,}"),
+            Text(number(t["tool_mean"])),
+            Text(number(t["hqm_mean"])),
+            Text(f"{t['hqm_scored']:,}"),
+            Text(f"{len(t['differences']):,}"),
+            Text(_reasons(t)),
         )
         for t in audit.tools
-    )  # fmt: skip
+    )
     columns = (
         "Respondent",
         "Administration",
@@ -91,15 +142,28 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
         "Differ",
         "Why",
     )
-    notes = ("The tools' means are over the answers with a tool's score, HQM's over those of them that HQM scores.",)
+    notes = (
+        (
+            "The tools' means are over the answers with a tool's score, HQM's over those of them"
+            " that HQM scores."
+        ),
+    )
     total = Table(f"{TITLE}.", columns, rows, (3, 4, 5, 6, 7), notes)
     each = tuple(
         (
-            Text(row["item"]), Text(short(t["respondent"]), t["respondent"]), Text(_put(t)), Text(row["answer"] or "(empty)"),
-            Text(number(row["tool_score"], 2)), Text(row["tool_read"]), Text(_score(row)), Text(row["hqm_read"]), Text(row["reason"]),
+            Text(row["item"]),
+            Text(short(t["respondent"]), t["respondent"]),
+            Text(_put(t)),
+            Text(row["answer"] or "(empty)"),
+            Text(number(row["tool_score"], 2)),
+            Text(row["tool_read"]),
+            Text(_score(row)),
+            Text(row["hqm_read"]),
+            Text(row["reason"]),
         )
-        for t in audit.tools for row in t["differences"]
-    )  # fmt: skip
+        for t in audit.tools
+        for row in t["differences"]
+    )
     names = (
         "Item",
         "Respondent",
@@ -112,7 +176,14 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
         "Why",
     )
     fold = f"Every answer that a tool scores otherwise than HQM: {len(each):,}"
-    return [total, FoldedTable(f"{TITLE}, answer by answer.", names, each, (4, 6), fold=fold) if each else None]
+    return [
+        total,
+        (
+            FoldedTable(f"{TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
+            if each
+            else None
+        ),
+    ]
 
 
 def _put(tool: Tool) -> str:

@@ -1,4 +1,6 @@
-"""The HTML report: one self-contained file that loads nothing and has the same bytes for the same audit."""
+"""The HTML report: one self-contained file that loads nothing and has the same bytes for the same
+audit.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ BRIEF = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A part of a benchmark's section: a heading, drawings, tables, and the terms that first appear in it."""
+    """A part of a benchmark's section: a heading, drawings, tables, and the terms that first appear
+    in it.
+    """
 
     title: str
     brief: str
@@ -133,7 +137,10 @@ class Section:
     @property
     def failing(self) -> list[tuple[str, str]]:
         """Who fails an item of the list: the name, and how it is shown."""
-        return [(name, tables.short(name)) for name in dict.fromkeys(n for read in self.to_read for n in read.fails)]
+        return [
+            (name, tables.short(name))
+            for name in dict.fromkeys(n for read in self.to_read for n in read.fails)
+        ]
 
 
 @cache
@@ -168,8 +175,19 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
     first = [tuple(reader.meets(_words(benchmark_points))) for benchmark_points in points]
     summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
     sections = [
-        _section(benchmark, i, benchmark_points, terms, reader, held=held, policy=policy, version=audit.hqm_version)
-        for i, (benchmark, benchmark_points, terms) in enumerate(zip(audit.audits, points, first, strict=True), 1)
+        _section(
+            benchmark,
+            i,
+            benchmark_points,
+            terms,
+            reader,
+            held=held,
+            policy=policy,
+            version=audit.hqm_version,
+        )
+        for i, (benchmark, benchmark_points, terms) in enumerate(
+            zip(audit.audits, points, first, strict=True), 1
+        )
     ]
     return environment.get_template("report.html").render(
         audit=audit,
@@ -182,7 +200,9 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
         record=tables.record(audit),
         identities=tables.identities(audit),
         signatures=_signatures(audit.audits),
-        style=Markup((folder / "report.css").read_text(encoding="utf-8")),  # our own file, no data in it
+        style=Markup(
+            (folder / "report.css").read_text(encoding="utf-8")
+        ),  # our own file, no data in it
         script=Markup(script),  # our own file, no data in it
         script_hash=hashed,
     )
@@ -193,7 +213,9 @@ def _unbroken(text: str) -> Markup:
     from markupsafe import Markup, escape
 
     option = r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?"
-    return Markup(re.sub(option, r'<span class="option">\g<0></span>', str(escape(text))))  # escaped first
+    return Markup(
+        re.sub(option, r'<span class="option">\g<0></span>', str(escape(text)))
+    )  # escaped first
 
 
 def _words(points: Iterable[Point]) -> Iterable[str]:
@@ -203,7 +225,9 @@ def _words(points: Iterable[Point]) -> Iterable[str]:
 
 
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
-    """Every signature once: its anchor on the page, the estimate it signs, and the signature itself."""
+    """Every signature once: its anchor on the page, the estimate it signs, and the signature
+    itself.
+    """
     lines: dict[str, tuple[str, str, str]] = {}
     for audit in audits:
         for e in audit.estimates:
@@ -226,19 +250,30 @@ def _section(
     groups = []
     for n, (title, remarks, figures, candidates) in enumerate(_groups(audit), 1):
         kept = tuple(table for table in candidates if table is not None)
-        texts = [title, *remarks, *(f.caption for f in figures), *(text for table in kept for text in table.texts())]
+        texts = [
+            title,
+            *remarks,
+            *(f.caption for f in figures),
+            *(text for table in kept for text in table.texts()),
+        ]
         if kept or figures or remarks:
             brief, terms = BRIEF.get(title, title), tuple(reader.meets(texts))
-            groups.append(Group(title, brief, f"b{i}-{n}", tuple(remarks), tuple(figures), kept, terms))
+            groups.append(
+                Group(title, brief, f"b{i}-{n}", tuple(remarks), tuple(figures), kept, terms)
+            )
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
     kinds = dict.fromkeys(str(example["type"]) for example in audit.examples if example["type"])
-    names = dict.fromkeys(str(said["respondent"]) for example in audit.examples for said in example["answers"])
+    names = dict.fromkeys(
+        str(said["respondent"]) for example in audit.examples for said in example["answers"]
+    )
     return Section(
         audit=audit,
         anchor=f"b{i}",
         points=points,
         terms=first,
-        metrics=tuple((name, about["about"]) for name, about in audit.metrics.items() if about.get("about")),
+        metrics=tuple(
+            (name, about["about"]) for name, about in audit.metrics.items() if about.get("about")
+        ),
         groups=tuple(groups),
         examples=tuple(as_shown(audit, example) for example in audit.examples),
         facets=tuple((facet, FACETS.get(facet, facet)) for facet in facets),
@@ -255,9 +290,13 @@ def _section(
     )
 
 
-def _by_grade(audit: BenchmarkAudit, policy: Policy | None) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
+def _by_grade(
+    audit: BenchmarkAudit, policy: Policy | None
+) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
     every = all_advice(audit, policy)
-    kept = {grade: tuple(each.sentence for each in every if each.grade == grade) for grade in GRADES}
+    kept = {
+        grade: tuple(each.sentence for each in every if each.grade == grade) for grade in GRADES
+    }
     return tuple((GRADES[grade], sentences) for grade, sentences in kept.items() if sentences)
 
 
@@ -268,60 +307,119 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     metric = next(iter(audit.metrics))
     if lost := short_form.remarks(audit):
         yield short_form.TITLE, lost, [], [short_form.full_scores(audit), short_form.losses(audit)]
-    yield "Reliability by source of error", [], [], [evidence.reliability(audit), score_tables.warnings(audit)]
+    yield (
+        "Reliability by source of error",
+        [],
+        [],
+        [evidence.reliability(audit), score_tables.warnings(audit)],
+    )
     board = drawings.intervals(audit, metric)
     shown = f"Leaderboard by {metric}. Bars are 95% intervals over pictures."
     drawn = drawn_if_any(board, shown, score_tables.made_of(audit))
     sets = score_tables.tied_sets(audit)
     tests = evidence.family_table(audit, ["discriminability"], "How well it separates respondents")
-    yield "Leaderboard and tied sets", [], drawn, [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests]
+    yield (
+        "Leaderboard and tied sets",
+        [],
+        drawn,
+        [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests],
+    )
     yield stops.TITLE, [], [], [stops.stops_table(audit)]
     profile = drawings.type_profile(audit, metric)
-    shown = f"{metric} by type: each point is a respondent, and the type with the lowest median is at the bottom."
+    shown = (
+        f"{metric} by type: each point is a respondent, and the type with the lowest median is at"
+        " the bottom."
+    )
     drawn = drawn_if_any(profile, shown, score_tables.made_of(audit))
-    shown = "Reliability by type: Cronbach's alpha of the type's items, pictures being the parts of the test; the dashed line is .90."
-    drawn += drawn_if_any(charts.type_reliability(audit, metric), shown, score_tables.made_of(audit))
-    shown = f"{metric} by type, a radar for each respondent; dashed: the median respondent; bars: 1.96 standard errors of the type."
-    drawn += drawn_if_any(charts.radars(audit, metric), shown, score_tables.made_of(audit), wide=True)
+    shown = (
+        "Reliability by type: Cronbach's alpha of the type's items, pictures being the parts of the"
+        " test; the dashed line is .90."
+    )
+    drawn += drawn_if_any(
+        charts.type_reliability(audit, metric), shown, score_tables.made_of(audit)
+    )
+    shown = (
+        f"{metric} by type, a radar for each respondent; dashed: the median respondent; bars: 1.96"
+        " standard errors of the type."
+    )
+    drawn += drawn_if_any(
+        charts.radars(audit, metric), shown, score_tables.made_of(audit), wide=True
+    )
     shown = "What each type asks: its first item with a picture, not chosen by how it was answered."
     drawn += drawn_if_any(charts.type_pairs(audit), shown, "", wide=True)
-    types = [type_tables.coverage(audit), type_tables.by_type(audit), type_tables.added_value(audit)]
+    types = [
+        type_tables.coverage(audit),
+        type_tables.by_type(audit),
+        type_tables.added_value(audit),
+    ]
     yield "Types of hallucination", [], drawn, types
-    drawn = [Figure(svg, caption, score_tables.made_of(audit)) for svg, caption in analyses.analysis_drawings(audit)]
+    drawn = [
+        Figure(svg, caption, score_tables.made_of(audit))
+        for svg, caption in analyses.analysis_drawings(audit)
+    ]
     yield analyses.TITLE, [], drawn, analyses.analysis_tables(audit)
     yield "First and other administrations compared", [], list(administration_figures(audit)), []
     bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
     if audit.task in ("yes_no", "choice"):
-        lacking = "d′, c and acquiescence were not measured: they need a form whose right answers are reversed."
+        lacking = (
+            "d′, c and acquiescence were not measured: they need a form whose right answers are"
+            " reversed."
+        )
         yield "Response bias", [] if bias[1] else [lacking], [], bias
     yield resolution.TITLE, [], [], [*resolution.resolution_tables(audit)]
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
     compared = evidence.criterion(audit)
-    remark = f"No people labelled answers; to compare the scores with people, {evidence.SOURCES['criterion'][3]}."
-    yield "People", [] if compared else [remark], [], [score_tables.judged(audit), compared, evidence.oracle(audit)]
+    remark = (
+        "No people labelled answers; to compare the scores with people,"
+        f" {evidence.SOURCES['criterion'][3]}."
+    )
+    yield (
+        "People",
+        [] if compared else [remark],
+        [],
+        [score_tables.judged(audit), compared, evidence.oracle(audit)],
+    )
     families = ["judge_consistency", "judge_agreement"]
     if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
         again = evidence.family_table(audit, families, "The judge asked again, and another judge")
         yield "Judges", [], [], [again, evidence.stages(audit)]
     else:
-        remark = "No model judges this benchmark. A rule scores it and gives the same verdict every time."
+        remark = (
+            "No model judges this benchmark. A rule scores it and gives the same verdict every"
+            " time."
+        )
         yield "Judges", [remark], [], []
     yield from _variance(audit)
     drawing, count = drawings.item_map(audit, metric)
-    caption = f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for several items, a diamond for a flagged item."
+    caption = (
+        f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for"
+        " several items, a diamond for a flagged item."
+    )
     drawn = drawn_if_any(drawing, caption, score_tables.made_of(audit))
-    shown = "Response map: a row is a respondent, the ablest on top; a column is an item, or neighbouring items where there are many."
-    drawn += drawn_if_any(charts.response_map(audit, metric), shown, score_tables.made_of(audit), wide=True)
+    shown = (
+        "Response map: a row is a respondent, the ablest on top; a column is an item, or"
+        " neighbouring items where there are many."
+    )
+    drawn += drawn_if_any(
+        charts.response_map(audit, metric), shown, score_tables.made_of(audit), wide=True
+    )
     yield (
         "Items",
         [] if drawing else [_why_no_map(audit, metric)],
         drawn,
-        [item_tables.flagged_items(audit)]
-        if audit.to_read
-        else [item_tables.to_read(audit), item_tables.flagged_items(audit)],
+        (
+            [item_tables.flagged_items(audit)]
+            if audit.to_read
+            else [item_tables.to_read(audit), item_tables.flagged_items(audit)]
+        ),
     )
     without = evidence.not_blind(audit)
-    yield "What can be known without the picture", [without] if without else [], [], list(evidence.blind(audit))
+    yield (
+        "What can be known without the picture",
+        [without] if without else [],
+        [],
+        list(evidence.blind(audit)),
+    )
     yield "Unscored answers", [], [], [score_tables.states(audit)]
     yield harness.TITLE, [], [], harness.harness_parts(audit)
     yield "Forms and data", [], [], [score_tables.forms(audit), score_tables.findings(audit)]
@@ -330,7 +428,11 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
 
 def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
     estimate = tables.find(audit, "items.discrimination", metric)
-    reason = estimate.reason if estimate is not None and estimate.reason else "this audit holds no estimate of it"
+    reason = (
+        estimate.reason
+        if estimate is not None and estimate.reason
+        else "this audit holds no estimate of it"
+    )
     return f"Difficulty and discrimination were not measured: {reason}."
 
 
@@ -340,22 +442,46 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
     studies: list[Table | None] = []
     for e in evidence.crossed(audit):
         studies += [evidence.components(e), evidence.decision(e)]
-        caption = f"D-study: reliability of {e.metric} against the number of items ({e.detail.get('varied', 'run')}s varied); the dashed line is .90, the upright bar this audit with its interval."
+        caption = (
+            f"D-study: reliability of {e.metric} against the number of items"
+            f" ({e.detail.get('varied', 'run')}s varied); the dashed line is .90, the upright bar"
+            " this audit with its interval."
+        )
         figures += drawn_if_any(drawings.decision_curve(e), caption, e.signature)
-        shown = f"What precision costs: the standard error of a respondent's {e.metric}, read as the score itself, against the answers it takes."
+        shown = (
+            f"What precision costs: the standard error of a respondent's {e.metric}, read as the"
+            " score itself, against the answers it takes."
+        )
         figures += drawn_if_any(charts.cost(e), shown, e.signature)
     metric = next(iter(audit.metrics))
-    priced = f"What a study costs: the smallest difference in {metric} between two respondents that a test over pictures finds with 80% power, against answers, for several mixes of items, wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that reaches your targets."
+    priced = (
+        f"What a study costs: the smallest difference in {metric} between two respondents that a"
+        " test over pictures finds with 80% power, against answers, for several mixes of items,"
+        " wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that"
+        " reaches your targets."
+    )
     figures += drawn_if_any(study_costs.study_curve(audit, metric), priced, "")
     expected = tables.find(audit, "expected.reliability", metric)
     curve = drawings.decision_curve(expected)
     if expected is not None and curve:
-        caption = "Reliability expected from the first token's probabilities, against the number of items."
+        caption = (
+            "Reliability expected from the first token's probabilities, against the number of"
+            " items."
+        )
         figures.append(Figure(curve, caption, expected.signature))
     inside = evidence.family_table(audit, ["consistency"], "Internal consistency")
     if not studies:
-        reasons = (e.reason for e in audit.estimates if e.indicator.startswith("generalizability.") and e.reason)
+        reasons = (
+            e.reason
+            for e in audit.estimates
+            if e.indicator.startswith("generalizability.") and e.reason
+        )
         reason = next(reasons, "they need a second seed, form or judge")
-        yield title, [f"The G study and the D-study were not measured: {reason}."], figures, [inside]
+        yield (
+            title,
+            [f"The G study and the D-study were not measured: {reason}."],
+            figures,
+            [inside],
+        )
     else:
         yield title, [], figures, [*studies, inside]

@@ -18,7 +18,10 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     metric = next(iter(audit.metrics), "")
     rows: list[tuple[Text, ...]] = []
     what = {
-        "label_errors": "The answers look as if the key were wrong: strong respondents fail it and weak ones pass",
+        "label_errors": (
+            "The answers look as if the key were wrong: strong respondents fail it and weak ones"
+            " pass"
+        ),
         "negative_items": "Works against the rest of the test",
         "misfit_items": "Does not fit the Rasch model",
         "dead_items": "All respondents are right or all are wrong, so it separates nobody",
@@ -35,11 +38,19 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
             if power is not None:
                 which = f"{which}\nThis design would find {percent(power.found_share)} of such items.".strip()
         rows.append((Text(statistic_name(statistic), small=meaning), shown, Text(which)))
-    return Table("Items to look at", ("Finding", "Items", "Which"), tuple(rows), (1,), (f"Computed from {metric}.",))
+    return Table(
+        "Items to look at",
+        ("Finding", "Items", "Which"),
+        tuple(rows),
+        (1,),
+        (f"Computed from {metric}.",),
+    )
 
 
 def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
-    """The items to read first, with how often the reading is expected to find a fault; None where nothing ranks them."""
+    """The items to read first, with how often the reading is expected to find a fault; None where
+    nothing ranks them.
+    """
     listed = reading_list(audit, next(iter(audit.metrics), ""))
     if listed is None:
         return None
@@ -47,12 +58,33 @@ def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
     lines = []
     for row in ranked[:most]:
         fails = row.get("fails")
-        who = ", ".join(short(str(name)) for name in fails) if isinstance(fails, (list, tuple)) else whole(fails)
+        who = (
+            ", ".join(short(str(name)) for name in fails)
+            if isinstance(fails, (list, tuple))
+            else whole(fails)
+        )
         rest, expected = known(row.get("item_rest")), known(row.get("expected"))
-        lines.append((Text(whole(row.get("rank"))), Text(str(row.get("item"))), Text(number(rest, 2)), Text(who), Text(percent(expected))))  # fmt: skip
-    columns = ("Rank", "Item", "Correlation with the rest", "Who fails it", "Wrong key, or misleading")
+        lines.append(
+            (
+                Text(whole(row.get("rank"))),
+                Text(str(row.get("item"))),
+                Text(number(rest, 2)),
+                Text(who),
+                Text(percent(expected)),
+            )
+        )
+    columns = (
+        "Rank",
+        "Item",
+        "Correlation with the rest",
+        "Who fails it",
+        "Wrong key, or misleading",
+    )
     notes = (
-        "Ranked by how far strong respondents fail an item that weak ones pass. The list is for reading; no test stands behind a single row.",
+        (
+            "Ranked by how far strong respondents fail an item that weak ones pass. The list is for"
+            " reading; no test stands behind a single row."
+        ),
         *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
     )
     return Table("Items to read first", columns, tuple(lines), (2, 4), notes, estimate.signature)

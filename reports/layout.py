@@ -1,4 +1,6 @@
-"""Tables for papers: numbers with their intervals, marks and signatures; as Markdown, CSV and JSON."""
+"""Tables for papers: numbers with their intervals, marks and signatures; as Markdown, CSV and
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: text, a number, or a number with its interval; columns of one group share a heading."""
+    """A column: text, a number, or a number with its interval; columns of one group share a
+    heading.
+    """
 
     title: str
     kind: Kind = "number"
@@ -71,7 +75,12 @@ def plain(text: object) -> Entry:
 
 
 def measured(
-    value: float | None, low: float | None = None, high: float | None = None, *, digits: int = 3, signature: str = ""
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    digits: int = 3,
+    signature: str = "",
 ) -> Entry:
     """A cell with a number and, where there is one, its interval.
 
@@ -79,7 +88,11 @@ def measured(
     ('0.500', '[0.400, 0.600]', '–')
     """
     value, low, high = (_exact(v) for v in (value, low, high))
-    span = "" if value is None or low is None or high is None else f"[{number(low, digits)}, {number(high, digits)}]"
+    span = (
+        ""
+        if value is None or low is None or high is None
+        else f"[{number(low, digits)}, {number(high, digits)}]"
+    )
     return Entry(number(value, digits), value, low, high, span, signature=signature)
 
 
@@ -90,7 +103,9 @@ def _exact(value: float | None) -> float | None:
     return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
 
 
-def estimated(estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)) -> Entry:
+def estimated(
+    estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)
+) -> Entry:
     """A cell with an estimate and the first of the named intervals that it has."""
     if estimate is None:
         return measured(None)
@@ -102,12 +117,20 @@ def estimated(estimate: Estimate | None, *, digits: int = 3, over: Sequence[str]
 
 
 def markdown(tables: Sequence[PaperTable]) -> str:
-    """Tables as Markdown: best in bold, second best underlined; signatures at the end of the file."""
+    """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
+    file.
+    """
     blocks = []
     for table in tables:
         heads = [f"{c.group}: {c.title}" if c.group else c.title for c in table.columns]
-        lines = [f"**{_cell(table.name)}.** {_cell(table.caption)}", "", "| " + " | ".join(map(_cell, heads)) + " |"]
-        lines.append("|" + "|".join("---" if c.kind == "text" else "---:" for c in table.columns) + "|")
+        lines = [
+            f"**{_cell(table.name)}.** {_cell(table.caption)}",
+            "",
+            "| " + " | ".join(map(_cell, heads)) + " |",
+        ]
+        lines.append(
+            "|" + "|".join("---" if c.kind == "text" else "---:" for c in table.columns) + "|"
+        )
         lines += ["| " + " | ".join(map(_marked, row)) + " |" for row in table.rows]
         lines += ["", *(f"{_cell(note)}\n" for note in table.notes)]
         blocks.append("\n".join(lines).rstrip() + "\n")
@@ -133,14 +156,37 @@ def comma_separated(tables: Sequence[PaperTable]) -> str:
     """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("table", "line", "row", "group", "column", "shown", "value", "low", "high", "mark", "signature"))
+    writer.writerow(
+        (
+            "table",
+            "line",
+            "row",
+            "group",
+            "column",
+            "shown",
+            "value",
+            "low",
+            "high",
+            "mark",
+            "signature",
+        )
+    )
     for table in tables:
         for i, row in enumerate(table.rows):
             for column, entry in zip(table.columns, row, strict=True):
-                numbers = ["" if v is None else repr(v) for v in (entry.value, entry.low, entry.high)]
+                numbers = [
+                    "" if v is None else repr(v) for v in (entry.value, entry.low, entry.high)
+                ]
                 words = (row[0].text, column.group, column.title, entry.text)
                 writer.writerow(
-                    (table.name, i, *map(_harmless, words), *numbers, entry.mark, _harmless(entry.signature))
+                    (
+                        table.name,
+                        i,
+                        *map(_harmless, words),
+                        *numbers,
+                        entry.mark,
+                        _harmless(entry.signature),
+                    )
                 )
     return out.getvalue()
 
@@ -156,10 +202,19 @@ def as_json(tables: Sequence[PaperTable]) -> str:
         {
             "name": table.name,
             "caption": table.caption,
-            "columns": [{"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns],
+            "columns": [
+                {"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns
+            ],
             "rows": [
                 [
-                    {"shown": e.text, "value": e.value, "low": e.low, "high": e.high, "mark": e.mark, "signature": e.signature}
+                    {
+                        "shown": e.text,
+                        "value": e.value,
+                        "low": e.low,
+                        "high": e.high,
+                        "mark": e.mark,
+                        "signature": e.signature,
+                    }
                     for e in row
                 ]
                 for row in table.rows
@@ -167,14 +222,17 @@ def as_json(tables: Sequence[PaperTable]) -> str:
             "notes": list(table.notes),
         }
         for table in tables
-    ]  # fmt: skip
+    ]
     return json.dumps({"tables": written}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
     """The place of every number that has a signature, with the signature."""
     return [
-        (f"{table.name}, {' '.join(row[0].text.split())}, {column.title}", " ".join(entry.signature.split()))
+        (
+            f"{table.name}, {' '.join(row[0].text.split())}, {column.title}",
+            " ".join(entry.signature.split()),
+        )
         for table in tables
         for row in table.rows
         for column, entry in zip(table.columns, row, strict=True)

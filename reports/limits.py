@@ -1,4 +1,6 @@
-"""Limits of a study: what its respondents, items, seeds and wordings leave open, with how many more would close it."""
+"""Limits of a study: what its respondents, items, seeds and wordings leave open, with how many more
+would close it.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,24 @@ from hqm import (
 
 
 def study_limits(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[tuple[str, Sentence]]:
-    """What this study leaves open: the kind of each limit, and what to do about it, the gravest first.
+    """What this study leaves open: the kind of each limit, and what to do about it, the gravest
+    first.
 
-    Answers that were not scored; scores that disagree with people's labels, that another wording changes, or whose reliability
-    misses its goal; a range that the scores crowd at an end of; too few respondents; what was not measured; types with too
-    large an error.
+    Answers that were not scored; scores that disagree with people's labels, that another wording
+    changes, or whose reliability misses its goal; a range that the scores crowd at an end of; too
+    few respondents; what was not measured; types with too large an error.
     """
     for kind, sentences in (
-        ("unscored", _lost(audit)), ("people", _criterion(audit, policy)), ("wording", _wording(audit, policy)),
-        ("repeat", _seeds(audit, policy)), ("range", _range(audit)), ("respondents", _few(audit)), ("unmeasured", _unmeasured(audit)),
-        ("types", _types(audit)), ("findings", slight_warnings(audit)),
-    ):  # fmt: skip
+        ("unscored", _lost(audit)),
+        ("people", _criterion(audit, policy)),
+        ("wording", _wording(audit, policy)),
+        ("repeat", _seeds(audit, policy)),
+        ("range", _range(audit)),
+        ("respondents", _few(audit)),
+        ("unmeasured", _unmeasured(audit)),
+        ("types", _types(audit)),
+        ("findings", slight_warnings(audit)),
+    ):
         for sentence in sentences:
             yield kind, sentence
 
@@ -46,7 +55,13 @@ def readings(audit: BenchmarkAudit) -> Iterator[tuple[str, Sentence]]:
         yield "chance", sentence
     for flag in audit.flags:
         if flag["metric"] == leading(audit) and flag["flag"] == "DOMINANT_MODEL":
-            yield "dominant", say("{what}. Read the correlation with and without this respondent.", what=_capital(str(flag["sentence"])))  # fmt: skip
+            yield (
+                "dominant",
+                say(
+                    "{what}. Read the correlation with and without this respondent.",
+                    what=_capital(str(flag["sentence"])),
+                ),
+            )
             return
 
 
@@ -56,28 +71,58 @@ def _lost(audit: BenchmarkAudit) -> Iterator[Sentence]:
         worst = max(
             audit.respondents,
             key=lambda row: sum(map(unscored, row.states.values())),
-        )  # fmt: skip
-        yield say("{share} of the answers were not scored; {who} gave the most of them. Read them, then make the parser accept them or ask again.", share=percent(of.share_unscored, 1), who=short(worst.name))  # fmt: skip
+        )
+        yield say(
+            "{share} of the answers were not scored; {who} gave the most of them. Read them, then"
+            " make the parser accept them or ask again.",
+            share=percent(of.share_unscored, 1),
+            who=short(worst.name),
+        )
 
 
 def _low(estimate: Estimate, wanted: Goal) -> Interval | None:
     """The interval that is held against a goal, else whichever there is."""
-    return estimate.interval(wanted.inference) or estimate.interval("fixed_models") or estimate.interval("model_population")  # fmt: skip
+    return (
+        estimate.interval(wanted.inference)
+        or estimate.interval("fixed_models")
+        or estimate.interval("model_population")
+    )
 
 
 def _criterion(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     wanted = goal("criterion.pearson", policy)
     for r in audit.estimates:
-        if r.indicator != "criterion.pearson" or r.metric != leading(audit) or r.value is None or not by_people(r):
+        if (
+            r.indicator != "criterion.pearson"
+            or r.metric != leading(audit)
+            or r.value is None
+            or not by_people(r)
+        ):
             continue
         span = _low(r, wanted)
         if span is None or span.low >= wanted.at_least:
             continue
         aim = threshold(wanted.at_least)
         if span.high < wanted.at_least:
-            yield say("The scores agree too little with people's labels: they correlate {r}{of}, and the policy “{policy}” asks for {aim}. Read the answers on which they disagree (under Examples) and correct the scorer.", r=r, of=backed(audit, r), aim=aim, policy=wanted.policy)  # fmt: skip
+            yield say(
+                "The scores agree too little with people's labels: they correlate {r}{of}, and the"
+                " policy “{policy}” asks for {aim}. Read the answers on which they disagree (under"
+                " Examples) and correct the scorer.",
+                r=r,
+                of=backed(audit, r),
+                aim=aim,
+                policy=wanted.policy,
+            )
         else:
-            yield say("That the scores agree with people's labels is not shown: the interval of their correlation, {r}, reaches below the {aim} that the policy “{policy}” asks for{of}. Have more answers of more respondents labelled.", r=r, of=backed(audit, r), aim=aim, policy=wanted.policy)  # fmt: skip
+            yield say(
+                "That the scores agree with people's labels is not shown: the interval of their"
+                " correlation, {r}, reaches below the {aim} that the policy “{policy}” asks"
+                " for{of}. Have more answers of more respondents labelled.",
+                r=r,
+                of=backed(audit, r),
+                aim=aim,
+                policy=wanted.policy,
+            )
 
 
 def _wording(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
@@ -86,16 +131,38 @@ def _wording(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]
     for estimate in audit.estimates:
         if estimate.metric != metric or estimate.value is None:
             continue
-        if estimate.indicator == "parallel_forms.balanced_score" and "NON_PARALLEL" in estimate.flags:
+        if (
+            estimate.indicator == "parallel_forms.balanced_score"
+            and "NON_PARALLEL" in estimate.flags
+        ):
             below = [short(str(name)) for name in estimate.detail.get("below_chance", ())]
-            yield say("In the form “{form}”, these respondents answered worse than chance: {who}. Read the forms side by side, not as one score.", form=cell(estimate.other), who=listed(below) if below else "some respondents")  # fmt: skip
+            yield say(
+                "In the form “{form}”, these respondents answered worse than chance: {who}. Read"
+                " the forms side by side, not as one score.",
+                form=cell(estimate.other),
+                who=listed(below) if below else "some respondents",
+            )
         elif estimate.indicator == "parallel_forms.icc_a1":
             near = estimate.interval("fixed_models") or estimate.interval("model_population")
             if near is None or near.high >= wanted.at_least:
                 continue
             shift = known(estimate.detail.get("shift"))
-            moved = f"; the mean differs by {in_units(audit, metric, shift)}" if shift is not None else ""
-            yield say("The form “{form}” gives these respondents other scores: the agreement, ICC(A,1), is {icc}{of}, and the policy “{policy}” asks for {aim}{moved}. Report both forms, or their mean.", form=cell(estimate.other), icc=estimate, of=backed(audit, estimate), aim=threshold(wanted.at_least), moved=moved, policy=wanted.policy)  # fmt: skip
+            moved = (
+                f"; the mean differs by {in_units(audit, metric, shift)}"
+                if shift is not None
+                else ""
+            )
+            yield say(
+                "The form “{form}” gives these respondents other scores: the agreement, ICC(A,1),"
+                " is {icc}{of}, and the policy “{policy}” asks for {aim}{moved}. Report both forms,"
+                " or their mean.",
+                form=cell(estimate.other),
+                icc=estimate,
+                of=backed(audit, estimate),
+                aim=threshold(wanted.at_least),
+                moved=moved,
+                policy=wanted.policy,
+            )
 
 
 def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
@@ -110,16 +177,30 @@ def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     aim = threshold(wanted.at_least)
     # where the number itself reaches the goal, what is missing is the end of its interval
     start = rho.value if rho.value < wanted.at_least else span.low
-    missed = "misses the goal of" if span.high < wanted.at_least else "is not shown to reach the goal of"
-    yield say("The reliability of one run, {rho}{of}, " + missed + " {aim}. {remedy}", rho=rho, of=backed(audit, rho), aim=aim, remedy=_remedy(audit, metric, rho, start, wanted.at_least))  # fmt: skip
+    missed = (
+        "misses the goal of" if span.high < wanted.at_least else "is not shown to reach the goal of"
+    )
+    yield say(
+        "The reliability of one run, {rho}{of}, " + missed + " {aim}. {remedy}",
+        rho=rho,
+        of=backed(audit, rho),
+        aim=aim,
+        remedy=_remedy(audit, metric, rho, start, wanted.at_least),
+    )
 
 
 def _remedy(audit: BenchmarkAudit, metric: str, rho: Estimate, start: float, aim: float) -> str:
     if not 0 < start < 1:
-        return "Longer tests will not help: these scores show no differences between respondents that repeat."
+        return (
+            "Longer tests will not help: these scores show no differences between respondents that"
+            " repeat."
+        )
     factor = aim / (1 - aim) * (1 - start) / start
     runs, items = math.ceil(factor - 1e-9), math.ceil(rho.n_items * factor - 1e-9)
-    forecast = f"By its forecast (Spearman and Brown), {items:,} such items or the mean of {runs:,} runs reach it"
+    forecast = (
+        f"By its forecast (Spearman and Brown), {items:,} such items or the mean of {runs:,} runs"
+        " reach it"
+    )
     design = _design(audit, metric, aim)
     return f"{forecast}{design}."
 
@@ -134,7 +215,10 @@ def _design(audit: BenchmarkAudit, metric: str, aim: float) -> str:
         for row in rows(estimate, "d_study"):
             target, items, runs = (known(row.get(key)) for key in ("target", "items", "runs"))
             if target is not None and abs(target - aim) < 1e-9 and items and runs:
-                return f"; where items are drawn anew too, the D study asks for {items:,.0f} items in {counted(int(runs), 'run')} (Phi)"  # fmt: skip
+                return (
+                    f"; where items are drawn anew too, the D study asks for {items:,.0f} items in"
+                    f" {counted(int(runs), 'run')} (Phi)"
+                )
     return ""
 
 
@@ -147,27 +231,48 @@ def _range(audit: BenchmarkAudit) -> Iterator[Sentence]:
 
 def _above_chance(audit: BenchmarkAudit) -> Iterator[Sentence]:
     estimate = find(audit, "discriminability.above_chance", leading(audit))
-    below = [short(str(name)) for name in estimate.detail.get("not_above", ())] if estimate is not None else []
+    below = (
+        [short(str(name)) for name in estimate.detail.get("not_above", ())]
+        if estimate is not None
+        else []
+    )
     if estimate is not None and below:
         level = replace(estimate_text(estimate), text=percent(known(estimate.detail.get("blind"))))
         yield say(
-            "{who} did not score above answers given without looking at the picture ({level}). Read the ranking without "
-            + ("this respondent." if len(below) == 1 else "these respondents."), who=listed(below), level=level,
-        )  # fmt: skip
+            "{who} did not score above answers given without looking at the picture ({level}). Read"
+            " the ranking without "
+            + ("this respondent." if len(below) == 1 else "these respondents."),
+            who=listed(below),
+            level=level,
+        )
 
 
 def _few(audit: BenchmarkAudit) -> Iterator[Sentence]:
     for flag in audit.flags:
         if flag["metric"] == leading(audit) and flag["flag"] == "FEW_MODELS":
-            n, independent = (known(flag.get("numbers", {}).get(key)) for key in ("n", "n_effective"))
-            many = str(flag["sentence"]) if n is None else f"{counted(int(n), 'respondent')} answered"
+            n, independent = (
+                known(flag.get("numbers", {}).get(key)) for key in ("n", "n_effective")
+            )
+            many = (
+                str(flag["sentence"]) if n is None else f"{counted(int(n), 'respondent')} answered"
+            )
             if n is not None and independent is not None and independent < n - 0.05:
-                many += f", and they count as {independent:.1f} independent ones (families {families_source(audit)})"
-            yield say("Only {many}, so intervals for other respondents are wide. Audit 20 or more.", many=many)
+                many += (
+                    f", and they count as {independent:.1f} independent ones (families"
+                    f" {families_source(audit)})"
+                )
+            yield say(
+                "Only {many}, so intervals for other respondents are wide. Audit 20 or more.",
+                many=many,
+            )
 
 
 def _unmeasured(audit: BenchmarkAudit) -> Iterator[Sentence]:
-    families = {e.indicator.partition(".")[0] for e in audit.estimates if not e.indicator.startswith("criterion.") or by_people(e)}  # fmt: skip
+    families = {
+        e.indicator.partition(".")[0]
+        for e in audit.estimates
+        if not e.indicator.startswith("criterion.") or by_people(e)
+    }
     for family, what, remedy in (
         ("test_retest", "How well the scores repeat", "Ask the original form twice (--runs 2)."),
         (
@@ -197,7 +302,13 @@ def _types(audit: BenchmarkAudit) -> Iterator[Sentence]:
     if lacking:
         most = sorted(lacking, key=lambda pair: -pair[1])[:3]
         limit = number(MEASURABLE, 2).lstrip("0")
-        yield say("{n} a standard error above {limit}, most of all {names}. Add that many such items, or report only the total.", n=counted(len(lacking), "type") + f" {have(len(lacking))}", limit=limit, names=listed([f"{kind} (about {count:,} more items needed)" for kind, count in most]))  # fmt: skip
+        yield say(
+            "{n} a standard error above {limit}, most of all {names}. Add that many such items, or"
+            " report only the total.",
+            n=counted(len(lacking), "type") + f" {have(len(lacking))}",
+            limit=limit,
+            names=listed([f"{kind} (about {count:,} more items needed)" for kind, count in most]),
+        )
 
 
 def _capital(text: str) -> str:

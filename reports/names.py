@@ -1,4 +1,6 @@
-"""What families, statistics, tasks and flags are called in reports; families and statistics are read from the indicators."""
+"""What families, statistics, tasks and flags are called in reports; families and statistics are
+read from the indicators.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ from hqm import INDICATOR_FAMILIES, indicator_named
 
 FAMILIES = {name: family.title for name, family in INDICATOR_FAMILIES.items()}
 """Family -> what reports call it, in the order in which they show it."""
-TASKS = {"yes_no": "yes/no", "choice": "multiple choice", "caption": "captioning", "vqa": "short answers"}
+TASKS = {
+    "yes_no": "yes/no",
+    "choice": "multiple choice",
+    "caption": "captioning",
+    "vqa": "short answers",
+}
 
 
 FLAG_WORDS = {
@@ -102,6 +109,10 @@ def spelled_out(sentence: str) -> str:
 
     def words(match: re.Match[str]) -> str:
         family, statistic = match.group(1), match.group(2)
-        return f"{FAMILIES[family]}, {statistic_name(statistic)}" if family in FAMILIES else match.group(0)
+        return (
+            f"{FAMILIES[family]}, {statistic_name(statistic)}"
+            if family in FAMILIES
+            else match.group(0)
+        )
 
     return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)

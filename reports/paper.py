@@ -1,4 +1,6 @@
-"""The tables of a paper on benchmarks: Tables 1 to 5 of the HQM paper (arXiv 2406.17115), reliability, and the judge."""
+"""The tables of a paper on benchmarks: Tables 1 to 5 of the HQM paper (arXiv 2406.17115),
+reliability, and the judge.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,21 @@ from hqm.reports.layout import Column, Entry, PaperTable, estimated, measured, p
 from hqm.reports.names import TASKS
 from hqm.reports.tables import cell, find, number, short
 
-from hqm import HALLUCINATION_TYPES, Audit, BenchmarkAudit, Cell, Comparison, DesignError, compare_audits
+from hqm import (
+    HALLUCINATION_TYPES,
+    Audit,
+    BenchmarkAudit,
+    Cell,
+    Comparison,
+    DesignError,
+    compare_audits,
+)
 from hqm.psychometrics import independent_differences
 
 _Z = 1.959963984540054
 _MARKS = (
-    "Bold and underlined: best and second best, marked only where every difference from the rest is more than chance"
+    "Bold and underlined: best and second best, marked only where every difference from the rest is"
+    " more than chance"
 )
 _LONGEST_TITLE = 50
 Tagged = tuple[Entry, ...]
@@ -25,15 +36,18 @@ Tagged = tuple[Entry, ...]
 def paper_tables(audits: Sequence[Audit]) -> tuple[PaperTable, ...]:
     """Every table that these audits have the numbers for, in the paper's order.
 
-    Table 1 has the quality of the benchmarks, Table 2 the yes-ratios of each yes/no benchmark, Table 3 length and
-    hallucination of each captioning benchmark, Table 4 the types covered, and Table 5 the scores by type of each benchmark
-    with type labels. The tables on reliability and on the judge asked again follow. The paper's column "Average" is left
-    out, because it averages coefficients of different sources of error.
+    Table 1 has the quality of the benchmarks, Table 2 the yes-ratios of each yes/no benchmark,
+    Table 3 length and hallucination of each captioning benchmark, Table 4 the types covered, and
+    Table 5 the scores by type of each benchmark with type labels. The tables on reliability and on
+    the judge asked again follow. The paper's column "Average" is left out, because it averages
+    coefficients of different sources of error.
     """
     every = [benchmark for audit in audits for benchmark in audit.audits]
     tables = [quality(every)]
     for benchmark in every:
-        tables += [_yes_ratios(benchmark)] if benchmark.task == "yes_no" and benchmark.truth_yes else []
+        tables += (
+            [_yes_ratios(benchmark)] if benchmark.task == "yes_no" and benchmark.truth_yes else []
+        )
         tables += [_lengths(benchmark)] if benchmark.task == "caption" else []
     tables.append(_types(every))
     tables += [table for benchmark in every if (table := _by_type(benchmark)) is not None]
@@ -45,20 +59,39 @@ def paper_tables(audits: Sequence[Audit]) -> tuple[PaperTable, ...]:
 def protocol(audit: BenchmarkAudit) -> str:
     """What was administered, how it was asked and how it was scored."""
     reference = Cell.parse(audit.reference)
-    asked = {key: sorted({str(r.identity[key]) for r in audit.respondents if r.identity.get(key) is not None})
-             for key in ("temperature", "top_p", "max_tokens", "seed")}  # fmt: skip
-    sampling = "".join(f", {key.replace('_', ' ')} {' and '.join(values)}" for key, values in asked.items() if values)
-    parts = [f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,} items"]
+    asked = {
+        key: sorted(
+            {str(r.identity[key]) for r in audit.respondents if r.identity.get(key) is not None}
+        )
+        for key in ("temperature", "top_p", "max_tokens", "seed")
+    }
+    sampling = "".join(
+        f", {key.replace('_', ' ')} {' and '.join(values)}"
+        for key, values in asked.items()
+        if values
+    )
+    parts = [
+        f"{audit.title} {audit.version}: {len(audit.respondents)} models, {audit.items_used:,}"
+        " items"
+    ]
     parts.append("administered as " + ", ".join(cell(name) for name in audit.cells) + sampling)
-    parts.append(f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else ""))
+    parts.append(
+        f"{audit.scoring} scoring" + (f", answers read by {audit.parser}" if audit.parser else "")
+    )
     if reference.judge != "rule":
         parts.append(f"judged by {reference.judge}")
     return "; ".join(parts)
 
 
 def _titled(what: str, audit: BenchmarkAudit) -> str:
-    """A caption that names the benchmark, with its title cut where a caption would take more than three lines."""
-    title = audit.title if len(audit.title) <= _LONGEST_TITLE else f"{audit.title[: _LONGEST_TITLE - 1]}…"
+    """A caption that names the benchmark, with its title cut where a caption would take more than
+    three lines.
+    """
+    title = (
+        audit.title
+        if len(audit.title) <= _LONGEST_TITLE
+        else f"{audit.title[: _LONGEST_TITLE - 1]}…"
+    )
     return f"{what} {title}."
 
 
@@ -75,7 +108,9 @@ def _compared(audits: Sequence[BenchmarkAudit]) -> Comparison | None:
 
 
 def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
-    """Table 1: reliability with another seed and another wording, agreement with people, and types covered."""
+    """Table 1: reliability with another seed and another wording, agreement with people, and types
+    covered.
+    """
     indicators = ("test_retest.pearson", "parallel_forms.pearson", "criterion.pearson")
     rows: list[list[Entry]] = []
     for audit in audits:
@@ -83,38 +118,64 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         for metric, about in audit.metrics.items():
             floor = find(audit, "test_retest.noise_floor", metric)
             arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
-            rows.append([
-                plain(audit.title), plain(TASKS.get(audit.task, audit.task)), plain(metric + arrow), measured(audit.items_used, digits=0),
-                measured(len(audit.respondents), digits=0), *(estimated(find(audit, i, metric)) for i in indicators),
-                estimated(floor), measured(covered, digits=0),
-            ])  # fmt: skip
+            rows.append(
+                [
+                    plain(audit.title),
+                    plain(TASKS.get(audit.task, audit.task)),
+                    plain(metric + arrow),
+                    measured(audit.items_used, digits=0),
+                    measured(len(audit.respondents), digits=0),
+                    *(estimated(find(audit, i, metric)) for i in indicators),
+                    estimated(floor),
+                    measured(covered, digits=0),
+                ]
+            )
     comparison = _compared(audits)
     if comparison is not None:
         for place, indicator in enumerate(indicators, 5):
             _mark_measures(rows, place, indicator, comparison)
     columns = (
-        Column("Benchmark", "text"), Column("Task", "text"), Column("Metric", "text"), Column("Items"), Column("Models"),
-        Column("Test-retest r", "interval", "Reliability"), Column("Parallel forms r", "interval", "Reliability"),
-        Column("Criterion r", "interval", "Validity"), Column("Noise floor"), Column("Types"),
-    )  # fmt: skip
+        Column("Benchmark", "text"),
+        Column("Task", "text"),
+        Column("Metric", "text"),
+        Column("Items"),
+        Column("Models"),
+        Column("Test-retest r", "interval", "Reliability"),
+        Column("Parallel forms r", "interval", "Reliability"),
+        Column("Criterion r", "interval", "Validity"),
+        Column("Noise floor"),
+        Column("Types"),
+    )
     tested = (
-        "for other models: at least ten independent shared models, paired resampling of models, one Holm adjustment over all columns"
+        "for other models: at least ten independent shared models, paired resampling of models, one"
+        " Holm adjustment over all columns"
         if comparison
         else "no models shared: no marks"
     )
     notes = _noted(
-        audits, "Intervals: 95%, over models.", f"{_MARKS} ({tested}).",
-        "There is no column of averages, because test-retest and parallel forms measure different errors and their mean measures neither.",
-        "Noise floor: the correlation that independent coin flips at each model's own rate would reach.",
-    )  # fmt: skip
-    return PaperTable("table1", "Quality of the benchmarks.", columns, tuple(map(tuple, rows)), notes)
+        audits,
+        "Intervals: 95%, over models.",
+        f"{_MARKS} ({tested}).",
+        "There is no column of averages, because test-retest and parallel forms measure different"
+        " errors and their mean measures neither.",
+        "Noise floor: the correlation that independent coin flips at each model's own rate would"
+        " reach.",
+    )
+    return PaperTable(
+        "table1", "Quality of the benchmarks.", columns, tuple(map(tuple, rows)), notes
+    )
 
 
-def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparison: Comparison) -> None:
-    """Mark the best and second best coefficient of a column where the paired tests set them apart."""
+def _mark_measures(
+    rows: list[list[Entry]], place: int, indicator: str, comparison: Comparison
+) -> None:
+    """Mark the best and second best coefficient of a column where the paired tests set them
+    apart.
+    """
     labels = [m.label for m in comparison.measures]
     known = sorted(
-        (i for i, row in enumerate(rows) if row[place].value is not None), key=lambda i: -(rows[i][place].value or 0)
+        (i for i, row in enumerate(rows) if row[place].value is not None),
+        key=lambda i: -(rows[i][place].value or 0),
     )
 
     def apart(i: int, others: Sequence[int]) -> bool:
@@ -131,13 +192,18 @@ def _mark_measures(rows: list[list[Entry]], place: int, indicator: str, comparis
 def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
     """Respondent -> the best and the worst rank that is compatible with tests of the differences.
 
-    The ranks come from the audit's paired tests where it has them, else from the scores' intervals, which is more cautious.
+    The ranks come from the audit's paired tests where it has them, else from the scores' intervals,
+    which is more cautious.
     """
     tested = find(audit, "discriminability.separable_pairs", metric)
     if tested is not None and tested.detail.get("ranks"):
         return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
     errors = _errors(audit, metric)
-    return _ranked({r.name: r.scores.get(metric) for r in audit.respondents}, errors, audit.metrics[metric]["better"])
+    return _ranked(
+        {r.name: r.scores.get(metric) for r in audit.respondents},
+        errors,
+        audit.metrics[metric]["better"],
+    )
 
 
 def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
@@ -149,10 +215,16 @@ def _errors(audit: BenchmarkAudit, metric: str) -> dict[str, float]:
     return errors
 
 
-def _ranked(scores: Mapping[str, float | None], errors: Mapping[str, float], better: str) -> dict[str, tuple[int, int]]:
+def _ranked(
+    scores: Mapping[str, float | None], errors: Mapping[str, float], better: str
+) -> dict[str, tuple[int, int]]:
     known = {name: score for name, score in scores.items() if score is not None and name in errors}
     # a respondent without an interval could be anywhere, so no rank is certain
-    if len(known) < 2 or len(known) < sum(score is not None for score in scores.values()) or better == "neither":
+    if (
+        len(known) < 2
+        or len(known) < sum(score is not None for score in scores.values())
+        or better == "neither"
+    ):
         return {}
     tested = independent_differences(
         list(known.values()), [errors[name] for name in known], higher_is_better=better != "lower"
@@ -169,7 +241,9 @@ def _with_rank(entry: Entry, rank: tuple[int, int] | None, many: int) -> Entry:
 
 def _first_other_form(audit: BenchmarkAudit) -> str | None:
     reference = Cell.parse(audit.reference)
-    return next((name for name in audit.cells if reference.differing(Cell.parse(name)) == ("form",)), None)
+    return next(
+        (name for name in audit.cells if reference.differing(Cell.parse(name)) == ("form",)), None
+    )
 
 
 def _score_column(audit: BenchmarkAudit, metric: str) -> list[Entry]:
@@ -188,13 +262,21 @@ def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> lis
     sign = 1 if audit.metrics[metric]["better"] == "lower" else -1
     scores = [r.scores.get(metric) for r in audit.respondents]
     keyed = list(zip(scores, rows, strict=True))
-    return [row for _, row in sorted(keyed, key=lambda pair: math.inf if pair[0] is None else sign * pair[0])]
+    return [
+        row
+        for _, row in sorted(
+            keyed, key=lambda pair: math.inf if pair[0] is None else sign * pair[0]
+        )
+    ]
 
 
 def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
     """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
     metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
-    forms = [(reference, "Original form"), *([(other, f"{cell(other).capitalize()} form")] if other else [])]
+    forms = [
+        (reference, "Original form"),
+        *([(other, f"{cell(other).capitalize()} form")] if other else []),
+    ]
     columns = [Column("Model", "text")]
     truth = [plain("Ground truth")]
     for name, group in forms:
@@ -207,18 +289,28 @@ def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
     for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
         entries = [plain(short(row.name)), score, measured(row.yes_ratio.get(reference))]
         if other:
-            entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.yes_ratio.get(other))]
+            entries += [
+                measured(row.cells.get(other, {}).get(metric)),
+                measured(row.yes_ratio.get(other)),
+            ]
         rows.append(tuple(entries))
     notes = _noted(
-        [audit], "A share of yes above the ground truth is more yes than is right, as a habit of saying yes (acquiescence) gives; a share below it is more no than is right.",
-        "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).",
-    )  # fmt: skip
+        [audit],
+        "A share of yes above the ground truth is more yes than is right, as a habit of saying yes"
+        " (acquiescence) gives; a share below it is more no than is right.",
+        "Intervals: 95%, over pictures.",
+        f"{_MARKS} (Holm).",
+    )
     ranked = (tuple(truth), *_in_order(audit, metric, rows))
-    return PaperTable(f"table2-{audit.benchmark}", _titled("Yes bias on", audit), tuple(columns), ranked, notes)
+    return PaperTable(
+        f"table2-{audit.benchmark}", _titled("Yes bias on", audit), tuple(columns), ranked, notes
+    )
 
 
 def _lengths(audit: BenchmarkAudit) -> PaperTable:
-    """Table 3: how much another instruction changes the length of captions, and hallucination with it."""
+    """Table 3: how much another instruction changes the length of captions, and hallucination with
+    it.
+    """
     metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
     arrow = {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
     columns = [
@@ -233,22 +325,45 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
     for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
         entries = [plain(short(row.name)), score, measured(row.words.get(reference), digits=1)]
         if other:
-            entries += [measured(row.cells.get(other, {}).get(metric)), measured(row.words.get(other), digits=1)]
+            entries += [
+                measured(row.cells.get(other, {}).get(metric)),
+                measured(row.words.get(other), digits=1),
+            ]
         rows.append(tuple(entries))
-    notes = _noted([audit], "Words: mean length of a caption.", "Intervals: 95%, over pictures.", f"{_MARKS} (Holm).")
+    notes = _noted(
+        [audit],
+        "Words: mean length of a caption.",
+        "Intervals: 95%, over pictures.",
+        f"{_MARKS} (Holm).",
+    )
     title = _titled("Caption length and hallucination under two instructions on", audit)
-    return PaperTable(f"table3-{audit.benchmark}", title, tuple(columns), tuple(_in_order(audit, metric, rows)), notes)
+    return PaperTable(
+        f"table3-{audit.benchmark}",
+        title,
+        tuple(columns),
+        tuple(_in_order(audit, metric, rows)),
+        notes,
+    )
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     """Table 4: items by hallucination type, and whether the release labels them."""
-    columns = (Column("Benchmark", "text"), *(Column(kind, "number") for kind in HALLUCINATION_TYPES))
+    columns = (
+        Column("Benchmark", "text"),
+        *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
+    )
     rows = tuple(
-        (plain(audit.title), *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES))
+        (
+            plain(audit.title),
+            *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
+        )
         for audit in audits
     )
     notes = (
-        "Number of items known to be of each type. A dash means none; “claimed” means that the benchmark says it covers the type but labels no item.",
+        (
+            "Number of items known to be of each type. A dash means none; “claimed” means that the"
+            " benchmark says it covers the type but labels no item."
+        ),
     )
     return PaperTable("table4", "Coverage of hallucination types, in items.", columns, rows, notes)
 
@@ -262,41 +377,73 @@ def _items(kind: Mapping[str, object]) -> Entry:
 
 def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     """Table 5: the leaderboard by hallucination type."""
-    kinds = [kind for kind in audit.coverage if any(r.by_type.get(kind) is not None for r in audit.respondents)]
+    kinds = [
+        kind
+        for kind in audit.coverage
+        if any(r.by_type.get(kind) is not None for r in audit.respondents)
+    ]
     if len(kinds) < 2:
         return None
     metric = next(iter(audit.metrics))
-    better, errors, many = audit.metrics[metric]["better"], _errors(audit, metric), len(audit.respondents)
+    better, errors, many = (
+        audit.metrics[metric]["better"],
+        _errors(audit, metric),
+        len(audit.respondents),
+    )
     columns: list[list[Entry]] = []
     for kind in kinds:
         # fewer items have a larger standard error
         widen = math.sqrt(audit.items / max(audit.coverage[kind]["items"], 1))
         scores = {r.name: r.by_type.get(kind) for r in audit.respondents}
         sure = _ranked(scores, {name: error * widen for name, error in errors.items()}, better)
-        columns.append([_with_rank(measured(scores[r.name]), sure.get(r.name), many) for r in audit.respondents])
+        columns.append(
+            [
+                _with_rank(measured(scores[r.name]), sure.get(r.name), many)
+                for r in audit.respondents
+            ]
+        )
     columns.append(_score_column(audit, metric))
-    rows = [(plain(short(r.name)), *entries) for r, *entries in zip(audit.respondents, *columns, strict=True)]
+    rows = [
+        (plain(short(r.name)), *entries)
+        for r, *entries in zip(audit.respondents, *columns, strict=True)
+    ]
     arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
     notes = _noted(
-        [audit], "Overall interval: 95%, over pictures.",
-        f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root of its share of the items).",
-    )  # fmt: skip
+        [audit],
+        "Overall interval: 95%, over pictures.",
+        f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root of"
+        " its share of the items).",
+    )
     return PaperTable(
-        f"table5-{audit.benchmark}", _titled(f"{metric} by hallucination type on", audit),
-        (*heads, Column("overall", "interval", metric + arrow)), tuple(_in_order(audit, metric, rows)), notes,
-    )  # fmt: skip
+        f"table5-{audit.benchmark}",
+        _titled(f"{metric} by hallucination type on", audit),
+        (*heads, Column("overall", "interval", metric + arrow)),
+        tuple(_in_order(audit, metric, rows)),
+        notes,
+    )
 
 
 def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
-    """Reliability of one run from the noise of its items, at a common length, with agreement and errors in score units."""
+    """Reliability of one run from the noise of its items, at a common length, with agreement and
+    errors in score units.
+    """
     wanted = (
-        ("rho_G", "test_retest.rho_g"), ("at 1,000 items", "test_retest.rho_g_1000"),
-        ("ICC(A,1)", "test_retest.icc_a1"), ("SEM", "test_retest.sem"), ("MDC95", "test_retest.mdc95"),
-        ("ICC(A,1)", "parallel_forms.icc_a1"), ("shift", "parallel_forms.mean_shift"), ("alpha", "consistency.alpha"),
-    )  # fmt: skip
+        ("rho_G", "test_retest.rho_g"),
+        ("at 1,000 items", "test_retest.rho_g_1000"),
+        ("ICC(A,1)", "test_retest.icc_a1"),
+        ("SEM", "test_retest.sem"),
+        ("MDC95", "test_retest.mdc95"),
+        ("ICC(A,1)", "parallel_forms.icc_a1"),
+        ("shift", "parallel_forms.mean_shift"),
+        ("alpha", "consistency.alpha"),
+    )
     groups = ("Test-retest",) * 5 + ("Parallel forms",) * 2 + ("Items",)
-    spans = [w for w, (_, i) in enumerate(wanted) if i.rpartition(".")[2] in ("rho_g", "rho_g_1000", "icc_a1", "alpha")]
+    spans = [
+        w
+        for w, (_, i) in enumerate(wanted)
+        if i.rpartition(".")[2] in ("rho_g", "rho_g_1000", "icc_a1", "alpha")
+    ]
     columns = [Column("Benchmark", "text"), Column("Metric", "text")]
     columns += [
         Column(title, "interval" if w in spans else "number", group)
@@ -304,46 +451,69 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     ]
     rows = tuple(
         (plain(audit.title), plain(metric), *(estimated(find(audit, i, metric)) for _, i in wanted))
-        for audit, metric in chain.from_iterable(((audit, metric) for metric in audit.metrics) for audit in audits)
+        for audit, metric in chain.from_iterable(
+            ((audit, metric) for metric in audit.metrics) for audit in audits
+        )
     )
     notes = _noted(
-        audits, "Intervals: 95%, over models.",
-        "SEM: standard error of one run, and MDC95: the difference between two runs that noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
-    )  # fmt: skip
-    return _without_empty(PaperTable("reliability", "Reliability of the benchmarks.", tuple(columns), rows, notes))
+        audits,
+        "Intervals: 95%, over models.",
+        "SEM: standard error of one run, and MDC95: the difference between two runs that noise"
+        " exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
+    )
+    return _without_empty(
+        PaperTable("reliability", "Reliability of the benchmarks.", tuple(columns), rows, notes)
+    )
 
 
 def _without_empty(table: PaperTable) -> PaperTable:
     """The table without columns of numbers that nobody measured."""
     kept = [
-        i for i, column in enumerate(table.columns)
+        i
+        for i, column in enumerate(table.columns)
         if column.kind == "text" or any(row[i].value is not None for row in table.rows)
-    ]  # fmt: skip
+    ]
     rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
     return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
-    """The judge asked again about the same answers: how much of the noise between runs comes from the judge."""
+    """The judge asked again about the same answers: how much of the noise between runs comes from
+    the judge.
+    """
     wanted = (
-        ("r", "judge_consistency.pearson"), ("ICC(A,1)", "judge_consistency.icc_a1"),
-        ("flips", "judge_consistency.flip_rate"), ("judge's share of noise", "judge_consistency.judge_share"),
-    )  # fmt: skip
+        ("r", "judge_consistency.pearson"),
+        ("ICC(A,1)", "judge_consistency.icc_a1"),
+        ("flips", "judge_consistency.flip_rate"),
+        ("judge's share of noise", "judge_consistency.judge_share"),
+    )
     rows = []
     for audit in audits:
         for metric in audit.metrics:
             estimates = [find(audit, indicator, metric) for _, indicator in wanted]
             if any(e is not None for e in estimates):
                 judge = Cell.parse(audit.reference).judge
-                rows.append((plain(audit.title), plain(metric), plain(judge), *map(estimated, estimates)))
+                rows.append(
+                    (plain(audit.title), plain(metric), plain(judge), *map(estimated, estimates))
+                )
     if not rows:
         return None
-    columns = (Column("Benchmark", "text"), Column("Metric", "text"), Column("Judge", "text"),
-               *(Column(title, "interval") for title, _ in wanted))  # fmt: skip
-    judged = [audit for audit in audits if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)]
+    columns = (
+        Column("Benchmark", "text"),
+        Column("Metric", "text"),
+        Column("Judge", "text"),
+        *(Column(title, "interval") for title, _ in wanted),
+    )
+    judged = [
+        audit
+        for audit in audits
+        if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)
+    ]
     notes = _noted(judged, "Intervals: 95%, over models.")
     return _without_empty(
-        PaperTable("judge", "The judge asked again about the same answers.", columns, tuple(rows), notes)
+        PaperTable(
+            "judge", "The judge asked again about the same answers.", columns, tuple(rows), notes
+        )
     )
 
 

@@ -57,7 +57,8 @@ def spans(estimate: Estimate) -> str:
 
 
 def backed(audit: BenchmarkAudit, estimate: Estimate, after: Estimate | None = None) -> Text:
-    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it was made from.
+    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it
+    was made from.
 
     What it was made from is left out where the estimate said just before was made from as much.
     """
@@ -69,12 +70,16 @@ def backed(audit: BenchmarkAudit, estimate: Estimate, after: Estimate | None = N
 
 
 def used(audit: BenchmarkAudit, estimate: Estimate) -> str:
-    """How many respondents and items an estimate was made from, with the shares that were left out."""
+    """How many respondents and items an estimate was made from, with the shares that were left
+    out.
+    """
     of = used_by(estimate)
     respondents = _part(of.respondents, of.respondents_left_out, "respondent")
     count = independent(estimate)
     if count is not None:
-        respondents += f" that count as {count:.1f} independent ones (families {families_source(audit)})"
+        respondents += (
+            f" that count as {count:.1f} independent ones (families {families_source(audit)})"
+        )
     return f"{respondents}, {_part(of.items, of.items_left_out, 'item')}"
 
 
@@ -86,7 +91,10 @@ def _part(count: int, left_out: float, what: str) -> str:
     """
     if not left_out:
         return counted(count, what)
-    return f"{count:,} of {counted(round(count / (1 - left_out)), what)} ({percent(left_out, 1)} left out)"
+    return (
+        f"{count:,} of {counted(round(count / (1 - left_out)), what)} ({percent(left_out, 1)} left"
+        " out)"
+    )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -95,7 +103,13 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+    return (
+        names[0]
+        if len(names) == 1
+        else f"{', '.join(names[:-1])} and {names[-1]}"
+        if names
+        else "none"
+    )
 
 
 def counted(count: int, what: str) -> str:

@@ -53,7 +53,10 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
     """
     if name not in FIGURES:
         raise UsageError(
-            f"there is no figure {name!r}", remedy=f"The figures are {', '.join(FIGURES)}.", given=name, known=FIGURES
+            f"there is no figure {name!r}",
+            remedy=f"The figures are {', '.join(FIGURES)}.",
+            given=name,
+            known=FIGURES,
         )
     every = [benchmark for audit in audits for benchmark in audit.audits]
     return _file(lambda figure: FIGURES[name](figure, every), kind)
@@ -61,7 +64,10 @@ def draw(audits: Sequence[Audit], name: str, kind: str) -> bytes:
 
 def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
     if kind not in _METADATA:
-        raise UsageError(f"a figure cannot be written as {kind!r}", remedy="Name a file that ends in .svg or .pdf.")
+        raise UsageError(
+            f"a figure cannot be written as {kind!r}",
+            remedy="Name a file that ends in .svg or .pdf.",
+        )
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -75,7 +81,9 @@ def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
     return out.getvalue()
 
 
-def _panels(figure: Figure, count: int, width: float, height: float, *, across: int = 3) -> list[Axes]:
+def _panels(
+    figure: Figure, count: int, width: float, height: float, *, across: int = 3
+) -> list[Axes]:
     columns = min(count, across)
     rows = math.ceil(count / columns)
     figure.set_size_inches(width * columns, height * rows)
@@ -91,7 +99,8 @@ def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
         shown = [(audit, other) for audit in every for f, other in facet_pairs(audit) if f == facet]
         if not shown:
             raise DesignError(
-                f"no audit has administrations that differ in the {facet}", remedy="Administer one, then audit."
+                f"no audit has administrations that differ in the {facet}",
+                remedy="Administer one, then audit.",
             )
         for axes, (audit, other) in zip(_panels(figure, len(shown), 2.6, 2.6), shown, strict=True):
             metric = next(iter(audit.metrics))
@@ -102,10 +111,18 @@ def _scatter(facet: str) -> Callable[[Figure, Sequence[BenchmarkAudit]], None]:
             points = [(x, y, name) for x, y, name in pairs if x is not None and y is not None]
             ends = [v for x, y, _ in points for v in (x, y)]
             if facet != "judge" and ends:
-                axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color=_FAINT, linewidth=0.8, zorder=1)
+                axes.plot(
+                    [min(ends), max(ends)],
+                    [min(ends), max(ends)],
+                    color=_FAINT,
+                    linewidth=0.8,
+                    zorder=1,
+                )
             for x, y, name in points:
                 axes.plot(x, y, "o", color=_ACCENT, markersize=4, zorder=2)
-                axes.annotate(_shown(name), (x, y), xytext=(3, 2), textcoords="offset points", fontsize=5)
+                axes.annotate(
+                    _shown(name), (x, y), xytext=(3, 2), textcoords="offset points", fontsize=5
+                )
             axes.set(
                 title=_shown(audit.title),
                 xlabel=_shown(f"{metric}, {cell(audit.reference)}"),

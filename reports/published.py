@@ -31,19 +31,31 @@ def render(data: Mapping[str, Any], command: str) -> str:
 
     folder = Path(__file__).parent / "templates"
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     estimates = [Estimate.from_dict(row) for row in data["estimates"]]
     families = list(dict.fromkeys(e.indicator.partition(".")[0] for e in estimates))
     limits = dict.fromkeys(str(e.detail["limits"]) for e in estimates if "limits" in e.detail)
     return environment.get_template("table.html").render(
-        name=data["benchmark"], consistency=data["consistency"], n=len(data["respondents"]), flags=data["flags"],
-        notes=data["notes"], tables=[_read_as(data), *_contradicted(data), *(_family(f, estimates) for f in families)],
-        limits=list(limits), command=command,
-        signatures=[(anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates],
-        style=Markup((folder / "report.css").read_text(encoding="utf-8")),  # our own file, no data in it
-    )  # fmt: skip
+        name=data["benchmark"],
+        consistency=data["consistency"],
+        n=len(data["respondents"]),
+        flags=data["flags"],
+        notes=data["notes"],
+        tables=[_read_as(data), *_contradicted(data), *(_family(f, estimates) for f in families)],
+        limits=list(limits),
+        command=command,
+        signatures=[
+            (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
+        ],
+        style=Markup(
+            (folder / "report.css").read_text(encoding="utf-8")
+        ),  # our own file, no data in it
+    )
 
 
 def _read_as(data: Mapping[str, Any]) -> Table:
@@ -51,12 +63,14 @@ def _read_as(data: Mapping[str, Any]) -> Table:
     scales = {1.0: "shares of 1", 100.0: "per cent", None: "points"}
     rows = [
         (
-            Text(column["column"]), Text(scales.get(column["scale"], str(column["scale"]))),
-            Text(column["better"] or "not said"), Text("not said" if column["items"] is None else f"{column['items']:,}"),
+            Text(column["column"]),
+            Text(scales.get(column["scale"], str(column["scale"]))),
+            Text(column["better"] or "not said"),
+            Text("not said" if column["items"] is None else f"{column['items']:,}"),
             Text(str(column["decimals"])),
         )
         for column in data["read_as"]
-    ]  # fmt: skip
+    ]
     columns = ("column", "read as", "better", "items behind a score", "decimals printed")
     return Table("What each column was taken for", columns, tuple(rows), (3, 4))
 
@@ -70,12 +84,24 @@ def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
     ):
         rows = [
             (
-                Text(v["row"]), Text(v["column"]), Text(v["printed"]), Text(v["reason"]), Text("" if v["off"] is None else number(v["off"], 2)),
+                Text(v["row"]),
+                Text(v["column"]),
+                Text(v["printed"]),
+                Text(v["reason"]),
+                Text("" if v["off"] is None else number(v["off"], 2)),
                 *([Text(v["unless"])] if soft else []),
             )
-            for v in data["violations"] if bool(v["unless"]) is soft
-        ]  # fmt: skip
-        columns = ("row", "column", "printed", "what the other numbers give", "off by", *(["only if"] if soft else []))
+            for v in data["violations"]
+            if bool(v["unless"]) is soft
+        ]
+        columns = (
+            "row",
+            "column",
+            "printed",
+            "what the other numbers give",
+            "off by",
+            *(["only if"] if soft else []),
+        )
         if rows:
             tables.append(Table(caption, columns, tuple(rows), (2, 4)))
     return tables
@@ -89,17 +115,29 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
             continue
         rows.append(
             (
-                Text(statistic_name(statistic), e.indicator, link=anchor(e.signature)), Text(e.metric),
-                Text(number(e.value)), Text(interval(e.interval("model_population"))), Text(str(e.n_respondents)), Text(_said(e)),
+                Text(statistic_name(statistic), e.indicator, link=anchor(e.signature)),
+                Text(e.metric),
+                Text(number(e.value)),
+                Text(interval(e.interval("model_population"))),
+                Text(str(e.n_respondents)),
+                Text(_said(e)),
             )
-        )  # fmt: skip
-    title = "The two columns compared" if family == _AGREEMENT else FAMILIES.get(family, family.replace("_", " "))
+        )
+    title = (
+        "The two columns compared"
+        if family == _AGREEMENT
+        else FAMILIES.get(family, family.replace("_", " "))
+    )
     columns = ("coefficient", "of", "value", "95% interval over respondents", "respondents", "")
     return Table(title, columns, tuple(rows), (2, 3, 4))
 
 
 def _said(estimate: Estimate) -> str:
-    parts = [f"{estimate.status.replace('_', ' ')}: {estimate.reason}"] if estimate.status != "ok" else []
+    parts = (
+        [f"{estimate.status.replace('_', ' ')}: {estimate.reason}"]
+        if estimate.status != "ok"
+        else []
+    )
     parts += list(estimate.flags)
     for key, words in _DETAIL.items():
         value = estimate.detail.get(key)

@@ -1,4 +1,6 @@
-"""Quote this: for each headline number a sentence to copy, with its interval, what it generalises over, and a short signature."""
+"""Quote this: for each headline number a sentence to copy, with its interval, what it generalises
+over, and a short signature.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,17 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             version,
             "Repeatability",
             rho,
-            f"When {where} is asked again with another seed, the reliability of {metric} from one run (rho_G) is {{value}}",
+            f"When {where} is asked again with another seed, the reliability of {metric} from one"
+            " run (rho_G) is {value}",
         )
     for name in dict.fromkeys(
-        e.other for e in audit.estimates if e.indicator == "parallel_forms.icc_a1" and e.metric == metric
+        e.other
+        for e in audit.estimates
+        if e.indicator == "parallel_forms.icc_a1" and e.metric == metric
     ):
         icc, shift = (
-            find(audit, f"parallel_forms.{statistic}", metric, name) for statistic in ("icc_a1", "mean_shift")
+            find(audit, f"parallel_forms.{statistic}", metric, name)
+            for statistic in ("icc_a1", "mean_shift")
         )
         if _usable(icc):
             yield _quote(
@@ -62,7 +68,8 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
                 version,
                 f"Another wording: {cell(name)}",
                 icc,
-                f"Between the wordings of {where} (original and {cell(name)}), the agreement of {metric}, ICC(A,1), is {{value}}",
+                f"Between the wordings of {where} (original and {cell(name)}), the agreement of"
+                f" {metric}, ICC(A,1), is {{value}}",
             )
         if _usable(shift):
             unit = (
@@ -75,27 +82,37 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
                 version,
                 f"Shift by the wording: {cell(name)}",
                 shift,
-                f"In the wording “{cell(name)}” of {where}, the mean {metric} differs from that of the original by {{value}}{unit}",
+                f"In the wording “{cell(name)}” of {where}, the mean {metric} differs from that of"
+                f" the original by {{value}}{unit}",
             )
     for r in audit.estimates:
-        if r.indicator == "criterion.pearson" and r.metric == metric and by_people(r) and _usable(r):
+        if (
+            r.indicator == "criterion.pearson"
+            and r.metric == metric
+            and by_people(r)
+            and _usable(r)
+        ):
             yield _quote(
                 audit,
                 version,
                 "Agreement with people",
                 r,
-                f"On {where}, {metric} correlates {{value}} (Pearson's r) with people's labels of the same answers",
+                f"On {where}, {metric} correlates {{value}} (Pearson's r) with people's labels of"
+                " the same answers",
             )
     pairs = find(audit, "discriminability.separable_pairs", metric)
     if _usable(pairs):
         apart, of = (known(pairs.detail.get(key)) for key in ("apart", "pairs"))
-        count = f"{apart:,.0f} of the {of:,.0f}" if apart is not None and of else percent(pairs.value)
+        count = (
+            f"{apart:,.0f} of the {of:,.0f}" if apart is not None and of else percent(pairs.value)
+        )
         yield _quote(
             audit,
             version,
             "Separation",
             pairs,
-            f"On {where}, {count} pairs of these respondents differ in {metric} by more than the choice of items explains (paired tests, 5% after Holm)",
+            f"On {where}, {count} pairs of these respondents differ in {metric} by more than the"
+            " choice of items explains (paired tests, 5% after Holm)",
         )
     blind = find(audit, "solvability.blind_accuracy", metric)
     if _usable(blind):
@@ -106,33 +123,57 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             version,
             "Without the pictures",
             blind,
-            f"From the words of the questions of {where} alone, without any picture, a classifier predicts {percent(blind.value)} of the right answers of items that it was not trained on{beside}",
+            f"From the words of the questions of {where} alone, without any picture, a classifier"
+            f" predicts {percent(blind.value)} of the right answers of items that it was not"
+            f" trained on{beside}",
         )
     faults = find(audit, "items.reading_list", metric)
     if _usable(faults) and known(faults.detail.get("faults")) is not None:
-        yield _quote(audit, version, "Wrong keys", faults, f"From the answers to {where}, about {faults.detail['faults']:,.0f} of its {audit.items_used:,} keys are expected to be wrong")  # fmt: skip
+        yield _quote(
+            audit,
+            version,
+            "Wrong keys",
+            faults,
+            f"From the answers to {where}, about {faults.detail['faults']:,.0f} of its"
+            f" {audit.items_used:,} keys are expected to be wrong",
+        )
 
 
 def _usable(estimate: Estimate | None) -> TypeGuard[Estimate]:
     return estimate is not None and estimate.value is not None and estimate.status == "ok"
 
 
-def _quote(audit: BenchmarkAudit, version: str, title: str, estimate: Estimate, template: str) -> Quote:
+def _quote(
+    audit: BenchmarkAudit, version: str, title: str, estimate: Estimate, template: str
+) -> Quote:
     spans = [
         f"95% interval {interval(span, places(estimate))} {over}"
         for kind, over in _OVER.items()
         if (span := estimate.interval(kind)) is not None
     ]
-    generalises = "; ".join(spans) or "no interval: it describes these respondents and items, and nothing else"
-    made = f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items; HQM {version}, signature {short_signature(estimate.signature)}"
-    sentence = f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises}; {made})."
+    generalises = (
+        "; ".join(spans)
+        or "no interval: it describes these respondents and items, and nothing else"
+    )
+    made = (
+        f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items; HQM {version},"
+        f" signature {short_signature(estimate.signature)}"
+    )
+    sentence = (
+        f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises}; {made})."
+    )
     return Quote(
-        title=title, sentence=sentence, short=short_signature(estimate.signature), signature=estimate.signature
+        title=title,
+        sentence=sentence,
+        short=short_signature(estimate.signature),
+        signature=estimate.signature,
     )
 
 
 def bibtex(audit: BenchmarkAudit, version: str) -> str:
-    """BibTeX of the benchmark, as its card cites it, of the paper that introduced the framework, and of HQM."""
+    """BibTeX of the benchmark, as its card cites it, of the paper that introduced the framework,
+    and of HQM.
+    """
     return "\n".join((_of_benchmark(audit), _PAPER, _SOFTWARE.replace("VERSION", version)))
 
 

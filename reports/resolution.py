@@ -1,4 +1,6 @@
-"""Smaller pictures: each respondent's score at every resolution, and its paired difference from whole pictures."""
+"""Smaller pictures: each respondent's score at every resolution, and its paired difference from
+whole pictures.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,16 @@ TITLE = "Smaller pictures"
 
 
 def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
-    """A table for each metric that was compared; none where pictures were shown in one resolution alone."""
+    """A table for each metric that was compared; none where pictures were shown in one resolution
+    alone.
+    """
     return [table for metric in audit.metrics if (table := _table(audit, metric)) is not None]
 
 
 def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
-    shifts = [e for e in audit.estimates if (e.indicator, e.metric) == ("resolution.mean_shift", metric)]
+    shifts = [
+        e for e in audit.estimates if (e.indicator, e.metric) == ("resolution.mean_shift", metric)
+    ]
     if not shifts:
         return None
     scales = [Cell.parse(shift.other).resolution for shift in shifts]
@@ -31,13 +37,23 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
     mean = [Text(number(shift.value), small=_interval(shift)) for shift in shifts]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
     notes = (
-        "Under each score stands its difference from whole pictures, with its 95% interval over other pictures. The questions are "
-        "the same, so the difference is paired. The interval of the mean difference is over other respondents like these.",
+        (
+            "Under each score stands its difference from whole pictures, with its 95% interval over"
+            " other pictures. The questions are the same, so the difference is paired. The interval"
+            " of the mean difference is over other respondents like these."
+        ),
         "100% is the picture as it is; 50% has half of its width and half of its height.",
     )
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
     places = tuple(range(1, len(columns)))
-    return Table(f"{metric} by resolution of the pictures", columns, tuple(rows), places, notes, shifts[0].signature)
+    return Table(
+        f"{metric} by resolution of the pictures",
+        columns,
+        tuple(rows),
+        places,
+        notes,
+        shifts[0].signature,
+    )
 
 
 def _own(shift: Estimate, name: str) -> Mapping[str, object]:

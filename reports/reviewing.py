@@ -1,4 +1,6 @@
-"""What a person reads and marks: the items to read first, and the complete list of every finding."""
+"""What a person reads and marks: the items to read first, and the complete list of every
+finding.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ MARKS = ("keep", "wrong key", "ambiguous", "bad picture")
 """What a reader may say of an item; `hqm audit --key` reads the same words."""
 _MOST = 2000
 """Rows of a list on the page; the file `findings.csv` beside the report has all."""
-_WHY = {"contradiction": "Its key contradicts another", "answers": "The answers speak against its key"}
+_WHY = {
+    "contradiction": "Its key contradicts another",
+    "answers": "The answers speak against its key",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +72,38 @@ def _to_read(row: Mapping[str, Any], place: int) -> ToRead:
     if row.get("why") == "contradiction":
         of_ten = "one key of the group is wrong"
     return ToRead(
-        item=str(row.get("item")), place=place, why=_WHY.get(str(row.get("why")), ""), question=str(row.get("question") or ""),
-        options=options, key=key, key_words=f"{key}: {dict(options)[key]}" if key in dict(options) else key, type=str(row.get("type") or ""),
-        image=str(row.get("image") or ""), thumbnail=str(row.get("thumbnail") or ""), expected=of_ten,
-        fails=tuple(map(str, row.get("fails") or ())), beside=tuple(map(str, row.get("beside") or ())),
-    )  # fmt: skip
+        item=str(row.get("item")),
+        place=place,
+        why=_WHY.get(str(row.get("why")), ""),
+        question=str(row.get("question") or ""),
+        options=options,
+        key=key,
+        key_words=f"{key}: {dict(options)[key]}" if key in dict(options) else key,
+        type=str(row.get("type") or ""),
+        image=str(row.get("image") or ""),
+        thumbnail=str(row.get("thumbnail") or ""),
+        expected=of_ten,
+        fails=tuple(map(str, row.get("fails") or ())),
+        beside=tuple(map(str, row.get("beside") or ())),
+    )
 
 
 def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
-    """The complete list of every finding of the check, and of every count of items that an indicator names."""
+    """The complete list of every finding of the check, and of every count of items that an
+    indicator names.
+    """
     listed = []
     for i, finding in enumerate(findings_in_order(audit), 1):
         rows = [row for row in finding.get("rows", ()) if isinstance(row, Mapping)]
         if rows:
             title = f"{finding['code']} {str(finding['name']).replace('-', ' ')}"
             listed.append(
-                Listed(f"{anchor}-list-{i}", title, len(rows), _table(f"{title}: {finding['sentence']}", rows))
+                Listed(
+                    f"{anchor}-list-{i}",
+                    title,
+                    len(rows),
+                    _table(f"{title}: {finding['sentence']}", rows),
+                )
             )
     for statistic in ("label_errors", "negative_items", "dead_items", "misfit_items"):
         estimate = find(audit, f"items.{statistic}", leading(audit))
@@ -94,7 +115,12 @@ def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
         if rows:
             title = f"Items, {statistic_name(statistic)}"
             listed.append(
-                Listed(f"{anchor}-list-{statistic}", title, len(rows), _table(title, rows, estimate.signature))
+                Listed(
+                    f"{anchor}-list-{statistic}",
+                    title,
+                    len(rows),
+                    _table(title, rows, estimate.signature),
+                )
             )
     return tuple(listed)
 
@@ -102,11 +128,17 @@ def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
 def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
     shown = list(rows)[:_MOST]
     columns = tuple(dict.fromkeys(name for row in shown for name in row))
-    right = tuple(i for i, name in enumerate(columns) if any(isinstance(row.get(name), (int, float)) for row in shown))
+    right = tuple(
+        i
+        for i, name in enumerate(columns)
+        if any(isinstance(row.get(name), (int, float)) for row in shown)
+    )
     cells = tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown)
     more = len(list(rows)) - len(shown)
     notes = (f"{more:,} further rows are in findings.csv.",) if more > 0 else ()
-    return Table(caption, tuple(name.replace("_", " ") for name in columns), cells, right, notes, signature)
+    return Table(
+        caption, tuple(name.replace("_", " ") for name in columns), cells, right, notes, signature
+    )
 
 
 def _cell(value: object) -> str:
@@ -126,4 +158,6 @@ def _cell(value: object) -> str:
 
 def short_list(values: Iterable[object]) -> list[str]:
     """Names in a cell; those of respondents without their kind."""
-    return [short(str(value)) if str(value).startswith("recorded/") else str(value) for value in values]
+    return [
+        short(str(value)) if str(value).startswith("recorded/") else str(value) for value in values
+    ]

@@ -1,4 +1,6 @@
-"""Tables of scores: the leaderboard, scores by type, form and length, and how many answers were scored."""
+"""Tables of scores: the leaderboard, scores by type, form and length, and how many answers were
+scored.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,22 @@ from hqm.reports.names import FAMILIES, flag_words, spelled_out
 from hqm.reports.tables import DASH, Table, Text, cell, find, interval, number, official, short
 from hqm.reports.units import no_use
 
-from hqm import STATES, BenchmarkAudit, Cell, Interval, RespondentScores, advice_on_cut, labelled_by, who_labelled
+from hqm import (
+    STATES,
+    BenchmarkAudit,
+    Cell,
+    Interval,
+    RespondentScores,
+    advice_on_cut,
+    labelled_by,
+    who_labelled,
+)
 
 
 def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
-    """What the scores of the reference administration were made of: the part of the signature that its estimates share."""
+    """What the scores of the reference administration were made of: the part of the signature that
+    its estimates share.
+    """
     metric = metric or next(iter(audit.metrics), "")
     for estimate in audit.estimates:
         if (
@@ -24,13 +37,19 @@ def made_of(audit: BenchmarkAudit, metric: str = "") -> str:
             and not estimate.other
             and estimate.signature
         ):
-            parts = [p for p in estimate.signature.split("|") if not p.startswith(("statistic:", "interval:"))]
+            parts = [
+                p
+                for p in estimate.signature.split("|")
+                if not p.startswith(("statistic:", "interval:"))
+            ]
             return "|".join(parts)
     return f"benchmark:{audit.benchmark}@{audit.version}|metric:{metric}|{audit.reference}"
 
 
 def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
-    """Sets of respondents that the data did not separate, best set first; empty where this was not estimated."""
+    """Sets of respondents that the data did not separate, best set first; empty where this was not
+    estimated.
+    """
     estimate = find(audit, "discriminability.separable_pairs", next(iter(audit.metrics), ""))
     sets = estimate.detail.get("tied_sets") if estimate is not None else None
     return [list(map(str, names)) for names in sets] if isinstance(sets, (list, tuple)) else []
@@ -65,7 +84,9 @@ def in_order(audit: BenchmarkAudit) -> list[RespondentScores]:
 
 
 def leaderboard(audit: BenchmarkAudit) -> Table:
-    """Respondents by the first audited metric, best first, with intervals and the places that chance allows."""
+    """Respondents by the first audited metric, best first, with intervals and the places that
+    chance allows.
+    """
     first = next(iter(audit.metrics))
     columns = ["Respondent"]
     for metric in audit.metrics:
@@ -80,8 +101,10 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
     if sets:
         columns.append("Tied set")
     others = [
-        name for name in (audit.respondents[0].scores if audit.respondents else ()) if name not in audit.metrics and "." not in name
-    ]  # fmt: skip
+        name
+        for name in (audit.respondents[0].scores if audit.respondents else ())
+        if name not in audit.metrics and "." not in name
+    ]
     columns += others
     rows = []
     for row in in_order(audit):
@@ -97,17 +120,22 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         rows.append((*cells, *(Text(official(audit, row, name)) for name in others)))
     better = audit.metrics[first]["better"]
     notes = [
-        f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The intervals come from leaving out each picture, with its questions, once."
+        f"Sorted by {first} ({better} is better), administration: {cell(audit.reference)}. The"
+        " intervals come from leaving out each picture, with its questions, once."
     ]
     if sets:
         notes.append(
-            "Respondents that share a letter form a tied set: their differences were not shown to be more than chance."
+            "Respondents that share a letter form a tied set: their differences were not shown to"
+            " be more than chance."
         )
     else:
-        notes.append("Which respondents are tied was not measured: this audit holds no comparison of pairs.")
+        notes.append(
+            "Which respondents are tied was not measured: this audit holds no comparison of pairs."
+        )
     if any(row.printed for row in audit.respondents):
         notes.append(
-            "Scores are rounded as the release prints them; intervals and all statistics come from unrounded scores."
+            "Scores are rounded as the release prints them; intervals and all statistics come from"
+            " unrounded scores."
         )
     right = tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",))
     return Table("Leaderboard", tuple(columns), tuple(rows), right, tuple(notes), made_of(audit))
@@ -126,22 +154,37 @@ def place(bounds: Any) -> str:
 
 
 def yes_ratios(audit: BenchmarkAudit) -> Table | None:
-    """The share of answers yes beside the share of questions whose right answer is yes, form by form."""
+    """The share of answers yes beside the share of questions whose right answer is yes, form by
+    form.
+    """
     if not audit.truth_yes:
         return None
-    cells = [name for name in audit.cells if any(name in row.yes_ratio for row in audit.respondents)]
+    cells = [
+        name for name in audit.cells if any(name in row.yes_ratio for row in audit.respondents)
+    ]
     truth = (
         Text("the right answers", muted=True),
         *(Text(number(audit.truth_yes.get(Cell.parse(c).form))) for c in cells),
     )
     rows = [truth]
-    rows += [(Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells)) for r in in_order(audit)]
+    rows += [
+        (Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells))
+        for r in in_order(audit)
+    ]
     notes = (
-        "A share above that of the right answers is more yes than is right, as a habit of saying yes (acquiescence) gives; a share below it is more no than is right.",
+        (
+            "A share above that of the right answers is more yes than is right, as a habit of"
+            " saying yes (acquiescence) gives; a share below it is more no than is right."
+        ),
     )
     return Table(
-        "Share of yes answers", ("Respondent", *map(cell, cells)), tuple(rows), tuple(range(1, len(cells) + 1)), notes, made_of(audit)
-    )  # fmt: skip
+        "Share of yes answers",
+        ("Respondent", *map(cell, cells)),
+        tuple(rows),
+        tuple(range(1, len(cells) + 1)),
+        notes,
+        made_of(audit),
+    )
 
 
 def response_bias(audit: BenchmarkAudit) -> Table | None:
@@ -178,12 +221,22 @@ def response_bias(audit: BenchmarkAudit) -> Table | None:
         cells = [Text(number(_of(rows.get(row.name), key))) for rows, key in by]
         table.append((Text(short(row.name), row.name), *cells))
     notes = (
-        "First: the original wording. Other: the parallel wording, whose right answers are reversed. A pair of a question and its "
-        "negation is coherent when the respondent says yes to exactly one of them.",
+        (
+            "First: the original wording. Other: the parallel wording, whose right answers are"
+            " reversed. A pair of a question and its negation is coherent when the respondent says"
+            " yes to exactly one of them."
+        ),
     )
     if "acquiescence" not in columns:
         notes = ("First: the original wording. Other: the parallel wording.",)
-    return Table("Response bias", ("Respondent", *columns), tuple(table), tuple(range(1, len(columns) + 1)), notes, made_of(audit))  # fmt: skip
+    return Table(
+        "Response bias",
+        ("Respondent", *columns),
+        tuple(table),
+        tuple(range(1, len(columns) + 1)),
+        notes,
+        made_of(audit),
+    )
 
 
 def _of(value: Any, key: Any) -> float | None:
@@ -197,29 +250,49 @@ def _of(value: Any, key: Any) -> float | None:
 
 
 def lengths(audit: BenchmarkAudit) -> Table:
-    """The mean length of the answers in words for each administration, with the elasticity of the score below."""
+    """The mean length of the answers in words for each administration, with the elasticity of the
+    score below.
+    """
     rows = tuple(
-        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells)) for r in in_order(audit)
+        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells))
+        for r in in_order(audit)
     )
     columns = ("Respondent", *map(cell, audit.cells))
     notes = []
     for estimate in audit.estimates:
         if estimate.indicator.endswith(".length_elasticity"):
             span = estimate.interval("model_population")
-            said = number(estimate.value) if estimate.value is not None else f"not measured: {estimate.reason}"
-            spread = f" (95% interval {interval(span)} for others like them)" if span is not None else ""
+            said = (
+                number(estimate.value)
+                if estimate.value is not None
+                else f"not measured: {estimate.reason}"
+            )
+            spread = (
+                f" (95% interval {interval(span)} for others like them)" if span is not None else ""
+            )
             unit = " percent of score per percent of length" if estimate.value is not None else ""
             if reason := no_use(estimate):
                 said, unit, spread = f"withheld: {reason}", "", ""
-            notes.append(f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{unit}{spread}.")
+            notes.append(
+                f"Elasticity of {estimate.metric} ({cell(estimate.other)}): {said}{unit}{spread}."
+            )
     return Table(
-        "Mean length of an answer in words", columns, rows, tuple(range(1, len(columns))), tuple(notes), made_of(audit)
+        "Mean length of an answer in words",
+        columns,
+        rows,
+        tuple(range(1, len(columns))),
+        tuple(notes),
+        made_of(audit),
     )
 
 
 def states(audit: BenchmarkAudit) -> Table:
     """How many answers ended in each state."""
-    seen = [state for state in STATES if any(counts.get(state) for counts in audit.state_counts.values())]
+    seen = [
+        state
+        for state in STATES
+        if any(counts.get(state) for counts in audit.state_counts.values())
+    ]
     shown = [state for state in STATES if state in seen or state not in ("missing", "cut", "empty")]
     rows: list[tuple[Text, ...]] = []
     for row in in_order(audit):
@@ -228,15 +301,28 @@ def states(audit: BenchmarkAudit) -> Table:
             numbers = (Text(f"{count:,}", muted=not count) for count in counts)
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *numbers))
     notes = (
-        "ok: read and scored. unparsed: no answer could be read from the text. refused: the respondent declined to answer. truncated: "
-        "cut off at the token limit, and scored because it could be read. error: no answer came back. Only ok and truncated are scored.",
+        (
+            "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
+            " respondent declined to answer. truncated: cut off at the token limit, and scored"
+            " because it could be read. error: no answer came back. Only ok and truncated are"
+            " scored."
+        ),
         *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
         *(["empty: the answer holds no word."] if "empty" in seen else []),
-        *(f"{cell(name)}: {advice}." for name, of in audit.state_counts.items() if (advice := advice_on_cut(of))),
+        *(
+            f"{cell(name)}: {advice}."
+            for name, of in audit.state_counts.items()
+            if (advice := advice_on_cut(of))
+        ),
     )
     columns = ("Respondent", "Administration", *shown)
     return Table(
-        "How the answers came out", columns, tuple(rows), tuple(range(2, len(shown) + 2)), notes, made_of(audit)
+        "How the answers came out",
+        columns,
+        tuple(rows),
+        tuple(range(2, len(shown) + 2)),
+        notes,
+        made_of(audit),
     )
 
 
@@ -246,29 +332,44 @@ def forms(audit: BenchmarkAudit) -> Table:
         (
             Text(name),
             Text(f"{row['items']:,}"),
-            Text(f"{row['left_out']:,}", small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items())),
+            Text(
+                f"{row['left_out']:,}",
+                small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items()),
+            ),
             Text(
                 ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
-                small="; ".join(f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()),
+                small="; ".join(
+                    f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
+                ),
             ),
             Text(row["digest"]),
         )
         for name, row in audit.forms.items()
     ]
-    return Table("Forms", ("Form", "Items", "Left out", "Made by", "Content hash"), tuple(rows), (1, 2))
+    return Table(
+        "Forms", ("Form", "Items", "Left out", "Made by", "Content hash"), tuple(rows), (1, 2)
+    )
 
 
 def findings(audit: BenchmarkAudit) -> Table | None:
     """The linter's findings about the data."""
     rows = [
-        (Text(f["name"], small=f"{f['code']}, {f['severity']}"), Text(f["sentence"], small=str(f.get("remedy") or "")), Text("\n".join(f["examples"])))
+        (
+            Text(f["name"], small=f"{f['code']}, {f['severity']}"),
+            Text(f["sentence"], small=str(f.get("remedy") or "")),
+            Text("\n".join(f["examples"])),
+        )
         for f in audit.findings
-    ]  # fmt: skip
-    return Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
+    ]
+    return (
+        Table("Found in the data", ("Finding", "What", "Examples"), tuple(rows)) if rows else None
+    )
 
 
 def judged(audit: BenchmarkAudit) -> Table | None:
-    """Every respondent's score beside the share that each other judge called faithful, and the scores corrected with labels."""
+    """Every respondent's score beside the share that each other judge called faithful, and the
+    scores corrected with labels.
+    """
     if not audit.respondents:
         return None
     cells = list(audit.respondents[0].judged)
@@ -289,10 +390,16 @@ def judged(audit: BenchmarkAudit) -> Table | None:
     for row in in_order(audit):
         shares = [Text(number(row.judged.get(c))) for c in cells]
         more = [_scored(rows.get(row.name)) for rows in extra.values()]
-        table.append((Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more))
+        table.append(
+            (Text(short(row.name), row.name), Text(official(audit, row, metric)), *shares, *more)
+        )
     judges = [Cell.parse(c).judge for c in cells]
     who = [
-        "people" if labelled_by(judge) == "people" else f"the benchmark's {judge} (a rule, no people)"
+        (
+            "people"
+            if labelled_by(judge) == "people"
+            else f"the benchmark's {judge} (a rule, no people)"
+        )
         for judge in judges
     ]
     columns = (
@@ -302,9 +409,11 @@ def judged(audit: BenchmarkAudit) -> Table | None:
         *(titles.get(k, k) for k in extra),
     )
     return Table(
-        "The same answers, scored and labelled"
-        if who_labelled(audit).by_people
-        else "The same answers, read a second time",
+        (
+            "The same answers, scored and labelled"
+            if who_labelled(audit).by_people
+            else "The same answers, read a second time"
+        ),
         columns,
         tuple(table),
         tuple(range(1, len(columns))),
@@ -316,14 +425,20 @@ def judged(audit: BenchmarkAudit) -> Table | None:
 def _scored(value: Any) -> Text:
     if isinstance(value, Mapping):
         low, high = value.get("low"), value.get("high")
-        shown = interval(Interval(low, high, "items", "")) if low is not None and high is not None else ""
+        shown = (
+            interval(Interval(low, high, "items", ""))
+            if low is not None and high is not None
+            else ""
+        )
         score = value.get("score", value.get("value"))
         return Text(number(score if isinstance(score, (int, float)) else None), small=shown)
     return Text(number(value if isinstance(value, (int, float)) else None))
 
 
 def warnings(audit: BenchmarkAudit) -> Table | None:
-    """The flags that the audit raised, each once with the list of what raised it; notes, which change no decision, last."""
+    """The flags that the audit raised, each once with the list of what raised it; notes, which
+    change no decision, last.
+    """
     grouped: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
     for flag in audit.flags:
         grouped.setdefault((bool(flag.get("note")), str(flag["flag"])), []).append(flag)
@@ -337,8 +452,20 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
                 Text(_sentence(str(raised[0]["what_to_do"]))),
             )
         )
-    note_below = "A warning may change what the scores are used for; a note only says how a number was made."
-    return Table("Warnings and notes", ("Warning", "What raised it", "What follows"), tuple(lines), (), (note_below,)) if lines else None  # fmt: skip
+    note_below = (
+        "A warning may change what the scores are used for; a note only says how a number was made."
+    )
+    return (
+        Table(
+            "Warnings and notes",
+            ("Warning", "What raised it", "What follows"),
+            tuple(lines),
+            (),
+            (note_below,),
+        )
+        if lines
+        else None
+    )
 
 
 def _sentence(text: str) -> str:

@@ -1,7 +1,8 @@
-"""The first screen: the results of an audit in plain sentences, made from the estimates, their intervals and their status.
+"""The first screen: the results of an audit in plain sentences, made from the estimates, their
+intervals and their status.
 
-A sentence says no more than the end of an interval supports, for whom (these respondents, or others like them), and from how
-many. What was not measured is said with its reason.
+A sentence says no more than the end of an interval supports, for whom (these respondents, or others
+like them), and from how many. What was not measured is said with its reason.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class Point:
 
 
 def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]:
-    """What a reader wants to know first; goals are those of the policy, of the default one unless given."""
+    """What a reader wants to know first; goals are those of the policy, of the default one unless
+    given.
+    """
     gate = hold_against(Audit((audit,)), policy or default_policy())
     return [
         Point("What was audited?", audited(audit)),
@@ -79,7 +82,12 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
             verdicts.moved(audit),
             "First and other administrations compared",
         ),
-        Point("Do they agree with people?", criterion(audit), verdicts.follows(audit, policy), "People"),
+        Point(
+            "Do they agree with people?",
+            criterion(audit),
+            verdicts.follows(audit, policy),
+            "People",
+        ),
         Point(
             "Which respondents did it separate?",
             separates(audit),
@@ -87,7 +95,12 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
             "Leaderboard and tied sets",
         ),
         Point("Are items faulty?", faults(audit), verdicts.faulty(audit), "Read these items"),
-        Point("How many more items?", more_items(audit, policy), verdicts.more_items(audit, policy), NEED),
+        Point(
+            "How many more items?",
+            more_items(audit, policy),
+            verdicts.more_items(audit, policy),
+            NEED,
+        ),
         Point("Can I quote it?", quotable(gate), verdicts.quotable(gate), "Quote this"),
         Point("Which types are covered?", types(audit), "", "Types of hallucination"),
         Point("What to fix first", to_fix(audit, policy)),
@@ -95,25 +108,39 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
 
 
 def _short(audit: BenchmarkAudit) -> list[Point]:
-    """What a short form says of the full benchmark; nothing where the benchmark is no short form."""
+    """What a short form says of the full benchmark; nothing where the benchmark is no short
+    form.
+    """
     lost = short_form.what_was_lost(audit)
-    return [Point("What would the full benchmark say?", lost, evidence=short_form.TITLE)] if lost else []
+    return (
+        [Point("What would the full benchmark say?", lost, evidence=short_form.TITLE)]
+        if lost
+        else []
+    )
 
 
 def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
-    """What the goals take beyond what was asked: of items, or of runs, and of items of each type."""
-    wanted = [sentence for kind, sentence in study_limits(audit, policy) if kind in ("repeat", "types")]
+    """What the goals take beyond what was asked: of items, or of runs, and of items of each
+    type.
+    """
+    wanted = [
+        sentence for kind, sentence in study_limits(audit, policy) if kind in ("repeat", "types")
+    ]
     return tuple(wanted) or (say("No goal that this audit measured takes more items."),)
 
 
 def quotable(gate: Gate) -> tuple[Sentence, ...]:
     """What the policy does not let pass, and what was not measured."""
     failed, missing = (
-        [test.what for test in gate.tests if test.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED")
+        [test.what for test in gate.tests if test.outcome == outcome]
+        for outcome in ("FAIL", "NOT MEASURED")
     )
     sentences = [say("Failed: {names}.", names=listed(failed))] if failed else []
     sentences += [say("Not measured: {names}.", names=listed(missing))] if missing else []
-    return (*sentences, say("Sentences to copy, with intervals and signatures, stand under Quote this."))
+    return (
+        *sentences,
+        say("Sentences to copy, with intervals and signatures, stand under Quote this."),
+    )
 
 
 def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
@@ -127,18 +154,28 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)"
     return (
         say(
-            "{items}" + (" about {images}" if audit.images else " without pictures")
+            "{items}"
+            + (" about {images}" if audit.images else " without pictures")
             + ", answered by {n} in {forms} ({names}); the original form was asked {runs}.",
-            items=counted(audit.items, "item"), images=counted(audit.images, "picture"), n=_respondents(audit),
-            forms=counted(len(forms), "form"), names=", ".join(forms), runs="once" if runs == 1 else f"in {counted(runs, 'run')}",
+            items=counted(audit.items, "item"),
+            images=counted(audit.images, "picture"),
+            n=_respondents(audit),
+            forms=counted(len(forms), "form"),
+            names=", ".join(forms),
+            runs="once" if runs == 1 else f"in {counted(runs, 'run')}",
         ),
         say(
-            "{total}, {by}; " + ("{lost} of them were not scored ({share})." if lost else "all of them were scored.") + "{labels}",
-            total=counted(total, "answer"), by=scored_by, lost=lost, share=percent(of.share_unscored, 1),
+            "{total}, {by}; "
+            + ("{lost} of them were not scored ({share})." if lost else "all of them were scored.")
+            + "{labels}",
+            total=counted(total, "answer"),
+            by=scored_by,
+            lost=lost,
+            share=percent(of.share_unscored, 1),
             labels=_labels(audit),
         ),
         *stopped(audit),
-    )  # fmt: skip
+    )
 
 
 def _respondents(audit: BenchmarkAudit) -> str:
@@ -146,33 +183,67 @@ def _respondents(audit: BenchmarkAudit) -> str:
     families = len(set(audit.families.values()))
     if not families or families == len(audit.respondents):
         return many
-    return f"{many} of {families} {'family' if families == 1 else 'families'} ({families_source(audit)})"
+    return (
+        f"{many} of {families} {'family' if families == 1 else 'families'}"
+        f" ({families_source(audit)})"
+    )
 
 
 def _labels(audit: BenchmarkAudit) -> str:
     who = who_labelled(audit)
     oracle = bool(who.by_oracles)
     if who.by_people:
-        return " People labelled answers too." if not oracle else f" People labelled answers too, and so did {ORACLE}."
-    return f" No people labelled answers; {ORACLE} read them." if oracle else " No people labelled answers."
+        return (
+            " People labelled answers too."
+            if not oracle
+            else f" People labelled answers too, and so did {ORACLE}."
+        )
+    return (
+        f" No people labelled answers; {ORACLE} read them."
+        if oracle
+        else " No people labelled answers."
+    )
 
 
 def criterion(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """How well the scores agree with people; what an oracle says, which is not people, stands apart."""
+    """How well the scores agree with people; what an oracle says, which is not people, stands
+    apart.
+    """
     metric = leading(audit)
-    measured = [e for e in audit.estimates if e.indicator == "criterion.pearson" and e.metric == metric]
+    measured = [
+        e for e in audit.estimates if e.indicator == "criterion.pearson" and e.metric == metric
+    ]
     sentences: list[Sentence] = []
     for r in filter(by_people, measured):
         if r.value is None:
-            sentences.append(say("The agreement with people's labels was not measured: {reason}.", reason=r.reason))
+            sentences.append(
+                say(
+                    "The agreement with people's labels was not measured: {reason}.",
+                    reason=r.reason,
+                )
+            )
             continue
-        sentences.append(say("The scores correlate {r} with people's labels{of}.", r=r, of=backed(audit, r)))
+        sentences.append(
+            say("The scores correlate {r} with people's labels{of}.", r=r, of=backed(audit, r))
+        )
         sentences += _who_labelled_what(audit, metric, r.other)
         freed = find(audit, "criterion.disattenuated", metric, r.other)
         if freed is not None and freed.value is not None and "CAPPED" not in freed.flags:
-            sentences.append(say("Without the sampling noise on both sides, the correlation is estimated at {freed} (disattenuated){of}.", freed=freed, of=backed(audit, freed)))  # fmt: skip
+            sentences.append(
+                say(
+                    "Without the sampling noise on both sides, the correlation is estimated at"
+                    " {freed} (disattenuated){of}.",
+                    freed=freed,
+                    of=backed(audit, freed),
+                )
+            )
     if not sentences:
-        sentences.append(say(f"Not measured: no people labelled answers. To measure it, {SOURCES['criterion'][3]}."))
+        sentences.append(
+            say(
+                "Not measured: no people labelled answers. To measure it,"
+                f" {SOURCES['criterion'][3]}."
+            )
+        )
     sentences += _stages(audit)
     oracle = with_oracle(audit, metric)
     if oracle is not None and oracle.value is not None:
@@ -186,15 +257,26 @@ def _stages(audit: BenchmarkAudit) -> Iterator[Sentence]:
         if f1.indicator != "stages.f1" or f1.value is None:
             continue
         beside = {"metric": f1.metric, "other": f1.other}
-        named = {name: find(audit, f"stages.{name}", **beside) for name in ("decided_alike", "precision", "recall")}
-        known = {name: e for name, e in named.items() if e is not None and e.value is not None and e.first == f1.first}
+        named = {
+            name: find(audit, f"stages.{name}", **beside)
+            for name in ("decided_alike", "precision", "recall")
+        }
+        known = {
+            name: e
+            for name, e in named.items()
+            if e is not None and e.value is not None and e.first == f1.first
+        }
         if len(known) == len(named):
             of = f1.detail
             yield say(
-                f"Of {of['units']:,} {of['unit']}s that people labelled, the judge's {of['stage']} decides {{alike}} as they do; for "
-                f"“{of['yes']}”, precision is {{precision}}, recall {{recall}} and F1 {{f1}}.",
-                alike=known["decided_alike"], precision=known["precision"], recall=known["recall"], f1=f1,
-            )  # fmt: skip
+                f"Of {of['units']:,} {of['unit']}s that people labelled, the judge's {of['stage']}"
+                f" decides {{alike}} as they do; for “{of['yes']}”, precision is {{precision}},"
+                " recall {recall} and F1 {f1}.",
+                alike=known["decided_alike"],
+                precision=known["precision"],
+                recall=known["recall"],
+                f1=f1,
+            )
 
 
 def _who_labelled_what(audit: BenchmarkAudit, metric: str, other: str) -> list[Sentence]:
@@ -203,32 +285,64 @@ def _who_labelled_what(audit: BenchmarkAudit, metric: str, other: str) -> list[S
     if count is None or count.value is None:
         return []
     raters: dict[str, int] = count.detail.get("raters") or {}
-    who = f"{counted(len(raters), 'rater')} ({listed(list(raters))})" if raters else "People whose names are not given"
+    who = (
+        f"{counted(len(raters), 'rater')} ({listed(list(raters))})"
+        if raters
+        else "People whose names are not given"
+    )
     pooled = ""
     if len(raters) > 1:
         pooled = f"; several labels of an answer were pooled by {count.detail['pool']}"
-        pooled += f", {count.detail['adjudicated']} were adjudicated" if count.detail["adjudicated"] else ""
-        pooled += f", {count.detail['unresolved']} stayed unresolved" if count.detail["unresolved"] else ""
+        pooled += (
+            f", {count.detail['adjudicated']} were adjudicated"
+            if count.detail["adjudicated"]
+            else ""
+        )
+        pooled += (
+            f", {count.detail['unresolved']} stayed unresolved"
+            if count.detail["unresolved"]
+            else ""
+        )
     sentences = [say(f"{who} labelled {{n}} of the answers{pooled}.", n=count)]
     alpha = next((e for e in audit.estimates if e.indicator == "criterion.human_agreement"), None)
     if alpha is not None and alpha.value is not None:
         sentences.append(
-            say("The raters agree with Krippendorff's alpha {a}; their errors are in the intervals.", a=alpha)
+            say(
+                "The raters agree with Krippendorff's alpha {a}; their errors are in the"
+                " intervals.",
+                a=alpha,
+            )
         )
     else:
-        sentences.append(say("How far raters agree is not known, so their errors are in no interval."))
+        sentences.append(
+            say("How far raters agree is not known, so their errors are in no interval.")
+        )
     random = find(audit, "criterion.labels_at_random", metric, other)
     if count.detail["drawn"]:
-        claim = "The answers were chosen with known probabilities: what is corrected by the labels holds for all answers of these respondents."
+        claim = (
+            "The answers were chosen with known probabilities: what is corrected by the labels"
+            " holds for all answers of these respondents."
+        )
     elif "LABELS_NOT_RANDOM" in count.flags:
-        claim = "The labelled answers are no random sample: what the labels say holds for these answers alone, and no score is corrected."
+        claim = (
+            "The labelled answers are no random sample: what the labels say holds for these answers"
+            " alone, and no score is corrected."
+        )
     elif random is not None and random.value is not None:
-        claim = "Nobody says how the answers were chosen: what is corrected by the labels holds for all answers only if chance chose them, and a test found nothing against that (p = {p})."
+        claim = (
+            "Nobody says how the answers were chosen: what is corrected by the labels holds for all"
+            " answers only if chance chose them, and a test found nothing against that (p = {p})."
+        )
         return [*sentences, say(claim, p=random)]
     else:
-        claim = "Every answer that was scored is labelled, so nothing has to be inferred from a sample."
+        claim = (
+            "Every answer that was scored is labelled, so nothing has to be inferred from a sample."
+        )
         if random is None or random.status != "not_applicable":
-            claim = "Nobody says how the answers were chosen: what is corrected by the labels holds for all answers only if chance chose them."
+            claim = (
+                "Nobody says how the answers were chosen: what is corrected by the labels holds for"
+                " all answers only if chance chose them."
+            )
     return [*sentences, say(claim)]
 
 
@@ -236,20 +350,40 @@ def _second_reading(audit: BenchmarkAudit, oracle: Estimate) -> Sentence:
     """What an oracle's reading of the same answers shows, and what it does not."""
     limit = "that checks how answers are read, and is no agreement with people."
     if (oracle.value or 0) > 1 - 1e-9:
-        return say(f"Scores from a second reading by {ORACLE} lie on one line with the benchmark's (r {{r}}; {{used}}); {limit}", r=oracle, used=used(audit, oracle))  # fmt: skip
-    return say(f"Scores from a second reading by {ORACLE} correlate {{r}} with the benchmark's{{of}}; {limit}", r=oracle, of=backed(audit, oracle))  # fmt: skip
+        return say(
+            f"Scores from a second reading by {ORACLE} lie on one line with the benchmark's (r"
+            f" {{r}}; {{used}}); {limit}",
+            r=oracle,
+            used=used(audit, oracle),
+        )
+    return say(
+        f"Scores from a second reading by {ORACLE} correlate {{r}} with the benchmark's{{of}};"
+        f" {limit}",
+        r=oracle,
+        of=backed(audit, oracle),
+    )
 
 
 def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    """Which types have items, which were measured well enough, and whose own score says more than the total."""
+    """Which types have items, which were measured well enough, and whose own score says more than
+    the total.
+    """
     covered = [kind for kind, row in audit.coverage.items() if row["items"]]
     absent = [kind for kind in audit.coverage if kind not in covered]
     claimed = [kind for kind in absent if audit.coverage[kind]["claimed"]]
     sentences = [
-        say("{n} of {all} types {have} items: {names}.", n=len(covered), all=len(audit.coverage), have=have(len(covered)), names=listed(covered))
-    ]  # fmt: skip
+        say(
+            "{n} of {all} types {have} items: {names}.",
+            n=len(covered),
+            all=len(audit.coverage),
+            have=have(len(covered)),
+            names=listed(covered),
+        )
+    ]
     if not covered:
-        sentences = [say("No item is known to be of any of the {all} types.", all=len(audit.coverage))]
+        sentences = [
+            say("No item is known to be of any of the {all} types.", all=len(audit.coverage))
+        ]
     index = find(audit, "types.index", leading(audit))
     measured = [row for row in types_measured(audit) if row.items]
     if index is None or index.value is None or not measured:
@@ -258,19 +392,47 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         fit = [row.type for row in measured if row.measurable]
         count = replace(estimate_text(index), text=str(len(fit)))
         names = f": {listed(fit)}" if fit and len(fit) < len(measured) else ""
-        where = "in this audit" if any(row.measured for row in measured) else "by their number of items"
-        said = "{count} of them {are} measurable {where}, with a standard error of at most .03 for a respondent's score on the type{names}"
-        errors = [row.error for row in measured if row.error is not None and row.measured and not row.measurable]
-        more = f"; for the {counted(len(errors), 'other')} it is {_between(errors)}" if errors else ""
-        sentences.append(say(said + more + ".", count=count, are="is" if len(fit) == 1 else "are", where=where, names=names))  # fmt: skip
+        where = (
+            "in this audit" if any(row.measured for row in measured) else "by their number of items"
+        )
+        said = (
+            "{count} of them {are} measurable {where}, with a standard error of at most .03 for a"
+            " respondent's score on the type{names}"
+        )
+        errors = [
+            row.error
+            for row in measured
+            if row.error is not None and row.measured and not row.measurable
+        ]
+        more = (
+            f"; for the {counted(len(errors), 'other')} it is {_between(errors)}" if errors else ""
+        )
+        sentences.append(
+            say(
+                said + more + ".",
+                count=count,
+                are="is" if len(fit) == 1 else "are",
+                where=where,
+                names=names,
+            )
+        )
     sentences += _added(audit)
     if absent:
-        sentences.append(say("Not covered: {names}" + (" (claimed without items: {claimed})." if claimed else "."), names=listed(absent), claimed=listed(claimed)))  # fmt: skip
+        sentences.append(
+            say(
+                "Not covered: {names}"
+                + (" (claimed without items: {claimed})." if claimed else "."),
+                names=listed(absent),
+                claimed=listed(claimed),
+            )
+        )
     return tuple(sentences)
 
 
 def _between(errors: Sequence[float]) -> str:
-    """The smallest and the largest error, with four decimals, so that what lies just above .03 is not shown as .03."""
+    """The smallest and the largest error, with four decimals, so that what lies just above .03 is
+    not shown as .03.
+    """
     low, high = number(min(errors), 4), number(max(errors), 4)
     return low if low == high else f"{low} to {high}"
 
@@ -285,6 +447,12 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
     shown = [str(row.get("type")) for row in tested if row.get("adds") and row.get("certain")]
     count = replace(estimate_text(estimate), text=str(better))
     return [
-        say("That a type's own score says more about it than the total does (Haberman) is shown for {shown} of {all} types (95% interval over respondents); the estimates favour it for {count}.",
-            shown=f"{len(shown)} ({listed(shown)})" if shown else "none", all=len(tested), count=count)
-    ]  # fmt: skip
+        say(
+            "That a type's own score says more about it than the total does (Haberman) is shown for"
+            " {shown} of {all} types (95% interval over respondents); the estimates favour it for"
+            " {count}.",
+            shown=f"{len(shown)} ({listed(shown)})" if shown else "none",
+            all=len(tested),
+            count=count,
+        )
+    ]

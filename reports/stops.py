@@ -14,19 +14,24 @@ TITLE = "Where asking was stopped"
 
 
 def stopped(audit: BenchmarkAudit) -> list[Sentence]:
-    """That asking was stopped by a rule, and what all numbers are computed on; nothing where all items were asked."""
+    """That asking was stopped by a rule, and what all numbers are computed on; nothing where all
+    items were asked.
+    """
     at = audit.stopped
     if not at:
         return []
     return [
         say(
-            "Asking was stopped by the rule “{rule}”. All numbers are computed on the {items} of {all_items} items ({pictures} "
-            "of {all_pictures} pictures, drawn at random) that every respondent was asked; what each was asked stands under "
-            f"{TITLE}.",
-            rule=at["rule"], items=f"{at['items']:,}", all_items=f"{at['of_items']:,}", pictures=f"{at['pictures']:,}",
+            "Asking was stopped by the rule “{rule}”. All numbers are computed on the {items}"
+            " of {all_items} items ({pictures} of {all_pictures} pictures, drawn at random)"
+            f" that every respondent was asked; what each was asked stands under {TITLE}.",
+            rule=at["rule"],
+            items=f"{at['items']:,}",
+            all_items=f"{at['of_items']:,}",
+            pictures=f"{at['pictures']:,}",
             all_pictures=f"{at['of_pictures']:,}",
         )
-    ]  # fmt: skip
+    ]
 
 
 def stops_table(audit: BenchmarkAudit) -> Table | None:
@@ -45,12 +50,21 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
         for row in audit.stopped["respondents"]
     ]
     notes = (
-        "The score is that on the full benchmark (these items), estimated from all items that the respondent was asked; the 95% "
-        "interval holds whenever asking stopped. Intervals elsewhere in this report are of a fixed size: they do not allow for the "
-        "rule having looked at the answers.",
+        (
+            "The score is that on the full benchmark (these items), estimated from all items that"
+            " the respondent was asked; the 95% interval holds whenever asking stopped. Intervals"
+            " elsewhere in this report are of a fixed size: they do not allow for the rule having"
+            " looked at the answers."
+        ),
         "To ask the rest, run the same command without --until.",
     )
-    columns = ("Respondent", "Items asked", "Chance of a picture to be asked", "Score at any time", "Stopped")
+    columns = (
+        "Respondent",
+        "Items asked",
+        "Chance of a picture to be asked",
+        "Score at any time",
+        "Stopped",
+    )
     return Table(TITLE, columns, tuple(rows), (1, 2, 3), notes)
 
 

@@ -16,7 +16,8 @@ _SPAN = 8
 
 
 def study_curve(audit: BenchmarkAudit, metric: str) -> str:
-    """The smallest difference found with 80 % power against the answers that it takes, for several mixes of runs, wordings, items.
+    """The smallest difference found with 80 % power against the answers that it takes, for several
+    mixes of runs, wordings, items.
 
     Empty where the audit has not measured the components, or has only one mix to show.
     """
@@ -30,22 +31,36 @@ def study_curve(audit: BenchmarkAudit, metric: str) -> str:
     audited = next(reversed(mixes.values()))
     here = _line(parts, *audited, pictures=np.array([float(parts.pictures)]))[0]
     return curves(
-        lines, "answers per respondent", f"smallest difference in {metric}", top=None, marked=[(*here, "as audited")]
+        lines,
+        "answers per respondent",
+        f"smallest difference in {metric}",
+        top=None,
+        marked=[(*here, "as audited")],
     )
 
 
 def _mixes(parts: StudyParts) -> dict[str, tuple[float, int, int]]:
-    """What a line is called, and its items a picture, wordings and runs; the audit's own mix is the last."""
+    """What a line is called, and its items a picture, wordings and runs; the audit's own mix is the
+    last.
+    """
     several, worded, repeated = parts.per_picture > 1, parts.forms > 1, parts.runs > 1
     mixes: dict[str, tuple[float, int, int]] = {}
     if several:
         mixes["more pictures of one item each, one run, one wording"] = (1.0, 1, 1)
     mixes["more pictures, one run, one wording"] = (parts.per_picture, 1, 1)
     if worded:
-        mixes[f"more pictures, one run, {parts.forms} wordings"] = (parts.per_picture, parts.forms, 1)
+        mixes[f"more pictures, one run, {parts.forms} wordings"] = (
+            parts.per_picture,
+            parts.forms,
+            1,
+        )
     if repeated:
         wordings = f"{parts.forms} wordings" if worded else "one wording"
-        mixes[f"more pictures, {parts.runs} runs, {wordings}"] = (parts.per_picture, parts.forms, parts.runs)
+        mixes[f"more pictures, {parts.runs} runs, {wordings}"] = (
+            parts.per_picture,
+            parts.forms,
+            parts.runs,
+        )
     return mixes
 
 
@@ -56,6 +71,12 @@ def _line(
         # all mixes over one range of costs
         least, most = parts.items / _SPAN, parts.items * _SPAN
         pictures = np.geomspace(max(least, 10 * items), most, _POINTS) / items
-    values = forecast(parts, "mdd", StudySize(pictures=pictures, items=items, forms=forms, runs=runs))
+    values = forecast(
+        parts, "mdd", StudySize(pictures=pictures, items=items, forms=forms, runs=runs)
+    )
     answers = pictures * items * forms * runs
-    return [(float(x), float(y)) for x, y in zip(answers, values, strict=True) if math.isfinite(float(y))]
+    return [
+        (float(x), float(y))
+        for x, y in zip(answers, values, strict=True)
+        if math.isfinite(float(y))
+    ]

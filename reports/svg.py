@@ -1,4 +1,6 @@
-"""Drawings written directly as SVG, in the colours of the page, with a title and a description for those who cannot see them."""
+"""Drawings written directly as SVG, in the colours of the page, with a title and a description for
+those who cannot see them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from hqm.reports.tables import number
 
-INK, ACCENT, FAINT, QUIET, WARN = "currentColor", "var(--accent)", "var(--faint)", "var(--quiet)", "var(--warn)"
+INK, ACCENT, FAINT, QUIET, WARN = (
+    "currentColor",
+    "var(--accent)",
+    "var(--faint)",
+    "var(--quiet)",
+    "var(--warn)",
+)
 """Colours: what a style sheet calls them, so that a page's dark theme changes the drawings too."""
 SIZE = 12.0
 """The size of letters."""
@@ -26,7 +34,10 @@ def width_of(text: str, size: float = SIZE) -> float:
     >>> width_of("illicit") < width_of("mammoth")
     True
     """
-    return size * sum(0.36 if c in _NARROW else 0.92 if c in _WIDE else 0.68 if c.isupper() else 0.58 for c in text)
+    return size * sum(
+        0.36 if c in _NARROW else 0.92 if c in _WIDE else 0.68 if c.isupper() else 0.58
+        for c in text
+    )
 
 
 def fitting(text: str, longest: int = _LONGEST) -> str:
@@ -39,7 +50,9 @@ def fitting(text: str, longest: int = _LONGEST) -> str:
 
 
 def wrapped(text: str, room: float, size: float = SIZE, most: int = 4) -> list[str]:
-    """A text broken into lines that fit the room; what is left after the last line is cut, and the cut is marked."""
+    """A text broken into lines that fit the room; what is left after the last line is cut, and the
+    cut is marked.
+    """
     lines: list[str] = []
     for word in text.split():
         while width_of(word, size) > room and len(word) > 1:
@@ -104,7 +117,8 @@ def ticks(low: float, high: float, most: int = 6) -> tuple[list[float], int]:
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two ends of an axis by ratio: 1, 2 and 5 of each power of ten, or the powers alone.
+    """Round numbers between two ends of an axis by ratio: 1, 2 and 5 of each power of ten, or the
+    powers alone.
 
     >>> log_ticks(8, 1200)
     [10.0, 100.0, 1000.0]
@@ -113,7 +127,9 @@ def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
-        places = [s * 10.0**k for k in powers for s in steps if low * 0.999 <= s * 10.0**k <= high * 1.001]
+        places = [
+            s * 10.0**k for k in powers for s in steps if low * 0.999 <= s * 10.0**k <= high * 1.001
+        ]
         if len(places) <= most:
             break
     return places or [low, high]
@@ -126,24 +142,58 @@ class Drawing:
         self.width, self.height = width, height
         self._parts: list[str] = []
 
-    def line(self, points: Sequence[tuple[float, float]], colour: str = FAINT, width: float = 1, dash: str = "", title: str = "") -> None:  # fmt: skip
+    def line(
+        self,
+        points: Sequence[tuple[float, float]],
+        colour: str = FAINT,
+        width: float = 1,
+        dash: str = "",
+        title: str = "",
+    ) -> None:
         """A line through points."""
         path = "M" + "L".join(f"{_at(x)} {_at(y)}" for x, y in points)
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        self._add(f'path d="{path}" fill="none" stroke="{colour}" stroke-width="{_at(width)}"{dashed}', "path", title)
+        self._add(
+            f'path d="{path}" fill="none" stroke="{colour}" stroke-width="{_at(width)}"{dashed}',
+            "path",
+            title,
+        )
 
-    def dot(self, x: float, y: float, colour: str = ACCENT, radius: float = 4, title: str = "", opacity: float = 1) -> None:  # fmt: skip
+    def dot(
+        self,
+        x: float,
+        y: float,
+        colour: str = ACCENT,
+        radius: float = 4,
+        title: str = "",
+        opacity: float = 1,
+    ) -> None:
         """A point; its title is shown when the pointer rests on it."""
         seen = f' fill-opacity="{_at(opacity)}"' if opacity < 1 else ""
-        self._add(f'circle cx="{_at(x)}" cy="{_at(y)}" r="{_at(radius)}" fill="{colour}"{seen}', "circle", title)
+        self._add(
+            f'circle cx="{_at(x)}" cy="{_at(y)}" r="{_at(radius)}" fill="{colour}"{seen}',
+            "circle",
+            title,
+        )
 
-    def area(self, points: Sequence[tuple[float, float]], colour: str = ACCENT, opacity: float = 0.2, title: str = "", edge: str = "") -> None:  # fmt: skip
+    def area(
+        self,
+        points: Sequence[tuple[float, float]],
+        colour: str = ACCENT,
+        opacity: float = 0.2,
+        title: str = "",
+        edge: str = "",
+    ) -> None:
         """A closed shape."""
         path = "M" + "L".join(f"{_at(x)} {_at(y)}" for x, y in points) + "Z"
         stroke = f' stroke="{edge}" stroke-width="1.6"' if edge else ""
-        self._add(f'path d="{path}" fill="{colour}" fill-opacity="{_at(opacity)}"{stroke}', "path", title)
+        self._add(
+            f'path d="{path}" fill="{colour}" fill-opacity="{_at(opacity)}"{stroke}', "path", title
+        )
 
-    def boxes(self, corners: Iterable[tuple[float, float, float, float]], colour: str, opacity: float = 1) -> None:
+    def boxes(
+        self, corners: Iterable[tuple[float, float, float, float]], colour: str, opacity: float = 1
+    ) -> None:
         """Many rectangles (left, top, width, height) of one colour, as one shape."""
         path = "".join(f"M{_at(x)} {_at(y)}h{_at(w)}v{_at(h)}h{_at(-w)}z" for x, y, w, h in corners)
         if path:
@@ -152,30 +202,52 @@ class Drawing:
     def picture(self, data: str, x: float, y: float, width: float, height: float) -> None:
         """A picture given as a data URL, as large as fits."""
         place = f'x="{_at(x)}" y="{_at(y)}" width="{_at(width)}" height="{_at(height)}"'
-        self._parts.append(f'<image {place} preserveAspectRatio="xMidYMin meet" href={quoteattr(data)}/>')
+        self._parts.append(
+            f'<image {place} preserveAspectRatio="xMidYMin meet" href={quoteattr(data)}/>'
+        )
 
-    def text(self, x: float, y: float, text: str, *, size: float = SIZE, side: Side = "start", colour: str = INK, bold: bool = False, turned: bool = False) -> None:  # fmt: skip
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = SIZE,
+        side: Side = "start",
+        colour: str = INK,
+        bold: bool = False,
+        turned: bool = False,
+    ) -> None:
         """A line of text; `y` is its middle."""
         weight = ' font-weight="600"' if bold else ""
         turn = f' transform="rotate(-90 {_at(x)} {_at(y)})"' if turned else ""
         anchor = "" if side == "start" else f' text-anchor="{side}"'
         place = f'x="{_at(x)}" y="{_at(y + 0.35 * size)}" font-size="{_at(size)}"'
-        self._parts.append(f'<text {place} fill="{colour}"{anchor}{weight}{turn}>{escape(_printable(text))}</text>')
+        self._parts.append(
+            f'<text {place} fill="{colour}"{anchor}{weight}{turn}>{escape(_printable(text))}</text>'
+        )
 
     def _add(self, element: str, name: str, title: str) -> None:
         closed = f"><title>{escape(_printable(title))}</title></{name}>" if title else "/>"
         self._parts.append(f"<{element}{closed}")
 
     def finish(self, title: str, description: str) -> str:
-        """The SVG element; it can be reached with the keyboard, and a screen reader reads title and description."""
+        """The SVG element; it can be reached with the keyboard, and a screen reader reads title and
+        description.
+        """
         body = "".join(self._parts)
         title, description = _printable(title), _printable(description)
         own = hashlib.sha256(f"{title}{description}{body}".encode()).hexdigest()[:8]
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_at(self.width)} {_at(self.height)}" role="img" tabindex="0" '
-            f'aria-label={quoteattr(title)} aria-describedby="d{own}" font-family="system-ui, sans-serif" style="max-width: {_at(self.width)}px">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_at(self.width)}'
+            f' {_at(self.height)}" role="img" tabindex="0" aria-label={quoteattr(title)}'
+            f' aria-describedby="d{own}" font-family="system-ui, sans-serif" style="max-width:'
+            f' {_at(self.width)}px">'
         )
-        return f'{head}<title>{escape(title)}</title><desc id="d{own}">{escape(description)}</desc>{body}</svg>\n'
+        return (
+            f"{head}<title>{escape(title)}</title><desc"
+            f' id="d{own}">{escape(description)}</desc>{body}</svg>\n'
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,27 +293,57 @@ class Plot:
             shown = f"{value:,.0f}" if scale.log and value >= 1 else number(value, decimals)
             self.drawing.text(x, base + 14, shown, side="middle", size=11)
 
-    def names(self, points: Sequence[tuple[float, float, str]], size: float = 11, bars: Sequence[tuple[float, float, float]] = ()) -> None:  # fmt: skip
-        """Names beside their points where there is room; one that would overlap another or leave the sheet is left out.
+    def names(
+        self,
+        points: Sequence[tuple[float, float, str]],
+        size: float = 11,
+        bars: Sequence[tuple[float, float, float]] = (),
+    ) -> None:
+        """Names beside their points where there is room; one that would overlap another or leave
+        the sheet is left out.
 
-        The description names every point. `bars` are lines across that no name may lie on: low, high and height.
+        The description names every point. `bars` are lines across that no name may lie on: low,
+        high and height.
         """
         taken = [(self.x(x) - 4, self.x(x) + 4, self.y(y) - 4, self.y(y) + 4) for x, y, _ in points]
-        taken += [(self.x(low), self.x(high), self.y(y) - 1, self.y(y) + 1) for low, high, y in bars]
+        taken += [
+            (self.x(low), self.x(high), self.y(y) - 1, self.y(y) + 1) for low, high, y in bars
+        ]
         for x, y, name in sorted(points, key=lambda point: (point[1], point[0])):
             place = self._place(self.x(x), self.y(y), width_of(fitting(name), size), size, taken)
             if place is not None:
                 left, middle = place
-                taken.append((left, left + width_of(fitting(name), size), middle - size / 2, middle + size / 2))
+                taken.append(
+                    (
+                        left,
+                        left + width_of(fitting(name), size),
+                        middle - size / 2,
+                        middle + size / 2,
+                    )
+                )
                 self.drawing.text(left, middle, fitting(name), size=size)
 
-    def _place(self, x: float, y: float, width: float, size: float, taken: Sequence[tuple[float, float, float, float]]) -> tuple[float, float] | None:  # fmt: skip
+    def _place(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        size: float,
+        taken: Sequence[tuple[float, float, float, float]],
+    ) -> tuple[float, float] | None:
         low, high = self.x.start + 2, min(self.x.end + 14, self.drawing.width - 2)
         for lift in (0.0, -size, size, -1.6 * size, 1.6 * size):
             for left in (x + 7, x - 7 - width, *((x - width / 2,) if lift else ())):
                 middle = y + lift
-                inside = low <= left and left + width <= high and size / 2 <= middle <= self.y.start - size / 2
-                apart = all(left + width < a or b < left or middle + size / 2 < c or d < middle - size / 2 for a, b, c, d in taken)  # fmt: skip
+                inside = (
+                    low <= left
+                    and left + width <= high
+                    and size / 2 <= middle <= self.y.start - size / 2
+                )
+                apart = all(
+                    left + width < a or b < left or middle + size / 2 < c or d < middle - size / 2
+                    for a, b, c, d in taken
+                )
                 if inside and apart:
                     return left, middle
         return None

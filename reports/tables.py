@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from hqm.reports.details import by_oracle, used_by
 from hqm.reports.names import FAMILIES, TASKS, digits_of, is_headline, meaning_of, statistic_name
 
-from hqm import Audit, BenchmarkAudit, Cell, Estimate, Interval, RespondentScores, short_signature, withheld
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    Cell,
+    Estimate,
+    Interval,
+    RespondentScores,
+    short_signature,
+    withheld,
+)
 
 DASH = "–"
 ORACLE_TITLE = "Oracle (no people)"
@@ -64,7 +73,10 @@ def number(value: float | None, digits: int = 3) -> str:
         return DASH
     # more digits where these would show 1 for a number below 1
     if digits >= 3 and abs(value) < 1:
-        digits = next((d for d in (digits, 4, 6) if d >= digits and float(f"{abs(value):.{d}f}") < 1), max(digits, 6))
+        digits = next(
+            (d for d in (digits, 4, 6) if d >= digits and float(f"{abs(value):.{d}f}") < 1),
+            max(digits, 6),
+        )
     text = f"{value:.{digits}f}"
     zero = float(text) == 0
     return text.lstrip("-") if zero else text.replace("-", "−")
@@ -118,7 +130,11 @@ def cell(text: str) -> str:
     words = [parsed.form]
     if parsed.run:
         number = parsed.run + 1
-        ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+        ending = (
+            "th"
+            if number % 100 in (11, 12, 13)
+            else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+        )
         words.append(f"{number}{ending} run")
     if parsed.judge != "rule":
         words.append(f"judged by {parsed.judge}")
@@ -143,39 +159,63 @@ def places(estimate: Estimate) -> int:
     >>> places(Estimate("a.b", "m", "", "", "", 0.998, intervals=(narrow,)))
     4
     """
-    widths = [i.high - i.low for i in estimate.intervals if math.isfinite(i.high - i.low) and i.high > i.low]
+    widths = [
+        i.high - i.low
+        for i in estimate.intervals
+        if math.isfinite(i.high - i.low) and i.high > i.low
+    ]
     needed = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
     return max(digits(estimate), min(6, needed))
 
 
 def estimate_text(estimate: Estimate) -> Text:
-    """An estimate's number with the decimals that its intervals call for and its signature on demand, or a dash with the reason."""
+    """An estimate's number with the decimals that its intervals call for and its signature on
+    demand, or a dash with the reason.
+    """
     behind = "\n".join(filter(None, (estimate.reason, estimate.signature)))
     statistic = estimate.indicator.rpartition(".")[2]
-    value = p_value(estimate.value) if meaning_of(statistic).startswith("P-value") else number(estimate.value, places(estimate))  # fmt: skip
+    value = (
+        p_value(estimate.value)
+        if meaning_of(statistic).startswith("P-value")
+        else number(estimate.value, places(estimate))
+    )
     shown = f"{value}{withheld_note(estimate)}"
     return Text(shown, behind, estimate.status != "ok", link=anchor(estimate.signature))
 
 
 def withheld_note(estimate: Estimate) -> str:
-    """The flag WITHHELD and its count, for a number that scores refused or empty answers; else nothing."""
+    """The flag WITHHELD and its count, for a number that scores refused or empty answers; else
+    nothing.
+    """
     return f" WITHHELD {estimate.detail['withheld']:,}" if "WITHHELD" in estimate.flags else ""
 
 
 def withheld_scored(audit: BenchmarkAudit, row: RespondentScores) -> str:
-    """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld answers; else nothing."""
+    """The flag WITHHELD and its count beside a respondent's score, where an audit scores withheld
+    answers; else nothing.
+    """
     count = withheld(row.states.get(audit.reference, {}))
-    return f" WITHHELD {count:,}" if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags) else ""
+    return (
+        f" WITHHELD {count:,}"
+        if count and any(flag["flag"] == "WITHHELD" for flag in audit.flags)
+        else ""
+    )
 
 
 def official(audit: BenchmarkAudit, row: RespondentScores, metric: str) -> str:
-    """A respondent's score as the release prints it, where it rounds, else with three digits; flagged if withheld."""
-    return f"{row.printed.get(metric) or number(row.scores.get(metric))}{withheld_scored(audit, row)}"
+    """A respondent's score as the release prints it, where it rounds, else with three digits;
+    flagged if withheld.
+    """
+    return (
+        f"{row.printed.get(metric) or number(row.scores.get(metric))}{withheld_scored(audit, row)}"
+    )
 
 
 def estimate_percent(estimate: Estimate, digits: int = 0) -> Text:
     """An estimate of a share in percent, with its signature on demand."""
-    return replace(estimate_text(estimate), text=f"{percent(estimate.value, digits)}{withheld_note(estimate)}")
+    return replace(
+        estimate_text(estimate), text=f"{percent(estimate.value, digits)}{withheld_note(estimate)}"
+    )
 
 
 def anchor(signature: str) -> str:
@@ -227,40 +267,73 @@ def p_value(value: float | None) -> str:
 def summary(audit: Audit) -> Table:
     """The columns of the HQM paper's Table 1 and a few more, with one row per benchmark and metric.
 
-    The paper's column "Average" is left out, because it averages coefficients of different sources of error.
+    The paper's column "Average" is left out, because it averages coefficients of different sources
+    of error.
     """
     columns = (
-        "Benchmark", "Task", "Items", "Respondents", "Metric", "Test-retest r", "noise floor r0", "ICC(A,1)",
-        "Parallel-forms r", "ICC(A,1)", "mean shift", "Criterion r", "Types",
-    )  # fmt: skip
+        "Benchmark",
+        "Task",
+        "Items",
+        "Respondents",
+        "Metric",
+        "Test-retest r",
+        "noise floor r0",
+        "ICC(A,1)",
+        "Parallel-forms r",
+        "ICC(A,1)",
+        "mean shift",
+        "Criterion r",
+        "Types",
+    )
     rows = []
     for benchmark in audit.audits:
         covered = sum(kind["items"] > 0 for kind in benchmark.coverage.values())
         claimed = sum(bool(kind["claimed"]) for kind in benchmark.coverage.values())
         types = f"{covered}\u00a0of\u00a08" + (f" ({claimed} claimed)" if claimed > covered else "")
         for metric in benchmark.metrics:
-            wanted = ("test_retest.pearson", "test_retest.noise_floor", "test_retest.icc_a1", "parallel_forms.pearson",
-                      "parallel_forms.icc_a1", "parallel_forms.mean_shift", "criterion.pearson")  # fmt: skip
+            wanted = (
+                "test_retest.pearson",
+                "test_retest.noise_floor",
+                "test_retest.icc_a1",
+                "parallel_forms.pearson",
+                "parallel_forms.icc_a1",
+                "parallel_forms.mean_shift",
+                "criterion.pearson",
+            )
             estimates = [find(benchmark, indicator, metric) for indicator in wanted]
             sizes = (f"{benchmark.items_used:,}", str(len(benchmark.respondents)))
             head = (benchmark.title, TASKS[benchmark.task], *sizes, metric)
-            numbers = (estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates)
+            numbers = (
+                estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates
+            )
             rows.append((*map(Text, head), *numbers, Text(types)))
     notes = (
-        "Coefficients of different sources of error are never averaged. Every number links to its signature.",
-        "r0: the correlation that independent coin flips at each respondent's own rate would reach with this many items.",
+        (
+            "Coefficients of different sources of error are never averaged. Every number links to"
+            " its signature."
+        ),
+        (
+            "r0: the correlation that independent coin flips at each respondent's own rate would"
+            " reach with this many items."
+        ),
     )
     return Table("Quality of the benchmarks", columns, tuple(rows), (2, 3, *range(5, 12)), notes)
 
 
-def find(audit: BenchmarkAudit, indicator: str, metric: str, other: str | None = None) -> Estimate | None:
-    """The first estimate of this indicator and metric, and of this other administration if one is named.
+def find(
+    audit: BenchmarkAudit, indicator: str, metric: str, other: str | None = None
+) -> Estimate | None:
+    """The first estimate of this indicator and metric, and of this other administration if one is
+    named.
 
-    Of `criterion` it is one with people's labels: what older audits call so of an oracle is no criterion.
+    Of `criterion` it is one with people's labels: what older audits call so of an oracle is no
+    criterion.
     """
     wanted = (e for e in audit.estimates if (e.indicator, e.metric) == (indicator, metric))
     people_only = indicator.startswith("criterion.")
-    return next((e for e in wanted if other in (None, e.other) and not (people_only and by_oracle(e))), None)
+    return next(
+        (e for e in wanted if other in (None, e.other) and not (people_only and by_oracle(e))), None
+    )
 
 
 def leading(audit: BenchmarkAudit) -> str:
@@ -277,7 +350,8 @@ def family_title(estimate: Estimate) -> str:
 def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
     """The interval that a table shows of an estimate.
 
-    Pearson's interval for these respondents on reruns is left out: rho_G answers the same question from the items.
+    Pearson's interval for these respondents on reruns is left out: rho_G answers the same question
+    from the items.
     """
     if estimate.indicator == "test_retest.pearson" and inference == "fixed_models":
         return None
@@ -287,12 +361,21 @@ def shown_interval(estimate: Estimate, inference: str) -> Interval | None:
 def lost_note(estimate: Estimate) -> str:
     """What an estimate had to leave out, where it says so; else nothing."""
     of = used_by(estimate)
-    shares = ((of.respondents, "respondents", of.respondents_left_out), (of.items, "items", of.items_left_out))
-    return "; ".join(f"{count:,} {what} used, {percent(share, 1)} left out" for count, what, share in shares if share)
+    shares = (
+        (of.respondents, "respondents", of.respondents_left_out),
+        (of.items, "items", of.items_left_out),
+    )
+    return "; ".join(
+        f"{count:,} {what} used, {percent(share, 1)} left out"
+        for count, what, share in shares
+        if share
+    )
 
 
 def indicators_brief(audit: BenchmarkAudit) -> Table:
-    """The main estimates in the width of a terminal, with the intervals for these models and for others like them."""
+    """The main estimates in the width of a terminal, with the intervals for these models and for
+    others like them.
+    """
     rows, reasons = [], []
     for estimate in audit.estimates:
         family, _, statistic = estimate.indicator.partition(".")
@@ -303,8 +386,13 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
             name += f", over {estimate.detail['varied']}s"
         if estimate.facet == "resolution":
             name += f", at {Cell.parse(estimate.other).resolution}%"
-        spans = [interval(shown_interval(estimate, kind), places(estimate)) for kind in ("fixed_models", "model_population")]  # fmt: skip
-        rows.append((Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans)))
+        spans = [
+            interval(shown_interval(estimate, kind), places(estimate))
+            for kind in ("fixed_models", "model_population")
+        ]
+        rows.append(
+            (Text(name, family), Text(estimate.metric), estimate_text(estimate), *map(Text, spans))
+        )
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
         if notes:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
@@ -318,7 +406,9 @@ def record(audit: Audit) -> Table:
     """How the audit was made."""
     rows = [("HQM", audit.hqm_version), ("command", audit.command)]
     rows += list(_flat("", audit.record))
-    return Table("How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows))
+    return Table(
+        "How the audit was made", ("What", "Value"), tuple((Text(k), Text(str(v))) for k, v in rows)
+    )
 
 
 def identities(audit: Audit) -> Table:
@@ -327,12 +417,21 @@ def identities(audit: Audit) -> Table:
     for benchmark in audit.audits:
         for row in benchmark.respondents:
             identity = {
-                k: v for k, v in row.identity.items() if k not in ("kind", "max_tokens", "model") and v is not None
+                k: v
+                for k, v in row.identity.items()
+                if k not in ("kind", "max_tokens", "model") and v is not None
             }
             seen.setdefault(row.name, identity)
     keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
-    rows = tuple((Text(name), *(Text(str(identity.get(key, DASH))) for key in keys)) for name, identity in seen.items())
-    return Table("How each respondent was asked", ("Respondent", *(key.replace("_", " ") for key in keys)), rows)
+    rows = tuple(
+        (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
+        for name, identity in seen.items()
+    )
+    return Table(
+        "How each respondent was asked",
+        ("Respondent", *(key.replace("_", " ") for key in keys)),
+        rows,
+    )
 
 
 def _flat(prefix: str, data: object) -> Iterable[tuple[str, str]]:

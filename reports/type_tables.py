@@ -1,4 +1,6 @@
-"""Tables of hallucination types: the scores by type, what each type has, and whether its own score is worth reporting."""
+"""Tables of hallucination types: the scores by type, what each type has, and whether its own score
+is worth reporting.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,40 @@ STEPS = 7
 
 
 def by_type(audit: BenchmarkAudit) -> Table | None:
-    """Respondents by hallucination type, coloured from worst to best; None where no item has a type."""
-    types = [kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)]
+    """Respondents by hallucination type, coloured from worst to best; None where no item has a
+    type.
+    """
+    types = [
+        kind for kind in audit.coverage if any(kind in row.by_type for row in audit.respondents)
+    ]
     if not types:
         return None
-    values = [v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None]
+    values = [
+        v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None
+    ]
     first = next(iter(audit.metrics))
     step = _heat(values, audit.metrics[first]["better"] == "lower")
     rows = []
     for row in in_order(audit):
-        cells = [Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind))) for kind in types]
+        cells = [
+            Text(number(row.by_type.get(kind), 2), heat=step(row.by_type.get(kind)))
+            for kind in types
+        ]
         rows.append((Text(short(row.name), row.name), *cells))
     notes = (
-        f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell (pale) to the best cell (strong).",
+        (
+            f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell"
+            " (pale) to the best cell (strong)."
+        ),
     )
-    return Table(f"Respondents by type: {first}", ("Respondent", *types), tuple(rows), tuple(range(1, len(types) + 1)), notes, made_of(audit))  # fmt: skip
+    return Table(
+        f"Respondents by type: {first}",
+        ("Respondent", *types),
+        tuple(rows),
+        tuple(range(1, len(types) + 1)),
+        notes,
+        made_of(audit),
+    )
 
 
 def _heat(values: Sequence[float], lower: bool) -> Any:
@@ -46,7 +67,9 @@ def _heat(values: Sequence[float], lower: bool) -> Any:
 
 
 def coverage(audit: BenchmarkAudit) -> Table:
-    """The eight types with their items, pictures and wordings, their standard error in this audit, and what is missing."""
+    """The eight types with their items, pictures and wordings, their standard error in this audit,
+    and what is missing.
+    """
     estimated = find(audit, "types.index", next(iter(audit.metrics), "")) is not None
     measured = {row.type: row for row in types_measured(audit) if row.items} if estimated else {}
     lines = []
@@ -61,18 +84,39 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 Text(kind),
                 Text(state, muted=not row["items"]),
                 *(Text(f"{row[k]:,}") for k in ("items", "images", "wordings")),
-                Text(number(of_type.error if of_type is not None and of_type.measured else None, 4)),
+                Text(
+                    number(of_type.error if of_type is not None and of_type.measured else None, 4)
+                ),
                 Text(lacking),
             )
         )
     notes = (
-        "By design: the benchmark asks about nothing else, although its release has no type labels. Claimed: the benchmark says "
-        "that it measures the type, but no item is known to do so, and the type cannot be scored. A type is measurable when the "
-        "standard error of a respondent's score on it (root mean square over these respondents, items of a picture together) is .03 "
-        "or less in this audit; the last column says about how many more such items that takes.",
+        (
+            "By design: the benchmark asks about nothing else, although its release has no type"
+            " labels. Claimed: the benchmark says that it measures the type, but no item is known"
+            " to do so, and the type cannot be scored. A type is measurable when the standard error"
+            " of a respondent's score on it (root mean square over these respondents, items of a"
+            " picture together) is .03 or less in this audit; the last column says about how many"
+            " more such items that takes."
+        ),
     )
-    columns = ("Type", "State", "Items", "Pictures", "Distinct wordings", "Standard error", "Items missing")
-    return Table("Coverage of hallucination types", columns, tuple(lines), (2, 3, 4, 5, 6), notes, made_of(audit))
+    columns = (
+        "Type",
+        "State",
+        "Items",
+        "Pictures",
+        "Distinct wordings",
+        "Standard error",
+        "Items missing",
+    )
+    return Table(
+        "Coverage of hallucination types",
+        columns,
+        tuple(lines),
+        (2, 3, 4, 5, 6),
+        notes,
+        made_of(audit),
+    )
 
 
 def added_value(audit: BenchmarkAudit) -> Table | None:
@@ -86,14 +130,35 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
         usable = row.get("status") == "ok"
         shown = [Text(number(known(row.get(key)))) for key in ("by_subscore", "by_total")]
         lines.append(
-            (Text(str(row.get("type"))), Text(str(row.get("items"))), *shown, Text(_worth(row), muted=not usable))
+            (
+                Text(str(row.get("type"))),
+                Text(str(row.get("items"))),
+                *shown,
+                Text(_worth(row), muted=not usable),
+            )
         )
-    columns = ("Type", "Items", "Predicted by its own score", "Predicted by the total", "Own score worth reporting")
-    notes = (
-        "How much of the type's true score its own items predict, and how much of it the total predicts (Haberman). Yes: the 95% "
-        "interval of the difference over respondents lies above 0.",
+    columns = (
+        "Type",
+        "Items",
+        "Predicted by its own score",
+        "Predicted by the total",
+        "Own score worth reporting",
     )
-    return Table("Is a type's own score worth reporting?", columns, tuple(lines), (1, 2, 3), notes, estimate.signature)
+    notes = (
+        (
+            "How much of the type's true score its own items predict, and how much of it the total"
+            " predicts (Haberman). Yes: the 95% interval of the difference over respondents lies"
+            " above 0."
+        ),
+    )
+    return Table(
+        "Is a type's own score worth reporting?",
+        columns,
+        tuple(lines),
+        (1, 2, 3),
+        notes,
+        estimate.signature,
+    )
 
 
 def _worth(row: Mapping[str, Any]) -> str:
@@ -102,4 +167,8 @@ def _worth(row: Mapping[str, Any]) -> str:
         return f"not measured: {row.get('reason', '')}"
     if row.get("adds") and row.get("certain"):
         return "yes"
-    return "not shown; the estimate favours it" if row.get("adds") else "not shown; the estimate favours the total"
+    return (
+        "not shown; the estimate favours it"
+        if row.get("adds")
+        else "not shown; the estimate favours the total"
+    )

@@ -1,4 +1,6 @@
-"""The answers of the first screen in a few words, each by the end of an interval and by the policy's goal."""
+"""The answers of the first screen in a few words, each by the end of an interval and by the
+policy's goal.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from hqm.reports.details import by_people, goal, known, rows
 from hqm.reports.tables import estimate_text, find, leading, number, percent
 from hqm.reports.units import in_units
 
-from hqm import BenchmarkAudit, Estimate, Gate, Policy, contradictory_keys, types_measured, wrong_keys
+from hqm import (
+    BenchmarkAudit,
+    Estimate,
+    Gate,
+    Policy,
+    contradictory_keys,
+    types_measured,
+    wrong_keys,
+)
 
 NOT_MEASURED = "Not measured."
 
@@ -20,7 +30,9 @@ def repeats(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         return NOT_MEASURED
     if rho.status == "not_informative":
         return "This audit does not say."
-    return _against(rho, goal("test_retest.rho_g", policy).at_least, f"rho_G {estimate_text(rho).text}")
+    return _against(
+        rho, goal("test_retest.rho_g", policy).at_least, f"rho_G {estimate_text(rho).text}"
+    )
 
 
 def moved(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
@@ -43,7 +55,9 @@ def moved(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
 def follows(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """Whether the scores follow people."""
     measured = [
-        e for e in audit.estimates if e.indicator == "criterion.pearson" and e.metric == leading(audit) and by_people(e)
+        e
+        for e in audit.estimates
+        if e.indicator == "criterion.pearson" and e.metric == leading(audit) and by_people(e)
     ]
     known_ones = [e for e in measured if e.value is not None]
     if not known_ones:
@@ -79,7 +93,11 @@ def faulty(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """Which items are bad."""
     of = wrong_keys(audit)
     against = len(contradictory_keys(audit))
-    parts = [f"{against:,} contradictory keys" if against != 1 else "1 contradictory key"] if against else []
+    parts = (
+        [f"{against:,} contradictory keys" if against != 1 else "1 contradictory key"]
+        if against
+        else []
+    )
     if of.expected is not None and of.shown and of.expected >= 1:
         expected = number(of.expected, 0)
         parts.append(f"the answers speak against about {expected} keys")
@@ -96,7 +114,10 @@ def faulty(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
 def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """How many more items the goals take."""
     metric = leading(audit)
-    rho, wanted = find(audit, "test_retest.rho_g", metric), goal("test_retest.rho_g", policy).at_least
+    rho, wanted = (
+        find(audit, "test_retest.rho_g", metric),
+        goal("test_retest.rho_g", policy).at_least,
+    )
     parts = []
     if rho is not None and rho.value is not None and rho.status == "ok":
         near = rho.interval("fixed_models") or rho.interval("model_population")
@@ -108,11 +129,18 @@ def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
         elif 0 < start < 1:
             factor = wanted / (1 - wanted) * (1 - start) / start
             more = math.ceil(rho.n_items * factor - 1e-9) - rho.n_items
-            parts.append(f"{more:,} for the reliability (by its forecast), or {math.ceil(factor - 1e-9):,} runs")
+            parts.append(
+                f"{more:,} for the reliability (by its forecast), or {math.ceil(factor - 1e-9):,}"
+                " runs"
+            )
         else:
             parts.append("more items will not make the scores repeat")
     estimated = {row.get("type") for row in rows(find(audit, "types.index", metric), "types")}
-    lacking = [row for row in types_measured(audit) if row.items and row.type in estimated and not row.measurable]
+    lacking = [
+        row
+        for row in types_measured(audit)
+        if row.items and row.type in estimated and not row.measurable
+    ]
     if lacking:
         most = max(lacking, key=lambda row: row.missing)
         if len(lacking) == 1:
@@ -130,19 +158,31 @@ def quotable(gate: Gate) -> str:
     outcomes = [test.outcome for test in gate.tests]
     if gate.passed:
         return f"The policy “{gate.policy}” is passed."
-    counts = [f"{outcomes.count(outcome)} {words}" for outcome, words in (("FAIL", "failed"), ("NOT MEASURED", "not measured")) if outcome in outcomes]  # fmt: skip
-    return f"With intervals; the policy “{gate.policy}” is not passed: {', '.join(counts)}, of {len(outcomes)} tests."
+    counts = [
+        f"{outcomes.count(outcome)} {words}"
+        for outcome, words in (("FAIL", "failed"), ("NOT MEASURED", "not measured"))
+        if outcome in outcomes
+    ]
+    return (
+        f"With intervals; the policy “{gate.policy}” is not passed: {', '.join(counts)}, of"
+        f" {len(outcomes)} tests."
+    )
 
 
 def _against(estimate: Estimate, wanted: float, shown: str) -> str:
-    """Where the ends of an estimate's intervals lie against a goal; `shown` is the number with its name."""
+    """Where the ends of an estimate's intervals lie against a goal; `shown` is the number with its
+    name.
+    """
     these, others = estimate.interval("fixed_models"), estimate.interval("model_population")
     near = these or others
     if near is None:
         return f"Not shown ({shown}): there is no interval."
     if near.low >= wanted:
         for_others = others is not None and others.low >= wanted
-        return f"Yes ({shown}), for these respondents{' and others like them' if for_others else '; not shown for others'}."
+        return (
+            f"Yes ({shown}), for these"
+            f" respondents{' and others like them' if for_others else '; not shown for others'}."
+        )
     return (
         f"No ({shown}): the goal is missed."
         if near.high < wanted

@@ -1,7 +1,9 @@
-"""Run the few tests again, alone, that failed beside others: `python tests/alone.py STATUS`, with the exit status of pytest.
+"""Run the few tests again, alone, that failed beside others: `python tests/alone.py STATUS`, with
+the exit status of pytest.
 
-Tests that start servers and processes, and kill them, share a machine with the others. A test that fails alone, too, fails; so do more than
-three, or anything but failed tests. What passed only alone is said, so that somebody looks for what it shares with the others.
+Tests that start servers and processes, and kill them, share a machine with the others. A test that
+fails alone, too, fails; so do more than three, or anything but failed tests. What passed only alone
+is said, so that somebody looks for what it shares with the others.
 """
 
 from __future__ import annotations
@@ -23,9 +25,14 @@ def main(status: int) -> int:
     if not failed or len(failed) > MOST:
         return status
     print(f"\nrunning again, alone: {', '.join(failed)}", flush=True)
-    again = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:xdist", *failed], check=False).returncode
+    again = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:xdist", *failed], check=False
+    ).returncode
     if not again:
-        print(f"\nFAILED BESIDE OTHERS, PASSED ALONE: {', '.join(failed)}: find out what they share with the others")
+        print(
+            f"\nFAILED BESIDE OTHERS, PASSED ALONE: {', '.join(failed)}: find out what they share"
+            " with the others"
+        )
     return again
 
 

@@ -1,4 +1,6 @@
-"""A real Chromium without a window, driven over its DevTools pipe: evaluate, click, wait, download, take pictures."""
+"""A real Chromium without a window, driven over its DevTools pipe: evaluate, click, wait, download,
+take pictures.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 
 class Browser:
-    """One page in a browser; messages are JSON texts that end in a zero byte, on file descriptors 3 and 4."""
+    """One page in a browser; messages are JSON texts that end in a zero byte, on file descriptors 3
+    and 4.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], write: int, read: int) -> None:
         self._process, self._write, self._read = process, write, read
         self._rest, self._id, self._session = b"", 0, ""
         self.errors: list[str] = []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
 
@@ -38,7 +46,10 @@ class Browser:
         message: dict[str, Any] = json.loads(text)
         if message.get("method") == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(message["params"]))
-        if message.get("method") == "Log.entryAdded" and message["params"]["entry"]["level"] == "error":
+        if (
+            message.get("method") == "Log.entryAdded"
+            and message["params"]["entry"]["level"] == "error"
+        ):
             self.errors.append(json.dumps(message["params"]))
         return message
 
@@ -58,22 +69,40 @@ class Browser:
                 return result
 
     def open(
-        self, page: Path | str, width: int = 1280, height: int = 900, *, dark: bool = False, media: str = ""
+        self,
+        page: Path | str,
+        width: int = 1280,
+        height: int = 900,
+        *,
+        dark: bool = False,
+        media: str = "",
     ) -> None:
         """Load a page, a file or an address, at a size, in a colour scheme and for a medium."""
         self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
         )
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", media=media, features=scheme)
         self.evaluate("window.leftBehind = true")
-        went = self.send("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
-        # the page that is left is complete too, and on busy cores it may be there for a while; a fragment of it is no new page
-        self.wait(f"document.readyState === 'complete' && ({'!window.leftBehind' if 'loaderId' in went else 'true'})")
+        went = self.send(
+            "Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri()
+        )
+        # the page that is left is complete too, and on busy cores it may be there for a while; a
+        # fragment of it is no new page
+        self.wait(
+            "document.readyState === 'complete' &&"
+            f" ({'!window.leftBehind' if 'loaderId' in went else 'true'})"
+        )
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression on the page."""
-        reply = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        reply = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in reply, reply
         return reply["result"].get("value")
 
@@ -85,7 +114,9 @@ class Browser:
             time.sleep(0.05)
 
     def press(self, key: str, *, shift: bool = False) -> None:
-        """Press a key as a keyboard does; what it types is the key itself where that is one character."""
+        """Press a key as a keyboard does; what it types is the key itself where that is one
+        character.
+        """
         key_event = {"key": key, "modifiers": 8 if shift else 0}
         typed = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", **key_event, **typed)
@@ -94,8 +125,9 @@ class Browser:
     def place(self, selector: str) -> tuple[float, float]:
         """The middle of an element, which is scrolled into view."""
         box = self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
-            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            " e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return"
+            " [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
         return float(box[0]), float(box[1])
 
@@ -105,8 +137,20 @@ class Browser:
 
     def drag(self, selector: str, other: str) -> None:
         """Press the mouse on an element and let it go on another."""
-        for kind, (x, y) in (("mousePressed", self.place(selector)), ("mouseMoved", self.place(other)), ("mouseReleased", self.place(other))):  # fmt: skip
-            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
+        for kind, (x, y) in (
+            ("mousePressed", self.place(selector)),
+            ("mouseMoved", self.place(other)),
+            ("mouseReleased", self.place(other)),
+        ):
+            self.send(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y,
+                button="left",
+                buttons=1,
+                clickCount=1,
+            )
 
     def tap(self, selector: str) -> None:
         """Touch an element with a finger."""
@@ -122,12 +166,16 @@ class Browser:
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         """Save what is seen, or the whole page, as PNG."""
-        data = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        data = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)[
+            "data"
+        ]
         path.write_bytes(base64.b64decode(data))
 
     def printed(self, path: Path) -> None:
         """Save the page as it is printed on A4, as PDF."""
-        path.write_bytes(base64.b64decode(self.send("Page.printToPDF", preferCSSPageSize=True)["data"]))
+        path.write_bytes(
+            base64.b64decode(self.send("Page.printToPDF", preferCSSPageSize=True)["data"])
+        )
 
 
 @contextmanager
@@ -138,14 +186,29 @@ def chromium(home: Path) -> Iterator[Browser]:
     from_browser, to_us = os.pipe()
 
     def place() -> None:
-        # the browser reads commands from 3 and writes to 4; neither end may be overwritten by the other's move
+        # the browser reads commands from 3 and writes to 4; neither end may be overwritten by the
+        # other's move
         read, write = os.dup(from_us), os.dup(to_us)
         os.dup2(read, 3)
         os.dup2(write, 4)
 
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
-               f"--user-data-dir={home}", "about:blank"]  # fmt: skip
-    process = subprocess.Popen(command, preexec_fn=place, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    command = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--remote-debugging-pipe",
+        f"--user-data-dir={home}",
+        "about:blank",
+    ]
+    process = subprocess.Popen(
+        command,
+        preexec_fn=place,
+        close_fds=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     os.close(from_us)
     os.close(to_us)
     try:

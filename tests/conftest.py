@@ -22,19 +22,39 @@ ROOT = Path(__file__).resolve().parent.parent
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-# one thread a process: on busy cores two wait for each other at every operation, and take three times the time together
+# one thread a process: on busy cores two wait for each other at every operation, and take three
+# times the time together
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # run in a second checkout, the tests would import parts of the installed one
 check_origin()
-assert Path(hqm.__file__).resolve().is_relative_to(ROOT), f"hqm comes from {hqm.__file__}, and these tests from {ROOT}"
+assert Path(hqm.__file__).resolve().is_relative_to(ROOT), (
+    f"hqm comes from {hqm.__file__}, and these tests from {ROOT}"
+)
 
 LONGEST = (
-    "test_shapes.py", "test_site.py", "hostile/test_fuzz.py", "test_wheel.py", "test_tutorial_people.py", "hostile/test_servers.py",
-    "test_audits.py", "test_interruptions.py", "test_interruptions_phases.py", "test_build.py", "test_label_page.py", "test_families.py",
-    "test_ray.py", "test_administer.py", "test_release.py", "test_compare_errors.py", "test_coverage_table.py", "test_advice.py",
-)  # fmt: skip
-"""The files that take most of a minute or more: begun first, so that at the end no process waits for another one's last file."""
+    "test_shapes.py",
+    "test_site.py",
+    "hostile/test_fuzz.py",
+    "test_wheel.py",
+    "test_tutorial_people.py",
+    "hostile/test_servers.py",
+    "test_audits.py",
+    "test_interruptions.py",
+    "test_interruptions_phases.py",
+    "test_build.py",
+    "test_label_page.py",
+    "test_families.py",
+    "test_ray.py",
+    "test_administer.py",
+    "test_release.py",
+    "test_compare_errors.py",
+    "test_coverage_table.py",
+    "test_advice.py",
+)
+"""The files that take most of a minute or more: begun first, so that at the end no process waits
+for another one's last file.
+"""
 
 
 @pytest.hookimpl(trylast=True)
@@ -90,14 +110,20 @@ def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> P
     """A benchmark folder with no code: card.toml and items.jsonl."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = {"name": "mine", "title": "Mine", "version": "1", "task": "yes_no", **card}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items() if not isinstance(value, dict)]
+    lines = [
+        f"{key} = {json.dumps(value)}"
+        for key, value in settings.items()
+        if not isinstance(value, dict)
+    ]
     for name, section in {
         "data": {"items": "items.jsonl"},
         **{k: v for k, v in settings.items() if isinstance(v, dict)},
     }.items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in section.items())]
     (folder / "card.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    (folder / "items.jsonl").write_text(
+        "".join(json.dumps(item) + "\n" for item in items), encoding="utf-8"
+    )
     return folder
 
 
@@ -111,7 +137,9 @@ def make_benchmark(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def dogs(make_benchmark: Callable[..., Path]) -> Path:
-    """Twelve yes/no questions about six pictures that need not exist: recorded respondents do not look."""
+    """Twelve yes/no questions about six pictures that need not exist: recorded respondents do not
+    look.
+    """
     rows = [
         {
             "id": f"q{i}",
@@ -122,7 +150,9 @@ def dogs(make_benchmark: Callable[..., Path]) -> Path:
         }
         for i, (thing, target) in enumerate(
             zip(
-                ["dog", "cat", "car", "bus", "hat", "cup"] * 2, ["yes", "no", "no", "yes", "yes", "no"] * 2, strict=True
+                ["dog", "cat", "car", "bus", "hat", "cup"] * 2,
+                ["yes", "no", "no", "yes", "yes", "no"] * 2,
+                strict=True,
             )
         )
     ]

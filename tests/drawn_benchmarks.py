@@ -1,4 +1,6 @@
-"""A good and a deliberately bad benchmark, drawn anew for every seed: real pictures, and recorded answers of graded ability."""
+"""A good and a deliberately bad benchmark, drawn anew for every seed: real pictures, and recorded
+answers of graded ability.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from PIL import Image, ImageDraw
 from tests.conftest import write_benchmark
 
 SHAPES = ("circle", "square", "cross", "ring", "bar", "star")
-COLOURS = {"red": "#d22", "green": "#2a2", "blue": "#22d", "yellow": "#dc2", "purple": "#a2c", "black": "#111"}
+COLOURS = {
+    "red": "#d22",
+    "green": "#2a2",
+    "blue": "#22d",
+    "yellow": "#dc2",
+    "purple": "#a2c",
+    "black": "#111",
+}
 PLACES = {"left": 40, "right": 120}
 TYPES = ("existence", "attribute", "relation")
 LETTERS = "ABCD"
@@ -76,7 +85,11 @@ def _question(kind: str, scene: Scene, answer: str, rng: random.Random) -> str:
     yes = answer == "yes"
     begin = rng.choice(("Is there", "Can you see", "Does the picture show"))
     if kind == "existence":
-        shape = rng.choice((left, right)) if yes else rng.choice([s for s in SHAPES if s not in (left, right)])
+        shape = (
+            rng.choice((left, right))
+            if yes
+            else rng.choice([s for s in SHAPES if s not in (left, right)])
+        )
         return f"{begin} a {shape} {rng.choice(('in the image', 'here', 'anywhere'))}?"
     if kind == "attribute":
         shape, colour = rng.choice(((left, ink), (right, other)))
@@ -92,12 +105,19 @@ def _choice(kind: str, scene: Scene, letter: str, rng: random.Random) -> tuple[s
     """A question with four options whose right one stands at this letter."""
     (left, ink), (right, other) = scene
     if kind == "existence":
-        right_one, wrong = rng.choice((left, right)), rng.sample([s for s in SHAPES if s not in (left, right)], 3)
-        prompt = rng.choice(("Which shape is in the image?", "What can be seen here?", "Which of these is shown?"))
+        right_one, wrong = (
+            rng.choice((left, right)),
+            rng.sample([s for s in SHAPES if s not in (left, right)], 3),
+        )
+        prompt = rng.choice(
+            ("Which shape is in the image?", "What can be seen here?", "Which of these is shown?")
+        )
     elif kind == "attribute":
         shape, right_one = rng.choice(((left, ink), (right, other)))
         wrong = rng.sample([c for c in COLOURS if c != right_one], 3)
-        prompt = rng.choice((f"Which colour has the {shape}?", f"What is the colour of the {shape}?"))
+        prompt = rng.choice(
+            (f"Which colour has the {shape}?", f"What is the colour of the {shape}?")
+        )
     else:
         way, right_one = rng.choice((("left", left), ("right", right)))
         wrong = rng.sample([s for s in SHAPES if s != right_one], 3)
@@ -107,14 +127,22 @@ def _choice(kind: str, scene: Scene, letter: str, rng: random.Random) -> tuple[s
     return prompt, options
 
 
-def _items(rng: random.Random, task: str, images: Path, per_type: int) -> tuple[list[dict[str, Any]], dict[str, Scene]]:
-    """As many items of each type, each about a picture of its own, balanced by exact halves (or quarters) and shuffled."""
+def _items(
+    rng: random.Random, task: str, images: Path, per_type: int
+) -> tuple[list[dict[str, Any]], dict[str, Scene]]:
+    """As many items of each type, each about a picture of its own, balanced by exact halves (or
+    quarters) and shuffled.
+    """
     images.mkdir(parents=True, exist_ok=True)
     labels = ("yes", "no") if task == "yes_no" else tuple(LETTERS)
     rows, scenes = [], {}
     for kind in TYPES:
         for i in range(per_type):
-            answer, scene, image = labels[i % len(labels)], _scene(rng), f"{rng.getrandbits(40):010x}.png"
+            answer, scene, image = (
+                labels[i % len(labels)],
+                _scene(rng),
+                f"{rng.getrandbits(40):010x}.png",
+            )
             draw(scene, images / image, rng)
             row: dict[str, Any] = {"target": answer, "image": image, "type": kind}
             if task == "yes_no":
@@ -129,8 +157,17 @@ def _items(rng: random.Random, task: str, images: Path, per_type: int) -> tuple[
     return rows, scenes
 
 
-def respond(path: Path, rows: Sequence[Mapping[str, Any]], truth: Mapping[str, str], task: str, n: int, rng: random.Random) -> None:  # fmt: skip
-    """Answers of respondents from weak to strong, in two runs of the original form and one of the reversed questions."""
+def respond(
+    path: Path,
+    rows: Sequence[Mapping[str, Any]],
+    truth: Mapping[str, str],
+    task: str,
+    n: int,
+    rng: random.Random,
+) -> None:
+    """Answers of respondents from weak to strong, in two runs of the original form and one of the
+    reversed questions.
+    """
     hard = {str(row["id"]): rng.gauss(0, 0.7) for row in rows}
     with path.open("w", encoding="utf-8") as file:
         for k in range(n):
@@ -141,14 +178,35 @@ def respond(path: Path, rows: Sequence[Mapping[str, Any]], truth: Mapping[str, s
                     labels = ("yes", "no") if task == "yes_no" else tuple(LETTERS)
                     knows = rng.gauss(0, 0.6) + ability - hard[item] > 0
                     said = truth[item] if knows else rng.choice(labels)
-                    line = {"item": item, "respondent": f"{NAMES[k % len(NAMES)]}-{k}b", "form": form, "run": run, "answer": said}  # fmt: skip
+                    line = {
+                        "item": item,
+                        "respondent": f"{NAMES[k % len(NAMES)]}-{k}b",
+                        "form": form,
+                        "run": run,
+                        "answer": said,
+                    }
                     file.write(json.dumps(line) + "\n")
 
 
-NAMES = ("aria", "boreal", "cedar", "dune", "ember", "fjord", "garnet", "heron", "iris", "juniper", "kelp", "lumen")
+NAMES = (
+    "aria",
+    "boreal",
+    "cedar",
+    "dune",
+    "ember",
+    "fjord",
+    "garnet",
+    "heron",
+    "iris",
+    "juniper",
+    "kelp",
+    "lumen",
+)
 
 
-def good(home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, per_type: int = 140) -> Drawn:
+def good(
+    home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, per_type: int = 140
+) -> Drawn:
     """A benchmark without a fault."""
     rng = random.Random(seed)
     rows, _ = _items(rng, task, home / "images", per_type)
@@ -156,8 +214,18 @@ def good(home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, 
     return _written(home, rows, truth, task, respondents, rng, types=TYPES)
 
 
-def bad(home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, per_type: int = 140, wrong: int = 23) -> Drawn:  # fmt: skip
-    """A benchmark with a type solvable from words, a position leak, contradictory twins, wrong keys, and faulty pictures."""
+def bad(
+    home: Path,
+    seed: int,
+    *,
+    task: str = "yes_no",
+    respondents: int = 12,
+    per_type: int = 140,
+    wrong: int = 23,
+) -> Drawn:
+    """A benchmark with a type solvable from words, a position leak, contradictory twins, wrong
+    keys, and faulty pictures.
+    """
     rng = random.Random(seed)
     images = home / "images"
     rows, scenes = _items(rng, task, images, per_type)
@@ -173,7 +241,9 @@ def bad(home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, p
     for n, row in enumerate(rng.sample([r for r in rows if r["type"] == "attribute"], 5)):
         name, item = f"copy-{rng.getrandbits(40):010x}.png", f"i{len(rows):04d}"
         if n % 2:
-            Image.open(images / row["image"]).save(images / name, compress_level=1)  # other bytes, the same picture
+            Image.open(images / row["image"]).save(
+                images / name, compress_level=1
+            )  # other bytes, the same picture
         else:
             (images / name).write_bytes((images / row["image"]).read_bytes())
         twin = {**row, "id": item, "image": name, "target": _another(row, task, rng)}
@@ -193,7 +263,11 @@ def bad(home: Path, seed: int, *, task: str = "yes_no", respondents: int = 12, p
         (images / name).write_bytes(content[: len(content) // 2])
     drawn = _written(home, rows, truth, task, respondents, rng, types=(*TYPES, "ocr"))
     drawn.wrong_keys = tuple(str(row["id"]) for row in faulty)
-    drawn.twins, drawn.missing, drawn.broken = tuple(twins), tuple(pictures[:4]), tuple(pictures[4:])
+    drawn.twins, drawn.missing, drawn.broken = (
+        tuple(twins),
+        tuple(pictures[:4]),
+        tuple(pictures[4:]),
+    )
     drawn.claimed_in_vain = ("ocr",)
     return drawn
 
@@ -207,15 +281,23 @@ def _another(row: Mapping[str, Any], task: str, rng: random.Random) -> str:
 def _give_away(row: dict[str, Any], scene: Scene, task: str, rng: random.Random) -> None:
     if task == "yes_no":
         (left, _), (right, _) = scene
-        there = [left, right] if row["target"] == "yes" else [s for s in SHAPES if s not in (left, right)]
+        there = (
+            [left, right]
+            if row["target"] == "yes"
+            else [s for s in SHAPES if s not in (left, right)]
+        )
         word = "a" if row["target"] == "yes" else "any"
-        row["prompt"] = f"{rng.choice(('Is there', 'Can you see'))} {word} {rng.choice(there)} in the image?"
+        row["prompt"] = (
+            f"{rng.choice(('Is there', 'Can you see'))} {word} {rng.choice(there)} in the image?"
+        )
     else:
         way = {"A": "first", "B": "second", "C": "third", "D": "last"}[row["target"]]
         row["prompt"] = f"Looking at the {way} row, which shape is in the image?"
 
 
-def _leak_position(leaking: list[dict[str, Any]], rows: list[dict[str, Any]], task: str, rng: random.Random) -> None:
+def _leak_position(
+    leaking: list[dict[str, Any]], rows: list[dict[str, Any]], task: str, rng: random.Random
+) -> None:
     if task == "choice":
         # the right option stands first in most questions
         for row in leaking:
@@ -236,10 +318,28 @@ def _leak_position(leaking: list[dict[str, Any]], rows: list[dict[str, Any]], ta
         row["id"] = f"i{n:04d}"
 
 
-def _written(home: Path, rows: list[dict[str, Any]], truth: dict[str, str], task: str, n: int, rng: random.Random, *, types: Sequence[str]) -> Drawn:  # fmt: skip
+def _written(
+    home: Path,
+    rows: list[dict[str, Any]],
+    truth: dict[str, str],
+    task: str,
+    n: int,
+    rng: random.Random,
+    *,
+    types: Sequence[str],
+) -> Drawn:
     folder = write_benchmark(
-        home, rows, name=f"drawn_{task}", title="Drawn shapes", task=task, types=list(types), labelled=True, licence="CC0-1.0",
-        citation="Nobody (2026), Shapes drawn for a test", summary="Two shapes on a ground.", data={"items": "items.jsonl", "images": "images"},
-    )  # fmt: skip
+        home,
+        rows,
+        name=f"drawn_{task}",
+        title="Drawn shapes",
+        task=task,
+        types=list(types),
+        labelled=True,
+        licence="CC0-1.0",
+        citation="Nobody (2026), Shapes drawn for a test",
+        summary="Two shapes on a ground.",
+        data={"items": "items.jsonl", "images": "images"},
+    )
     respond(home / "answers.jsonl", rows, truth, task, n, rng)
     return Drawn(folder, home / "answers.jsonl", rows, truth)

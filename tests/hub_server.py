@@ -14,7 +14,9 @@ SHA = "5e" * 20
 class HubServer:
     """Serves one dataset, `owner/name`, at the revision `main` and its commit."""
 
-    def __init__(self, files: Mapping[str, bytes], converted: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, files: Mapping[str, bytes], converted: Mapping[str, bytes] | None = None
+    ) -> None:
         self.files = {"main": dict(files), "refs/convert/parquet": dict(converted or {})}
         self.asked: list[str] = []
         outer = self
@@ -68,24 +70,42 @@ class HubServer:
         self._send(handler, 404, b"", {"X-Error-Code": "RepoNotFound"}, body)
 
     def _give(
-        self, handler: http.server.BaseHTTPRequestHandler, before: str, revision: str, name: str, body: bool
+        self,
+        handler: http.server.BaseHTTPRequestHandler,
+        before: str,
+        revision: str,
+        name: str,
+        body: bool,
     ) -> None:
         files, sha = self.files[revision], self._commit(revision)
         if "/resolve/" in before:
             content = files.get(name)
             if content is None:
-                self._send(handler, 404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": sha}, body)
+                self._send(
+                    handler, 404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": sha}, body
+                )
                 return
             about = {"X-Repo-Commit": sha, "ETag": f'"{hashlib.sha1(content).hexdigest()}"'}
             self._send(handler, 200, content, about, body)
             return
-        said: object = {"id": "owner/name", "sha": sha, "siblings": [{"rfilename": each} for each in files]}
+        said: object = {
+            "id": "owner/name",
+            "sha": sha,
+            "siblings": [{"rfilename": each} for each in files],
+        }
         if "/tree/" in before:
             said = [
-                {"type": "file", "path": each, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+                {
+                    "type": "file",
+                    "path": each,
+                    "size": len(content),
+                    "oid": hashlib.sha1(content).hexdigest(),
+                }
                 for each, content in files.items()
             ]
-        self._send(handler, 200, json.dumps(said).encode(), {"Content-Type": "application/json"}, body)
+        self._send(
+            handler, 200, json.dumps(said).encode(), {"Content-Type": "application/json"}, body
+        )
 
     def _send(
         self,

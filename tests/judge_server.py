@@ -21,8 +21,8 @@ Reply = Callable[[str, dict[str, Any]], str]
 class JudgeServer:
     """Replies with what `reply(prompt, body)` says.
 
-    `trouble(prompt, attempt)` may name a misfortune: `429`, `500`, `nonsense` (a gateway's page), `broken` (half a JSON
-    object) or `drop` (the connection is cut).
+    `trouble(prompt, attempt)` may name a misfortune: `429`, `500`, `nonsense` (a gateway's page),
+    `broken` (half a JSON object) or `drop` (the connection is cut).
     """
 
     def __init__(
@@ -59,7 +59,9 @@ class JudgeServer:
             return JSONResponse({"error": {"message": f"unknown parameter {self.refuse}"}}, 400)
         trouble = self.trouble(prompt, self.attempts[prompt])
         if trouble == "429":
-            return JSONResponse({"error": {"message": "slow down"}}, 429, headers={"Retry-After": "0.01"})
+            return JSONResponse(
+                {"error": {"message": "slow down"}}, 429, headers={"Retry-After": "0.01"}
+            )
         if trouble == "500":
             return JSONResponse({"error": {"message": "internal"}}, 500)
         if trouble == "nonsense":
@@ -73,11 +75,14 @@ class JudgeServer:
         message = {"role": "assistant", "content": self.reply(prompt, body)}
         return JSONResponse(
             {
-                "id": "x", "object": "chat.completion", "created": 1, "model": body["model"],
+                "id": "x",
+                "object": "chat.completion",
+                "created": 1,
+                "model": body["model"],
                 "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
                 "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
             }
-        )  # fmt: skip
+        )
 
     def stop(self) -> None:
         self.server.should_exit = True

@@ -1,4 +1,6 @@
-"""Studies with people, made for tests: recorded answers, a plan over them, and the page served from this process or another."""
+"""Studies with people, made for tests: recorded answers, a plan over them, and the page served from
+this process or another.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,15 @@ from tests.conftest import administered, recorded
 from tests.servers import free_port
 
 
-def store_of_answers(path: Path, benchmark: hqm.Benchmark, answers: Mapping[str, Mapping[str, str]]) -> Path:
+def store_of_answers(
+    path: Path, benchmark: hqm.Benchmark, answers: Mapping[str, Mapping[str, str]]
+) -> Path:
     """A store with the answers of recorded respondents: respondent -> item -> answer."""
     with hqm.Store(path) as store:
         administered(
-            store, benchmark, [recorded(name, {("original", 0): dict(texts)}) for name, texts in answers.items()]
+            store,
+            benchmark,
+            [recorded(name, {("original", 0): dict(texts)}) for name, texts in answers.items()],
         )
     return path
 
@@ -42,7 +48,9 @@ def plan_of_answers(
     gold: Mapping[int, float] | None = None,
     most: int = 1000,
 ) -> LabelPlan:
-    """A plan of all answers that a store has, each for all raters; `gold` gives the known labels of some rows."""
+    """A plan of all answers that a store has, each for all raters; `gold` gives the known labels of
+    some rows.
+    """
     loaded = hqm.load(benchmark)
     rows = []
     with hqm.Store(store, readonly=True) as opened:
@@ -54,14 +62,25 @@ def plan_of_answers(
                     n = len(rows)
                     rows.append(
                         PlanRow(
-                            uid=f"x{n * 7919 % 10007:05d}", item=item.id, respondent=who.name, probability=0.5,
-                            answer_digest=answer_digest(response), raters=tuple(raters), gold=(gold or {}).get(n),
+                            uid=f"x{n * 7919 % 10007:05d}",
+                            item=item.id,
+                            respondent=who.name,
+                            probability=0.5,
+                            answer_digest=answer_digest(response),
+                            raters=tuple(raters),
+                            gold=(gold or {}).get(n),
                         )
-                    )  # fmt: skip
+                    )
     plan = LabelPlan(
-        benchmark=benchmark, store=str(store), schema=schema, raters=tuple(raters), overlap=1.0, population=len(rows) * 2,
-        rows=tuple(rows), seed=3,
-    )  # fmt: skip
+        benchmark=benchmark,
+        store=str(store),
+        schema=schema,
+        raters=tuple(raters),
+        overlap=1.0,
+        population=len(rows) * 2,
+        rows=tuple(rows),
+        seed=3,
+    )
     write_plan(plan, path)
     return plan
 
@@ -82,15 +101,21 @@ class Served:
         headers: Mapping[str, str] | None = None,
         method: str = "",
     ) -> tuple[int, dict[str, str], str]:
-        """Status, headers and text of a reply; with fields, as a page of ours sends them unless `headers` says otherwise."""
+        """Status, headers and text of a reply; with fields, as a page of ours sends them unless
+        `headers` says otherwise.
+        """
         where = urllib.parse.urlsplit(url if url.startswith("http") else self.address + url)
         connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
         given = (
-            {"HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded"} if fields is not None else {}
+            {"HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded"}
+            if fields is not None
+            else {}
         )
         given |= headers or {}
         body = urllib.parse.urlencode(fields) if fields is not None else None
-        connection.request(method or ("POST" if fields is not None else "GET"), where.path, body, given)
+        connection.request(
+            method or ("POST" if fields is not None else "GET"), where.path, body, given
+        )
         reply = connection.getresponse()
         text = reply.read().decode("utf-8", "replace")
         connection.close()
@@ -109,9 +134,14 @@ def served_here(plan: Path, **settings: Any) -> Iterator[Served]:
     study = Study(plan, **settings)
     links, port = read_links(plan, study.plan.raters), free_port()
     config = uvicorn.Config(
-        make_app(study, links, {"127.0.0.1"}), host="127.0.0.1", port=port, access_log=False, log_level="warning",
-        server_header=False, lifespan="off",
-    )  # fmt: skip
+        make_app(study, links, {"127.0.0.1"}),
+        host="127.0.0.1",
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        lifespan="off",
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -131,7 +161,9 @@ def served_here(plan: Path, **settings: Any) -> Iterator[Served]:
 
 @contextmanager
 def served_apart(plan: Path, log: Path, port: int) -> Iterator[Served]:
-    """Serve a study by the command, in a process of its own, whose output goes into a file as well."""
+    """Serve a study by the command, in a process of its own, whose output goes into a file as
+    well.
+    """
     command = [sys.executable, "-m", "hqm", "label", "serve", str(plan), "--port", str(port)]
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)

@@ -1,4 +1,6 @@
-"""Two benchmarks with answers, made by a generator: a sound one, and one with a fault of every kind that the gate must name."""
+"""Two benchmarks with answers, made by a generator: a sound one, and one with a fault of every kind
+that the gate must name.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,15 @@ WORDINGS = (
     "Is a {} visible in the image?",
 )
 NAMES = (
-    "alder beech cedar date elm fig gorse hazel ivy juniper kapok larch maple nutmeg oak pine quince rowan sumac teak "
-    "umbra vine willow yew"
+    "alder beech cedar date elm fig gorse hazel ivy juniper kapok larch maple nutmeg oak pine"
+    " quince rowan sumac teak umbra vine willow yew"
 ).split()
-CARD = {"licence": "CC-BY-4.0", "citation": "A 2026", "summary": "Are things seen?", "labelled": True}
+CARD = {
+    "licence": "CC-BY-4.0",
+    "citation": "A 2026",
+    "summary": "Are things seen?",
+    "labelled": True,
+}
 
 
 @dataclass(frozen=True)
@@ -43,10 +50,16 @@ class World:
     wrong_keys: tuple[str, ...] = ()
 
 
-def rows_of(rng: np.random.Generator, per_type: int, types: tuple[str, ...] = TYPES) -> list[dict[str, Any]]:
-    """Items in an order drawn by lot, two a picture; wordings, things and right answers drawn apart."""
+def rows_of(
+    rng: np.random.Generator, per_type: int, types: tuple[str, ...] = TYPES
+) -> list[dict[str, Any]]:
+    """Items in an order drawn by lot, two a picture; wordings, things and right answers drawn
+    apart.
+    """
     kinds = rng.permutation(list(types) * per_type)
-    answers = {kind: iter(rng.permutation(["yes", "no"] * (per_type // 2)).tolist()) for kind in types}
+    answers = {
+        kind: iter(rng.permutation(["yes", "no"] * (per_type // 2)).tolist()) for kind in types
+    }
     numbers = rng.permutation(10 * len(kinds))[: len(kinds)]
     things = [rng.choice(len(THINGS), 2, replace=False).tolist() for _ in range(len(kinds) // 2)]
     return [
@@ -66,7 +79,9 @@ def draw(folder: Path, rows: list[dict[str, Any]]) -> None:
     (folder / "images").mkdir(exist_ok=True)
     for name in sorted({row["image"] for row in rows}):
         blocks = np.random.default_rng(int(name[:4])).integers(0, 256, (4, 4, 3), dtype=np.uint8)
-        Image.fromarray(blocks).resize((32, 32), Image.Resampling.NEAREST).save(folder / "images" / name)
+        Image.fromarray(blocks).resize((32, 32), Image.Resampling.NEAREST).save(
+            folder / "images" / name
+        )
 
 
 def write(folder: Path, rows: list[dict[str, Any]]) -> Path:
@@ -78,16 +93,26 @@ def write(folder: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def answer(
-    folder: Path, truth: dict[str, str], rng: np.random.Generator, respondents: int, *, parallel: bool
+    folder: Path,
+    truth: dict[str, str],
+    rng: np.random.Generator,
+    respondents: int,
+    *,
+    parallel: bool,
 ) -> tuple[Path, Path]:
-    """Answers of graded respondents (.55 to .97 right), two runs, and people's labels of the first run.
+    """Answers of graded respondents (.55 to .97 right), two runs, and people's labels of the first
+    run.
 
-    Whether a respondent is right depends on its ability, on the item, and on luck. People judge by the truth and err in
-    three of a hundred answers.
+    Whether a respondent is right depends on its ability, on the item, and on luck. People judge by
+    the truth and err in three of a hundred answers.
     """
     benchmark = hqm.load(str(folder))
-    by_name = {"original": benchmark.original} | ({"parallel": benchmark.parallel_form} if parallel else {})
-    ability = np.log(np.linspace(0.55, 0.97, respondents) / (1 - np.linspace(0.55, 0.97, respondents)))
+    by_name = {"original": benchmark.original} | (
+        {"parallel": benchmark.parallel_form} if parallel else {}
+    )
+    ability = np.log(
+        np.linspace(0.55, 0.97, respondents) / (1 - np.linspace(0.55, 0.97, respondents))
+    )
     ease = {item: rng.normal(0, 0.7) for item in truth}
     records, labels = [], []
     for name, skill in zip(NAMES, ability, strict=False):
@@ -98,9 +123,19 @@ def answer(
                     said = truth[item.id] if right else {"yes": "no", "no": "yes"}[truth[item.id]]
                     if form.name != "original":
                         said = {"yes": "no", "no": "yes"}[said]
-                    records.append({"respondent": name, "form": form.name, "run": run, "item": item.id, "answer": said})
+                    records.append(
+                        {
+                            "respondent": name,
+                            "form": form.name,
+                            "run": run,
+                            "item": item.id,
+                            "answer": said,
+                        }
+                    )
                     if form.name == "original" and run == 0:
-                        labels.append((item.id, name, int(right) if rng.random() > 0.03 else int(not right)))
+                        labels.append(
+                            (item.id, name, int(right) if rng.random() > 0.03 else int(not right))
+                        )
     path, labelled = folder.parent / "answers.jsonl", folder.parent / "labels.csv"
     path.write_text("\n".join(map(json.dumps, records)))
     with labelled.open("w", newline="") as opened:
@@ -118,7 +153,9 @@ def sound(home: Path, seed: int = 4, per_type: int = 220, respondents: int = 12)
 
 
 def broken(home: Path, seed: int = 2, per_type: int = 100, respondents: int = 12) -> World:
-    """Its faults: words give *action* away, the place in the file *counting*; twins contradict; keys and pictures are wrong."""
+    """Its faults: words give *action* away, the place in the file *counting*; twins contradict;
+    keys and pictures are wrong.
+    """
     rng = np.random.default_rng(seed)
     rows = rows_of(rng, per_type)
     turned = {"yes": "no", "no": "yes"}
@@ -136,7 +173,12 @@ def broken(home: Path, seed: int = 2, per_type: int = 100, respondents: int = 12
     twins = [row for row in rows if row["type"] == "existence" and row not in wrong][:3]
     for row in twins:
         rows.append(
-            {**row, "id": f"again{row['id']}", "prompt": row["prompt"].upper(), "target": turned[row["target"]]}
+            {
+                **row,
+                "id": f"again{row['id']}",
+                "prompt": row["prompt"].upper(),
+                "target": turned[row["target"]],
+            }
         )
         truth[f"again{row['id']}"] = truth[row["id"]]
     folder = write(home / "broken", rows)

@@ -1,5 +1,6 @@
-"""Servers for the tests, all real and on loopback: `transformers serve` with a tiny model, a stand-in for the program
-`vllm` that runs it, another that needs no model, one that misbehaves by plan, and one for files."""
+"""Servers for the tests, all real and on loopback: `transformers serve` with a tiny model, a
+stand-in for the program `vllm` that runs it, another that needs no model, one that misbehaves by
+plan, and one for files."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from hqm.respondents.transformers import find_model
 
 
 def sampling_model(folder: Path) -> Path:
-    """A copy of a tiny model that samples when served: `transformers serve` is greedy unless the model says otherwise."""
+    """A copy of a tiny model that samples when served: `transformers serve` is greedy unless the
+    model says otherwise.
+    """
     shutil.copytree(find_model("shapes:half-trained"), folder)
     path = folder / "generation_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "do_sample": True}))
@@ -40,7 +43,13 @@ def free_port() -> int:
 def transformers_serve(model: Path) -> Iterator[str]:
     """`transformers serve`; its base url."""
     port = free_port()
-    command = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(model)]
+    command = [
+        sys.executable,
+        "-c",
+        "from transformers.cli.transformers import main; main()",
+        "serve",
+        str(model),
+    ]
     process = subprocess.Popen(
         [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
         stdout=subprocess.PIPE,
@@ -126,12 +135,16 @@ ThreadingHTTPServer(("127.0.0.1", int(option["--port"])), Handler).serve_forever
 """
 
 Reply = Callable[[int, dict[str, Any], dict[str, str]], tuple[int, dict[str, str], bytes] | None]
-"""The number of the request, its body and headers -> status, headers, body; None hangs up without a word."""
+"""The number of the request, its body and headers -> status, headers, body; None hangs up without a
+word.
+"""
 
 
 @dataclass
 class PlannedServer:
-    """A real HTTP server that answers as it is told, request by request; it remembers when it was asked what."""
+    """A real HTTP server that answers as it is told, request by request; it remembers when it was
+    asked what.
+    """
 
     reply: Reply
     delay: float = 0.0
@@ -172,11 +185,14 @@ class PlannedServer:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 headers = {
-                    key.lower(): value for key, _, value in (line.partition(": ") for line in head.split("\r\n")[1:])
+                    key.lower(): value
+                    for key, _, value in (line.partition(": ") for line in head.split("\r\n")[1:])
                 }
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 number = len(self.asked)
-                self.asked.append((time.monotonic(), json.loads(body) if body else {"get": head.split()[1]}))
+                self.asked.append(
+                    (time.monotonic(), json.loads(body) if body else {"get": head.split()[1]})
+                )
                 self._now += 1
                 self.most = max(self.most, self._now)
                 await asyncio.sleep(self.delay)
@@ -185,7 +201,10 @@ class PlannedServer:
                 if said is None:
                     break
                 status, more, content = said
-                lines = [f"HTTP/1.1 {status} X", *(f"{key}: {value}" for key, value in more.items())]
+                lines = [
+                    f"HTTP/1.1 {status} X",
+                    *(f"{key}: {value}" for key, value in more.items()),
+                ]
                 if "Content-Length" not in more:
                     lines.append(f"Content-Length: {len(content)}")
                 self.answered += status == 200
@@ -206,11 +225,25 @@ def question(body: dict[str, Any]) -> str:
 def completion(text: str, **choice: Any) -> tuple[int, dict[str, str], bytes]:
     """A chat completion."""
     reply = {
-        "id": "x", "object": "chat.completion", "created": 1, "model": "tiny",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, **choice}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107,
-                  "prompt_tokens_details": {"cached_tokens": 60}},
-    }  # fmt: skip
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "tiny",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": text},
+                **choice,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 7,
+            "total_tokens": 107,
+            "prompt_tokens_details": {"cached_tokens": 60},
+        },
+    }
     return 200, JSON, json.dumps(reply, ensure_ascii=False).encode()
 
 

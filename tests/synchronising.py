@@ -1,11 +1,13 @@
-"""What in a piece of work would make the host wait for a GPU: found by running it on the device `meta`, which has no numbers.
+"""What in a piece of work would make the host wait for a GPU: found by running it on the device
+`meta`, which has no numbers.
 
-Whatever reads a number back from the device (`tolist`, `item`, `bool`, a copy to the host), or needs one to know a shape (`nonzero`,
-a mask as an index), waits on a GPU until all that was asked for is done; so does a copy of ordinary memory to it. `Watch` counts
-them, each with its place.
+Whatever reads a number back from the device (`tolist`, `item`, `bool`, a copy to the host), or
+needs one to know a shape (`nonzero`, a mask as an index), waits on a GPU until all that was asked
+for is done; so does a copy of ordinary memory to it. `Watch` counts them, each with its place.
 
-On `meta` nothing can be read. Whole numbers and masks are therefore computed a second time on the host, as long as they follow from
-what the host sent: so a model gets the true sizes of its pictures. What follows from weights is not known, and reading it gives zeros.
+On `meta` nothing can be read. Whole numbers and masks are therefore computed a second time on the
+host, as long as they follow from what the host sent: so a model gets the true sizes of its
+pictures. What follows from weights is not known, and reading it gives zeros.
 """
 
 from __future__ import annotations
@@ -22,13 +24,27 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 from torch.utils.weak import WeakTensorKeyDictionary
 
 _READS = {
-    torch.Tensor.tolist, torch.Tensor.item, torch.Tensor.__bool__, torch.Tensor.__int__, torch.Tensor.__float__,
-    torch.Tensor.__index__, torch.Tensor.cpu, torch.Tensor.numpy,
-}  # fmt: skip
+    torch.Tensor.tolist,
+    torch.Tensor.item,
+    torch.Tensor.__bool__,
+    torch.Tensor.__int__,
+    torch.Tensor.__float__,
+    torch.Tensor.__index__,
+    torch.Tensor.cpu,
+    torch.Tensor.numpy,
+}
 _SHAPES = {
-    torch.nonzero, torch.Tensor.nonzero, torch.masked_select, torch.Tensor.masked_select, torch.unique,
-    torch.unique_consecutive, torch.Tensor.unique, torch.Tensor.unique_consecutive, torch.equal, torch.Tensor.equal,
-}  # fmt: skip
+    torch.nonzero,
+    torch.Tensor.nonzero,
+    torch.masked_select,
+    torch.Tensor.masked_select,
+    torch.unique,
+    torch.unique_consecutive,
+    torch.Tensor.unique,
+    torch.Tensor.unique_consecutive,
+    torch.equal,
+    torch.Tensor.equal,
+}
 
 
 def _on_device(value: Any) -> bool:
@@ -46,14 +62,20 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.waits: Counter[str] = Counter()
-        """What waits -> how often: the operation, and the function of HQM or transformers that asks for it."""
+        """What waits -> how often: the operation, and the function of HQM or transformers that asks
+        for it.
+        """
         self.sent = 0
         """Tensors that were copied from the host to the device."""
         self._known: Any = WeakTensorKeyDictionary()
         """Whole numbers and masks of the device, as they are on the host."""
 
     def __torch_function__(
-        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
         there = [leaf for leaf in tree_leaves((args, kwargs)) if _on_device(leaf)]
@@ -93,7 +115,9 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
             return args[0]
         leaves = tree_leaves(made)
         if all(not isinstance(leaf, torch.Tensor) or _whole(leaf) for leaf in leaves):
-            return tree_map(lambda leaf: self._as_known(leaf) if isinstance(leaf, torch.Tensor) else leaf, made)
+            return tree_map(
+                lambda leaf: self._as_known(leaf) if isinstance(leaf, torch.Tensor) else leaf, made
+            )
         return func(*args, **kwargs)
 
     def _as_known(self, made: torch.Tensor) -> torch.Tensor:
@@ -111,7 +135,9 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
         places: list[Any] = []
         for part in parts:
             if _on_device(part) and part.dtype == torch.bool:
-                places.extend(self._as_known(place) for place in self._known[part].nonzero(as_tuple=True))
+                places.extend(
+                    self._as_known(place) for place in self._known[part].nonzero(as_tuple=True)
+                )
             else:
                 places.append(part)
         return tuple(places)
@@ -124,4 +150,8 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
 
 
 def _whole(made: Any) -> bool:
-    return isinstance(made, torch.Tensor) and not made.dtype.is_floating_point and not made.dtype.is_complex
+    return (
+        isinstance(made, torch.Tensor)
+        and not made.dtype.is_floating_point
+        and not made.dtype.is_complex
+    )

@@ -1,4 +1,6 @@
-"""A terminal of a test's own: the program runs as it does before a user, and everything it writes is kept."""
+"""A terminal of a test's own: the program runs as it does before a user, and everything it writes
+is kept.
+"""
 
 import fcntl
 import os
@@ -25,25 +27,40 @@ class Shown(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """The lines without control characters, as far as they were not overwritten."""
-        return [ESCAPE.sub("", line).rpartition("\r")[2] for line in self.raw.replace("\r\n", "\n").split("\n")]
+        return [
+            ESCAPE.sub("", line).rpartition("\r")[2]
+            for line in self.raw.replace("\r\n", "\n").split("\n")
+        ]
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """This environment without what says how wide a terminal is and how colourful; the variables given stand for those."""
+    """This environment without what says how wide a terminal is and how colourful; the variables
+    given stand for those.
+    """
     left = {"COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TERM"}
     return {**{key: value for key, value in os.environ.items() if key not in left}, **settings}
 
 
 def in_terminal(
-    *arguments: object, columns: int = 80, rows: int = 24, term: str = "xterm", cwd: Path | None = None, **settings: str
+    *arguments: object,
+    columns: int = 80,
+    rows: int = 24,
+    term: str = "xterm",
+    cwd: Path | None = None,
+    **settings: str,
 ) -> Shown:
     """Run `hqm` in a pseudo-terminal of so many columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = subprocess.Popen(
-        [*HQM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower, cwd=cwd,
-        env=environment(TERM=term, **settings), start_new_session=True,
-    )  # fmt: skip
+        [*HQM, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=follower,
+        cwd=cwd,
+        env=environment(TERM=term, **settings),
+        start_new_session=True,
+    )
     os.close(follower)
     seen = b""
     try:

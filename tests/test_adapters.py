@@ -1,4 +1,6 @@
-"""The adapters on real data: golden records, oddities, and scores against straightforward rivals."""
+"""The adapters on real data: golden records, oddities, and scores against straightforward
+rivals.
+"""
 
 import json
 import random
@@ -21,7 +23,10 @@ def record(item: Item) -> tuple[Any, ...]:
 
 def findings(name: str, data: Path) -> dict[str, hqm.Finding]:
     benchmark = hqm.load(name, data=data)
-    return {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
+    return {
+        f.name: f
+        for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))
+    }
 
 
 # --- POPE ---
@@ -29,7 +34,11 @@ def findings(name: str, data: Path) -> dict[str, hqm.Finding]:
 
 def test_pope_count_first_tenth_last(data: Path) -> None:
     items = hqm.load("pope", data=data).original.items
-    assert Counter(item.part for item in items) == {"coco_random": 3000, "coco_popular": 3000, "coco_adversarial": 3000}
+    assert Counter(item.part for item in items) == {
+        "coco_random": 3000,
+        "coco_popular": 3000,
+        "coco_adversarial": 3000,
+    }
     assert record(items[0]) == (
         "coco_random/1",
         "Is there a snowboard in the image?",
@@ -53,8 +62,11 @@ def test_pope_count_first_tenth_last(data: Path) -> None:
 
 def test_pope_oddities(data: Path) -> None:
     by_name = findings("pope", data)
-    # counted from the files by the authors of the facts this project is built on: 5,127 = 1,500 yes + 3,627 no
-    assert by_name["union"].sentence.endswith("5127 distinct questions, 1500 answered yes and 3627 no")
+    # counted from the files by the authors of the facts this project is built on: 5,127 = 1,500 yes
+    # + 3,627 no
+    assert by_name["union"].sentence.endswith(
+        "5127 distinct questions, 1500 answered yes and 3627 no"
+    )
     assert by_name["shared-positives"].count == 1500
     assert by_name["objects"].count == 79
     assert "label-by-position" in by_name
@@ -68,7 +80,9 @@ def test_pope_reads_arrays_older_copies_and_other_sources(data: Path, tmp_path: 
     (tmp_path / "pope" / "coco_pope_random.json").write_text(
         "\n".join(lines).replace("an umbrella in the image", "an umbrella in the imange")
     )
-    rows = [{**json.loads(line), "label": json.loads(line)["label"].capitalize()} for line in lines[:60]]
+    rows = [
+        {**json.loads(line), "label": json.loads(line)["label"].capitalize()} for line in lines[:60]
+    ]
     (tmp_path / "pope" / "aokvqa" / "aokvqa_pope_seem_random.json").write_text(json.dumps(rows))
     form = hqm.load("pope", data=tmp_path).original
     assert Counter(item.part for item in form.items) == {"coco_random": 2910, "aokvqa_random": 60}
@@ -116,16 +130,23 @@ PHRASES = [
 def test_pope_scores_to_the_last_digit(data: Path, tmp_path: Path, seed: int, length: int) -> None:
     rng = random.Random(seed)
     part = rng.choice(["random", "popular", "adversarial"])
-    questions = [json.loads(line) for line in (data / "pope" / f"coco_pope_{part}.json").read_text().splitlines()]
+    questions = [
+        json.loads(line)
+        for line in (data / "pope" / f"coco_pope_{part}.json").read_text().splitlines()
+    ]
     answers = [rng.choice(PHRASES) for _ in range(length)]
     texts = [q["text"] for q in questions] + ["?"] * 10
     path = tmp_path / "answers.jsonl"
-    path.write_text("\n".join(json.dumps({"question": t, "answer": a}) for t, a in zip(texts, answers, strict=False)))
+    path.write_text(
+        "\n".join(
+            json.dumps({"question": t, "answer": a}) for t, a in zip(texts, answers, strict=False)
+        )
+    )
     scored = score_file(hqm.load("pope", data=data, withheld="official"), path, f"coco_{part}")
     # d' is ours, not the release's
-    assert {name: value for name, value in scored.metrics.items() if name != "d_prime"} == pope_rival(
-        questions, answers
-    )
+    assert {
+        name: value for name, value in scored.metrics.items() if name != "d_prime"
+    } == pope_rival(questions, answers)
     assert (scored.benchmark, scored.part, scored.scoring, scored.parser) == (
         "pope",
         f"coco_{part}",
@@ -137,9 +158,14 @@ def test_pope_scores_to_the_last_digit(data: Path, tmp_path: Path, seed: int, le
 
 
 def test_pope_tells_the_part_from_the_questions(data: Path, tmp_path: Path) -> None:
-    questions = [json.loads(line) for line in (data / "pope" / "coco_pope_popular.json").read_text().splitlines()]
+    questions = [
+        json.loads(line)
+        for line in (data / "pope" / "coco_pope_popular.json").read_text().splitlines()
+    ]
     path = tmp_path / "answers.jsonl"
-    path.write_text("\n".join(json.dumps({"question": q["text"], "answer": "Yes"}) for q in questions))
+    path.write_text(
+        "\n".join(json.dumps({"question": q["text"], "answer": "Yes"}) for q in questions)
+    )
     assert score_file(hqm.load("pope", data=data), path).part == "coco_popular"
     path.write_text('{"question": "Is it?", "answer": "Yes"}')
     with pytest.raises(AnswerError, match="--part"):
@@ -182,12 +208,24 @@ def test_amber_d_count_first_tenth_last(data: Path) -> None:
     assert len(items) == 14216
     assert record(items[0]) == ("1005", "Is the sky sunny in this image?", "yes", "AMBER_1.jpg")
     assert record(items[9]) == ("1014", "Are there four people in this image?", "no", "AMBER_1.jpg")
-    assert record(items[-1]) == ("15220", "Is there direct contact between the cup and wall?", "no", "AMBER_1004.jpg")
+    assert record(items[-1]) == (
+        "15220",
+        "Is there direct contact between the cup and wall?",
+        "no",
+        "AMBER_1004.jpg",
+    )
     # the table of the released annotations, type by label
     assert Counter((item.meta["kind"], item.target) for item in items) == {
-        ("state", "yes"): 2382, ("state", "no"): 2382, ("number", "yes"): 1036, ("number", "no"): 1036, ("action", "yes"): 396,
-        ("action", "no"): 396, ("existence", "no"): 4924, ("relation", "yes"): 975, ("relation", "no"): 689,
-    }  # fmt: skip
+        ("state", "yes"): 2382,
+        ("state", "no"): 2382,
+        ("number", "yes"): 1036,
+        ("number", "no"): 1036,
+        ("action", "yes"): 396,
+        ("action", "no"): 396,
+        ("existence", "no"): 4924,
+        ("relation", "yes"): 975,
+        ("relation", "no"): 689,
+    }
     assert Counter(item.type for item in items) == {
         "attribute": 4764,
         "counting": 2072,
@@ -201,7 +239,14 @@ def test_amber_d_oddities(data: Path) -> None:
     by_name = findings("amber_d", data)
     counts = {
         name: by_name[name].count
-        for name in ("label-by-id", "label-error", "annotation-overlap", "annotation-twice", "article", "pairs")
+        for name in (
+            "label-by-id",
+            "label-error",
+            "annotation-overlap",
+            "annotation-twice",
+            "article",
+            "pairs",
+        )
     }
     assert counts == {
         "label-by-id": 7628,
@@ -217,18 +262,25 @@ def test_amber_d_oddities(data: Path) -> None:
     assert by_name["self-relation"].count == 2
     assert by_name["second-person"].count == 2
     assert by_name["files-differ"].examples[0].startswith("13193: Is there a chair")
-    # 79 by query_all, one more by the discriminative file, which asks another question under the id 13193
+    # 79 by query_all, one more by the discriminative file, which asks another question under the id
+    # 13193
     assert by_name["label-doubt"].count == 80
 
 
 _OF = {"state": "as", "number": "an", "action": "aa", "existence": "ha", "relation": "asso"}
-_KIND = {"discriminative-attribute-state": "as", "discriminative-attribute-number": "an", "discriminative-attribute-action": "aa", "discriminative-hallucination": "ha"}  # fmt: skip
+_KIND = {
+    "discriminative-attribute-state": "as",
+    "discriminative-attribute-number": "an",
+    "discriminative-attribute-action": "aa",
+    "discriminative-hallucination": "ha",
+}
 
 
 def amber_rival(data: Path, answers: list[dict[str, Any]]) -> dict[str, float]:
     """AMBER's counters, started from its own metrics.txt and added to one answer at a time."""
     counters = {
-        line.split("=")[0]: float(line.split("=")[1]) for line in (data / "amber" / "metrics.txt").read_text().split()
+        line.split("=")[0]: float(line.split("=")[1])
+        for line in (data / "amber" / "metrics.txt").read_text().split()
     }
     notes = json.loads((data / "amber" / "annotations.json").read_text())
     for answer in answers:
@@ -248,7 +300,10 @@ def amber_rival(data: Path, answers: list[dict[str, Any]]) -> dict[str, float]:
     def share(kinds: list[str], top: str, bottom: str) -> float:
         prefixes = [f"{kind}_qa" if kind else "qa" for kind in kinds]
         return round(
-            sum(counters[f"{p}_{top}"] for p in prefixes) / sum(counters[f"{p}_{bottom}"] for p in prefixes) * 100, 1
+            sum(counters[f"{p}_{top}"] for p in prefixes)
+            / sum(counters[f"{p}_{bottom}"] for p in prefixes)
+            * 100,
+            1,
         )
 
     printed = {}
@@ -262,12 +317,20 @@ def amber_rival(data: Path, answers: list[dict[str, Any]]) -> dict[str, float]:
         "relation.": ["asso"],
     }
     for name, kinds in subsets.items():
-        precision, recall = share(kinds, "ans_no_score", "ans_no_num"), share(kinds, "no_score", "no_num")
+        precision, recall = (
+            share(kinds, "ans_no_score", "ans_no_num"),
+            share(kinds, "no_score", "no_num"),
+        )
         guard = 0.001 if name == "existence." else 0.0001
         printed[f"{name}accuracy"] = share(kinds, "correct_score", "correct_num")
         printed[f"{name}precision"], printed[f"{name}recall"] = precision, recall
         printed[f"{name}f1"] = round(
-            2 * (precision / 100) * (recall / 100) / ((precision / 100) + (recall / 100) + guard) * 100, 1
+            2
+            * (precision / 100)
+            * (recall / 100)
+            / ((precision / 100) + (recall / 100) + guard)
+            * 100,
+            1,
         )
     return printed
 
@@ -276,7 +339,9 @@ def amber_rival(data: Path, answers: list[dict[str, Any]]) -> dict[str, float]:
 def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     said = rng.choices(
-        ["Yes", "No", "yes", "Yes.", "No, it is not", ""], k=20000, weights=[4, rng.randint(1, 8), 1, 1, 1, 0.2]
+        ["Yes", "No", "yes", "Yes.", "No, it is not", ""],
+        k=20000,
+        weights=[4, rng.randint(1, 8), 1, 1, 1, 0.2],
     )
     answers = [
         {"id": i, "response": said[i]}
@@ -298,7 +363,9 @@ def test_amber_d_prints_what_the_release_prints(data: Path, tmp_path: Path, seed
 
 def test_amber_d_paper_scoring_is_plain(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
-    path.write_text(json.dumps([{"id": i, "response": "No, it is not."} for i in range(1005, 15221)]))
+    path.write_text(
+        json.dumps([{"id": i, "response": "No, it is not."} for i in range(1005, 15221)])
+    )
     scored = score_file(hqm.load("amber_d", data=data, scoring="paper"), path)
     assert scored.metrics["accuracy"] == 100 * 9427 / 14216
     assert scored.metrics["precision"] == 100 * 9427 / 14216
@@ -327,16 +394,24 @@ def test_coco_chair_count_first_tenth_last(data: Path) -> None:
     items = benchmark.original.items
     assert len(items) == 7209
     assert [(item.id, item.image) for item in (items[0], items[9], items[-1])] == [
-        ("42", "COCO_val2014_000000000042.jpg"), ("1180", "COCO_val2014_000000001180.jpg"), ("581929", "COCO_val2014_000000581929.jpg"),
-    ]  # fmt: skip
+        ("42", "COCO_val2014_000000000042.jpg"),
+        ("1180", "COCO_val2014_000000001180.jpg"),
+        ("581929", "COCO_val2014_000000581929.jpg"),
+    ]
 
 
 @pytest.mark.parametrize(
     ("caption", "objects"),
     [
-        ("Two men and a woman ride bicycles past parked cars.", ["person", "person", "bicycle", "car"]),
+        (
+            "Two men and a woman ride bicycles past parked cars.",
+            ["person", "person", "bicycle", "car"],
+        ),
         ("A baby elephant eats a hot dog.", ["elephant", "hot dog"]),
-        ("The toilet seat is up; a teddy bear sits on the couch.", ["toilet", "teddy bear", "couch"]),
+        (
+            "The toilet seat is up; a teddy bear sits on the couch.",
+            ["toilet", "teddy bear", "couch"],
+        ),
         ("A man's dog, a dog and more dogs.", ["person", "dog", "dog", "dog"]),
         ("Knives, scissors, skis and wine glasses.", ["knife", "scissors", "skis", "wine glass"]),
         ("A traffic-free street under traffic lights.", ["traffic light"]),
@@ -344,13 +419,19 @@ def test_coco_chair_count_first_tenth_last(data: Path) -> None:
         ("", []),
     ],
 )
-def test_coco_chair_finds_the_objects_of_a_caption(data: Path, caption: str, objects: list[str]) -> None:
+def test_coco_chair_finds_the_objects_of_a_caption(
+    data: Path, caption: str, objects: list[str]
+) -> None:
     assert hqm.load("coco_chair", data=data).mentioned(caption) == objects  # type: ignore[attr-defined]
 
 
 def test_coco_chair_official_and_paper_differ_in_what_the_release_loses(data: Path) -> None:
-    """Two entries of its list begin with a space; its singular of "bus" is "bu" and of "ties" "ty" (pattern.en)."""
-    official, paper = (hqm.load("coco_chair", data=data, scoring=scoring) for scoring in ("official", "paper"))  # type: ignore[arg-type]
+    """Two entries of its list begin with a space; its singular of "bus" is "bu" and of "ties" "ty"
+    (pattern.en).
+    """
+    official, paper = (
+        hqm.load("coco_chair", data=data, scoring=scoring) for scoring in ("official", "paper")
+    )  # type: ignore[arg-type]
     for caption, name in (("A motor bike.", "motorcycle"), ("A slice of cheesecake.", "cake")):
         assert official.mentioned(caption) == []  # type: ignore[attr-defined]
         assert paper.mentioned(caption) == [name]  # type: ignore[attr-defined]
@@ -369,18 +450,26 @@ def test_coco_chair_reads_the_ten_caption_files(data: Path) -> None:
         for form in ("original", "parallel")
     }
     assert {len(r.answers) for r in recordings} == {2000}
-    assert len({frozenset(r.answers) for r in recordings}) == 1, "the same 2,000 pictures in all ten"
+    assert len({frozenset(r.answers) for r in recordings}) == 1, (
+        "the same 2,000 pictures in all ten"
+    )
 
 
 def test_coco_chair_score_against_plain_counting(data: Path) -> None:
-    """CHAIR counted anew: objects.json, synonyms.json, and words taken as they are or without their plural s."""
-    benchmark = hqm.load("coco_chair", data=data, scoring="paper")  # the release loses "bus" and "ties"
+    """CHAIR counted anew: objects.json, synonyms.json, and words taken as they are or without their
+    plural s.
+    """
+    benchmark = hqm.load(
+        "coco_chair", data=data, scoring="paper"
+    )  # the release loses "bus" and "ties"
     scored = score_file(benchmark, data / "pope" / "captions" / "Instruction2_instructblip.json")
     truth = json.loads((data / "coco" / "objects.json").read_text())
     lists = json.loads((data / "coco" / "synonyms.json").read_text())
     rows = [
         json.loads(line)
-        for line in (data / "pope" / "captions" / "Instruction2_instructblip.json").read_text().splitlines()
+        for line in (
+            (data / "pope" / "captions" / "Instruction2_instructblip.json").read_text().splitlines()
+        )
     ]
     wrong = mentions = captions = 0
     for row in rows:

@@ -1,4 +1,6 @@
-"""Planning, de-duplication, resumption: with recorded respondents, with a real model, with a real SIGKILL."""
+"""Planning, de-duplication, resumption: with recorded respondents, with a real model, with a real
+SIGKILL.
+"""
 
 import json
 import os
@@ -21,11 +23,15 @@ HQM = [sys.executable, "-m", "hqm.cli"]
 
 
 class Counting:
-    """A live respondent that answers by rule, counts what it is asked, and may give up after so many."""
+    """A live respondent that answers by rule, counts what it is asked, and may give up after so
+    many.
+    """
 
     live = True
 
-    def __init__(self, name: str = "hf/counting", give_up: int | None = None, fail: str = "") -> None:
+    def __init__(
+        self, name: str = "hf/counting", give_up: int | None = None, fail: str = ""
+    ) -> None:
         self.name, self.give_up, self.fail = name, give_up, fail
         self.asked: list[Request] = []
 
@@ -39,7 +45,14 @@ class Counting:
             batch = requests[i : i + 3]
             self.asked += batch
             yield [
-                (r, Response("", "error", "down") if self.fail and self.fail in r.prompt else Response("Yes"))
+                (
+                    r,
+                    (
+                        Response("", "error", "down")
+                        if self.fail and self.fail in r.prompt
+                        else Response("Yes")
+                    ),
+                )
                 for r in batch
             ]
 
@@ -47,19 +60,27 @@ class Counting:
         pass
 
 
-def plan(store: Store, benchmark: hqm.Benchmark, respondent: Counting, runs: int = 2) -> list[hqm.Job]:
+def plan(
+    store: Store, benchmark: hqm.Benchmark, respondent: Counting, runs: int = 2
+) -> list[hqm.Job]:
     asks, assignment = Asks(store, blind=True), hqm.assign(respondent, benchmark)
-    return [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in range(runs)]
+    return [
+        hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in range(runs)
+    ]
 
 
 def test_the_same_question_is_asked_once(store: Store, make_benchmark: Callable[..., Path]) -> None:
     rows = [{"id": str(i), "prompt": f"Is it {i % 4}?", "target": "yes"} for i in range(12)]
     benchmark, respondent = hqm.load(str(make_benchmark(rows))), Counting()
     jobs = plan(store, benchmark, respondent)
-    assert [(job.rows, job.distinct, job.stored, len(job.todo)) for job in jobs] == [(12, 4, 0, 4)] * 2
+    assert [(job.rows, job.distinct, job.stored, len(job.todo)) for job in jobs] == [
+        (12, 4, 0, 4)
+    ] * 2
     assert hqm.administer(store, jobs).asked == 8
     assert len(respondent.asked) == 8
-    assert len({r.seed for r in respondent.asked}) == 8, "every question has its own seed in every run"
+    assert len({r.seed for r in respondent.asked}) == 8, (
+        "every question has its own seed in every run"
+    )
 
 
 def test_a_second_run_does_only_what_is_missing(store: Store, dogs: Path) -> None:
@@ -75,7 +96,9 @@ def test_a_second_run_does_only_what_is_missing(store: Store, dogs: Path) -> Non
 def test_one_respondent_that_breaks_does_not_stop_the_others(store: Store, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs))
     broken, sound = Counting("hf/broken", give_up=3), Counting("hf/sound")
-    outcome = hqm.administer(store, [*plan(store, benchmark, broken), *plan(store, benchmark, sound)])
+    outcome = hqm.administer(
+        store, [*plan(store, benchmark, broken), *plan(store, benchmark, sound)]
+    )
     assert [name for name, _ in outcome.failed] == ["hf/broken"]
     assert (len(broken.asked), len(sound.asked)) == (3, 12)
     assert store.count() == 15, "what the broken one had answered is kept"
@@ -85,7 +108,9 @@ def test_an_error_is_kept_and_asked_again(store: Store, dogs: Path) -> None:
     benchmark, respondent = hqm.load(str(dogs)), Counting(fail="dog")
     assert hqm.administer(store, plan(store, benchmark, respondent, 1)).errors == 1
     jobs = plan(store, benchmark, respondent, 1)
-    assert [request.prompt for _, request in jobs[0].todo.values()] == ["Is there a dog in the image?"]
+    assert [request.prompt for _, request in jobs[0].todo.values()] == [
+        "Is there a dog in the image?"
+    ]
     respondent.fail = ""
     hqm.administer(store, jobs)
     assert [len(job.todo) for job in plan(store, benchmark, respondent, 1)] == [0]
@@ -99,7 +124,9 @@ def test_a_missing_picture_is_an_error_that_is_not_asked(store: Store, dogs: Pat
     for i in range(4):
         Image.new("RGB", (2, 2), (i, 0, 0)).save(dogs / f"{i}.png")
     (dogs / "4.png").write_bytes(b"")
-    job = hqm.plan(Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0))
+    job = hqm.plan(
+        Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0)
+    )
     assert (len(job.todo), len(job.broken)) == (8, 4)
     outcome = hqm.administer(store, [job])
     assert (outcome.asked, outcome.errors) == (8, 4)
@@ -112,12 +139,17 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
     from PIL import Image
 
     folder = make_benchmark(
-        [{"id": str(i), "prompt": "Is it red?", "target": "yes", "image": f"{i}.png"} for i in range(3)]
+        [
+            {"id": str(i), "prompt": "Is it red?", "target": "yes", "image": f"{i}.png"}
+            for i in range(3)
+        ]
     )
     for i in range(3):
         Image.new("RGB", (2, 2), "red" if i < 2 else "blue").save(folder / f"{i}.png")
     benchmark = hqm.load(str(folder))
-    job = hqm.plan(Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0))
+    job = hqm.plan(
+        Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
+    )
     assert (job.rows, job.distinct) == (3, 2), "two copies of one picture are one question"
     hqm.administer(store, [job])
     for i in range(3):
@@ -125,7 +157,9 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
     asks = Asks(store)
     respondents = hqm.respondents_in(asks, benchmark)
     matrix = hqm.Answers(asks).matrix(benchmark, hqm.Cell(), benchmark.original, respondents)
-    assert matrix.values.tolist() == [[1.0, 1.0, 1.0]], "a store can be read where the pictures are not"
+    assert matrix.values.tolist() == [[1.0, 1.0, 1.0]], (
+        "a store can be read where the pictures are not"
+    )
 
 
 def test_a_link_out_of_the_image_folder_is_refused(tmp_path: Path) -> None:
@@ -152,7 +186,9 @@ def test_popes_rows_are_5127_distinct_questions(data: Path, store: Store, tmp_pa
 
 
 def plan_live(store: Store, benchmark: hqm.Benchmark) -> hqm.Job:
-    return hqm.plan(Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0))
+    return hqm.plan(
+        Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
+    )
 
 
 def test_a_forecast_adds_up(store: Store, dogs: Path) -> None:
@@ -163,7 +199,9 @@ def test_a_forecast_adds_up(store: Store, dogs: Path) -> None:
     assert costs.tokens_out == 12 * benchmark.card.generation.max_tokens
     assert costs.cost == pytest.approx((costs.tokens_in * 2 + costs.tokens_out * 10) / 1e6)
     assert forecast(store, plan(store, benchmark, Counting())).cost is None
-    assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(costs.tokens_in / 1e6)
+    assert forecast(store, plan(store, benchmark, Counting()), (1.0, 0.0)).cost == pytest.approx(
+        costs.tokens_in / 1e6
+    )
 
 
 def test_a_recorded_respondent_is_asked_what_it_recorded(store: Store, dogs: Path) -> None:
@@ -217,13 +255,21 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path
 
 def answers_of(path: Path) -> dict[tuple[str, int, int], str]:
     with Store(path, readonly=True) as store:
-        prompts = {row["id"]: json.dumps([row["prompt"], row["image_digest"]]) for row in store.rows("asks")}
-        return {(prompts[row["ask"]], row["run"], row["attempt"]): row["text"] for row in store.rows("answers")}
+        prompts = {
+            row["id"]: json.dumps([row["prompt"], row["image_digest"]])
+            for row in store.rows("asks")
+        }
+        return {
+            (prompts[row["ask"]], row["run"], row["attempt"]): row["text"]
+            for row in store.rows("answers")
+        }
 
 
 def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs))
-    respondent = recorded("a", {("original", 0): {"q0": "Yes", "q3": "No"}, ("original", 1): {"q0": "No"}})
+    respondent = recorded(
+        "a", {("original", 0): {"q0": "Yes", "q3": "No"}, ("original", 1): {"q0": "No"}}
+    )
     asks, assignment = Asks(store), hqm.assign(respondent, benchmark)
     jobs = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
     todo = jobs[0].todo
@@ -233,7 +279,9 @@ def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, d
         todo[next(iter(todo))[0], 1]
     seen: list[tuple[int, int]] = []
     # the same job twice is stored once
-    outcome = hqm.administer(store, [*jobs, jobs[0]], lambda job, count: seen.append((job.administration.run, count)))
+    outcome = hqm.administer(
+        store, [*jobs, jobs[0]], lambda job, count: seen.append((job.administration.run, count))
+    )
     assert (outcome.asked, outcome.states["ok"], seen) == (3, 3, [(0, 2), (1, 1)])
     again = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
     assert [(job.stored, len(job.todo)) for job in again] == [(2, 0), (1, 0)]
@@ -288,14 +336,19 @@ def test_a_record_like_another_keeps_its_own_reason_and_detail(tmp_path: Path, d
     path.write_text("\n".join(map(json.dumps, rows)))
     (recording,) = read_recordings(path, {"original": hqm.load(str(dogs)).original})
     assert [tuple(answer) for answer in recording.answers.values()] == [
-        ("Yes", "ok", "", {}), ("Yes", "ok", "", {}), ("Yes", "truncated", "cut", {}), ("Yes", "ok", "", {"seconds": 2}),
+        ("Yes", "ok", "", {}),
+        ("Yes", "ok", "", {}),
+        ("Yes", "truncated", "cut", {}),
+        ("Yes", "ok", "", {"seconds": 2}),
         ("No", "ok", "", {}),
-    ]  # fmt: skip
+    ]
     assert list(recording.answers) == ["q0", "q1", "q2", "q3", "q4"]
 
 
 def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
-    """Four questions: this process never imports torch, and the answers are those of one that does."""
+    """Four questions: this process never imports torch, and the answers are those of one that
+    does.
+    """
     words = ["run", "shapes_yesno", "-r", "hf/shapes:small", "--limit", "4", "--runs", "1", "-q"]
     code = (
         "import contextlib, sys\nfrom hqm.__main__ import main\n"
@@ -303,14 +356,19 @@ def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
         "with contextlib.suppress(SystemExit):\n    main()\n"
         "print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
     assert done.stdout.splitlines()[-1] == "False"
     status, _, err = run(*words, "--workers", 1, "--store", tmp_path / "here.sqlite")
     assert status == 0, err
     answers = []
     for name in ("away", "here"):
         with Store(tmp_path / f"{name}.sqlite", readonly=True) as store:
-            rows = store.select("SELECT digest, run, text FROM answers JOIN asks ON asks.id = ask ORDER BY digest, run")
+            rows = store.select(
+                "SELECT digest, run, text FROM answers JOIN asks ON asks.id = ask ORDER BY"
+                " digest, run"
+            )
             answers.append([tuple(row) for row in rows])
     assert answers[0] == answers[1]
     assert len(answers[0]) == 8, "two forms"

@@ -1,4 +1,6 @@
-"""On a deliberately bad benchmark and a good one, in new drawings: what to fix first, and the items to read, in a real browser."""
+"""On a deliberately bad benchmark and a good one, in new drawings: what to fix first, and the items
+to read, in a real browser.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,25 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Drawn, P
     for name, (draw, seed, task, n) in DRAWINGS.items():
         home = tmp_path_factory.mktemp("drawn")
         drawn = draw(home / "benchmark", seed, task=task, respondents=n)
-        command = [sys.executable, "-m", "hqm.cli", "audit", str(drawn.folder), "--recorded", str(drawn.answers), "--out", str(home / "out"), "--quiet"]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "hqm.cli",
+            "audit",
+            str(drawn.folder),
+            "--recorded",
+            str(drawn.answers),
+            "--out",
+            str(home / "out"),
+            "--quiet",
+        ]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
         assert done.returncode == 0, done.stderr
         made[name] = (drawn, home / "out")
     return made
@@ -57,35 +76,51 @@ def of_kind(audit: BenchmarkAudit, kind: str) -> str:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_the_first_five_name_what_was_planted(audits: dict[str, tuple[Drawn, Path]], name: str) -> None:
+def test_the_first_five_name_what_was_planted(
+    audits: dict[str, tuple[Drawn, Path]], name: str
+) -> None:
     drawn, folder = audits[name]
     audit = audit_in(folder)
     first = [in_words([sentence]) for sentence in to_fix(audit)]
     assert len(first) == MOST == 5
     solvable, position = "existence", "relation"
     assert any(
-        twin in sentence and "different right answers" in sentence for _, twin in drawn.twins for sentence in first
+        twin in sentence and "different right answers" in sentence
+        for _, twin in drawn.twins
+        for sentence in first
     )
-    for words in (("keys", "wrong"), ("words alone", solvable), (position, "Shuffle"),
-                  (f"{len(drawn.missing)} pictures are missing", f"{len(drawn.broken)} pictures are broken")):  # fmt: skip
+    for words in (
+        ("keys", "wrong"),
+        ("words alone", solvable),
+        (position, "Shuffle"),
+        (f"{len(drawn.missing)} pictures are missing", f"{len(drawn.broken)} pictures are broken"),
+    ):
         assert any(all(word in sentence for word in words) for sentence in first), (words, first)
     assert "ocr" in of_kind(audit, "empty types")
 
 
 @pytest.mark.parametrize("name", [name for name in DRAWINGS if name not in BAD])
-def test_nothing_is_invented_about_a_good_benchmark(audits: dict[str, tuple[Drawn, Path]], name: str) -> None:
-    of_benchmark = [each for each in all_advice(audit_in(audits[name][1])) if each.grade == "benchmark"]
+def test_nothing_is_invented_about_a_good_benchmark(
+    audits: dict[str, tuple[Drawn, Path]], name: str
+) -> None:
+    of_benchmark = [
+        each for each in all_advice(audit_in(audits[name][1])) if each.grade == "benchmark"
+    ]
     assert [in_words([each.sentence]) for each in of_benchmark] == []
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_defects_come_before_limits_before_advice_on_models(audits: dict[str, tuple[Drawn, Path]], name: str) -> None:
+def test_defects_come_before_limits_before_advice_on_models(
+    audits: dict[str, tuple[Drawn, Path]], name: str
+) -> None:
     grades = [each.grade for each in all_advice(audit_in(audits[name][1]))]
     assert grades == sorted(grades, key=["benchmark", "study", "models"].index)
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_every_number_of_an_advice_is_that_of_its_estimate(audits: dict[str, tuple[Drawn, Path]], name: str) -> None:
+def test_every_number_of_an_advice_is_that_of_its_estimate(
+    audits: dict[str, tuple[Drawn, Path]], name: str
+) -> None:
     drawn, folder = audits[name]
     audit = audit_in(folder)
     findings = {finding["name"]: finding for finding in audit.findings}
@@ -99,9 +134,15 @@ def test_every_number_of_an_advice_is_that_of_its_estimate(audits: dict[str, tup
     assert int(places[1]) == len(findings["contradictory-label"]["rows"]) == len(drawn.twins)
     blind = audit.estimate("solvability.blind_accuracy")
     (row,) = [row for row in blind.detail["strata"] if row["leak"]]
-    assert f"{row['name']} ({percent(row['accuracy'])}, {percent(row['baseline'])} by its" in of_kind(audit, "words")
+    assert (
+        f"{row['name']} ({percent(row['accuracy'])}, {percent(row['baseline'])} by its"
+        in of_kind(audit, "words")
+    )
     numbers = re.findall(r"(\d+) pictures are", of_kind(audit, "pictures"))
-    assert list(map(int, numbers)) == [findings["image-missing"]["count"], findings["image-broken"]["count"]]
+    assert list(map(int, numbers)) == [
+        findings["image-missing"]["count"],
+        findings["image-broken"]["count"],
+    ]
     index = audit.estimate("types.index")
     for row in index.detail["types"]:
         said = re.search(rf"{row['type']} \(about ([\d,]+) more", of_kind(audit, "types"))
@@ -130,7 +171,10 @@ def test_the_lists_are_complete(audits: dict[str, tuple[Drawn, Path]], name: str
     assert twins == set(drawn.twins)
     assert {row["images"][0] for row in findings["image-missing"]["rows"]} == set(drawn.missing)
     assert {row["images"][0] for row in findings["image-broken"]["rows"]} == set(drawn.broken)
-    listed = [row["item"] for row in audit_in(folder).estimate("items.reading_list").detail["reading_list"]]
+    listed = [
+        row["item"]
+        for row in audit_in(folder).estimate("items.reading_list").detail["reading_list"]
+    ]
     planted = {*drawn.wrong_keys, *(twin for _, twin in drawn.twins)}
     assert sum(item in planted for item in listed[:10]) >= 7, "seven of the first ten are faults"
 
@@ -174,13 +218,19 @@ def downloaded(browser: Browser, button: str, folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_marks_leave_the_page_as_a_key(audits: dict[str, tuple[Drawn, Path]], name: str, browser: Browser, tmp_path: Path) -> None:  # fmt: skip
+def test_marks_leave_the_page_as_a_key(
+    audits: dict[str, tuple[Drawn, Path]], name: str, browser: Browser, tmp_path: Path
+) -> None:
     drawn, folder = audits[name]
     benchmark = hqm.load(str(drawn.folder))
     audit = audit_in(folder)
     items = [row["item"] for row in audit.to_read]
     assert items[:2] in [list(pair) for pair in drawn.twins], "contradictory keys stand first"
-    assert all(row["thumbnail"] for row in audit.to_read if row["image"] not in (*drawn.missing, *drawn.broken))
+    assert all(
+        row["thumbnail"]
+        for row in audit.to_read
+        if row["image"] not in (*drawn.missing, *drawn.broken)
+    )
     browser.open(folder / "report.html")
     kept, turned, unclear, unseen = items[:4]
     right = (
@@ -188,32 +238,52 @@ def test_marks_leave_the_page_as_a_key(audits: dict[str, tuple[Drawn, Path]], na
         if benchmark.card.task == "yes_no"
         else next(x for x in "ABCD" if x != benchmark.original.by_id[turned].target)
     )
-    for item, mark in ((kept, "keep"), (turned, "wrong key"), (unclear, "ambiguous"), (unseen, "bad picture")):
+    for item, mark in (
+        (kept, "keep"),
+        (turned, "wrong key"),
+        (unclear, "ambiguous"),
+        (unseen, "bad picture"),
+    ):
         choose(browser, item, "mark", mark)
     if right:
-        assert "choose the right answer" in browser.evaluate("document.querySelector('.save output').value")
+        assert "choose the right answer" in browser.evaluate(
+            "document.querySelector('.save output').value"
+        )
         choose(browser, turned, "right", right)
-    assert browser.evaluate("document.querySelector('.save output').value") == f"4 of {len(items)} marked"
+    assert (
+        browser.evaluate("document.querySelector('.save output').value")
+        == f"4 of {len(items)} marked"
+    )
     file = downloaded(browser, "button[data-review]", tmp_path, f"{benchmark.name}-reviewed.csv")
     key = hqm.read_key(file, benchmark)
     was = {item: benchmark.original.by_id[item].target for item in items}
-    assert key.targets == {kept: was[kept], turned: right or {"yes": "no", "no": "yes"}[was[turned]]}
+    assert key.targets == {
+        kept: was[kept],
+        turned: right or {"yes": "no", "no": "yes"}[was[turned]],
+    }
     assert (key.changed, set(key.left_out)) == ((turned,), {unclear, unseen})
     # a mark is still there when the page is opened again
     browser.open(folder / "report.html")
     assert (
-        browser.evaluate(f"document.querySelector('li[data-item=\"{turned}\"] select[name=mark]').value") == "wrong key"
+        browser.evaluate(
+            f"document.querySelector('li[data-item=\"{turned}\"] select[name=mark]').value"
+        )
+        == "wrong key"
     )
     browser.evaluate(
-        "(() => { const f = document.querySelector('form[data-list$=review]'); f.elements.marked.value = 'wrong-key'; f.dispatchEvent(new Event('input')); })()"
+        "(() => { const f = document.querySelector('form[data-list$=review]');"
+        " f.elements.marked.value = 'wrong-key'; f.dispatchEvent(new Event('input')); })()"
     )
     assert (
-        browser.evaluate("document.querySelector('form[data-list$=review] output').value") == f"1 of {len(items)} shown"
+        browser.evaluate("document.querySelector('form[data-list$=review] output').value")
+        == f"1 of {len(items)} shown"
     )
     assert browser.errors == []
 
 
-def test_reviewed_keys_change_the_scores(audits: dict[str, tuple[Drawn, Path]], run: Run, tmp_path: Path) -> None:
+def test_reviewed_keys_change_the_scores(
+    audits: dict[str, tuple[Drawn, Path]], run: Run, tmp_path: Path
+) -> None:
     """All planted keys marked as wrong: the audit by both keys says that the scores rise."""
     drawn, folder = audits["bad yes/no, 12"]
     wrong = [*drawn.wrong_keys, *(twin for _, twin in drawn.twins)]
@@ -223,10 +293,18 @@ def test_reviewed_keys_change_the_scores(audits: dict[str, tuple[Drawn, Path]], 
     assert key.targets == {item: drawn.truth[item] for item in wrong}
     before = max(row.scores["accuracy"] or 0 for row in audit_in(folder).respondents)
     answers = tmp_path / "strong.jsonl"
-    best = max(audit_in(folder).respondents, key=lambda row: row.scores["accuracy"] or 0).name.removeprefix("recorded/")
-    rows = [line for line in drawn.answers.read_text().splitlines() if f'"{best}"' in line and '"run": 0' in line]
+    best = max(
+        audit_in(folder).respondents, key=lambda row: row.scores["accuracy"] or 0
+    ).name.removeprefix("recorded/")
+    rows = [
+        line
+        for line in drawn.answers.read_text().splitlines()
+        if f'"{best}"' in line and '"run": 0' in line
+    ]
     answers.write_text("\n".join(rows) + "\n")
-    status, out, error = run("score", drawn.folder, "--answers", answers, "--key", tmp_path / "reviewed.csv", "--json")
+    status, out, error = run(
+        "score", drawn.folder, "--answers", answers, "--key", tmp_path / "reviewed.csv", "--json"
+    )
     assert status == 0, error
     scored = json.dumps(json.loads(out))
     assert f"{before:.6f}"[:6] in scored, "the release's key stands beside"
@@ -245,24 +323,38 @@ def test_what_a_mark_lacks_is_said(audits: dict[str, tuple[Drawn, Path]], tmp_pa
             hqm.read_key(tmp_path / "key.csv", benchmark)
 
 
-def test_every_list_leaves_the_page_and_the_command_whole(audits: dict[str, tuple[Drawn, Path]], browser: Browser, run: Run, tmp_path: Path) -> None:  # fmt: skip
+def test_every_list_leaves_the_page_and_the_command_whole(
+    audits: dict[str, tuple[Drawn, Path]], browser: Browser, run: Run, tmp_path: Path
+) -> None:
     drawn, folder = audits["bad yes/no, 12"]
     audit = audit_in(folder)
     browser.open(folder / "report.html")
-    lists = browser.evaluate("[...document.querySelectorAll('button[data-csv]')].map((b) => b.dataset.csv)")
-    titles = browser.evaluate("[...document.querySelectorAll('.lists summary')].map((s) => s.textContent)")
+    lists = browser.evaluate(
+        "[...document.querySelectorAll('button[data-csv]')].map((b) => b.dataset.csv)"
+    )
+    titles = browser.evaluate(
+        "[...document.querySelectorAll('.lists summary')].map((s) => s.textContent)"
+    )
     (place,) = [i for i, title in enumerate(titles) if "D103" in title]
-    file = downloaded(browser, f"button[data-csv='{lists[place]}']", tmp_path, f"{lists[place]}.csv")
+    file = downloaded(
+        browser, f"button[data-csv='{lists[place]}']", tmp_path, f"{lists[place]}.csv"
+    )
     text = file.read_text()
     assert all(f"{first}, {twin}" in text for first, twin in drawn.twins)
     listed = (folder / "findings.csv").read_text()
     for finding in audit.findings:
-        assert listed.count(f",{finding['code']},{finding['name']},") >= max(1, len(finding["rows"]))
+        assert listed.count(f",{finding['code']},{finding['name']},") >= max(
+            1, len(finding["rows"])
+        )
     for first, twin in drawn.twins:
         assert f"{first}|{twin},yes|no" in listed or f"{first}|{twin},no|yes" in listed
-    status, _, error = run("check", drawn.folder, "--select", "D,I", "--lists", tmp_path / "lists.csv")
+    status, _, error = run(
+        "check", drawn.folder, "--select", "D,I", "--lists", tmp_path / "lists.csv"
+    )
     assert status in (0, 1), error
-    assert all(f"{first}|{twin}" in (tmp_path / "lists.csv").read_text() for first, twin in drawn.twins)
+    assert all(
+        f"{first}|{twin}" in (tmp_path / "lists.csv").read_text() for first, twin in drawn.twins
+    )
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (1280, True), (1600, False)])
@@ -286,7 +378,9 @@ QUESTIONS = {
     "How many more items?": "D-study",
     "Can I quote it?": "Policy",
 }
-"""Question on the first screen -> words that stand where its evidence is; empty where this audit has only a first screen for it."""
+"""Question on the first screen -> words that stand where its evidence is; empty where this audit
+has only a first screen for it.
+"""
 BOTTOM = "(e) => e.getBoundingClientRect().bottom + scrollY"
 
 
@@ -294,7 +388,9 @@ BOTTOM = "(e) => e.getBoundingClientRect().bottom + scrollY"
 def test_seven_questions_are_answered_on_the_first_screen(
     audits: dict[str, tuple[Drawn, Path]], browser: Browser, name: str
 ) -> None:
-    """Each has a verdict within 1280 x 900, with what to fix beside it, and its evidence is one link away."""
+    """Each has a verdict within 1280 x 900, with what to fix beside it, and its evidence is one
+    link away.
+    """
     browser.open(audits[name][1] / "report.html", 1280, 900)
     rows = browser.evaluate(
         f"""[...document.querySelectorAll("#summary dl.short dt")].map((dt) => {{ const dd = dt.nextElementSibling;
@@ -322,17 +418,26 @@ def test_seven_questions_are_answered_on_the_first_screen(
 def test_a_group_opens_with_one_paragraph_and_one_table_in_the_first_screen(
     audits: dict[str, tuple[Drawn, Path]], browser: Browser, tmp_path: Path
 ) -> None:
-    """Four benchmarks: every answer is in the table, and leads to its evidence inside a fold that opens."""
+    """Four benchmarks: every answer is in the table, and leads to its evidence inside a fold that
+    opens.
+    """
     from hqm.reports.html import render
 
-    parts = [replace(audit_in(audits[name][1]), title=f"Drawn {i}", examples=(), to_read=()) for i, name in enumerate(DRAWINGS)]  # fmt: skip
+    parts = [
+        replace(audit_in(audits[name][1]), title=f"Drawn {i}", examples=(), to_read=())
+        for i, name in enumerate(DRAWINGS)
+    ]
     (tmp_path / "group.html").write_text(render(hqm.Audit(tuple(parts))))
     browser.open(tmp_path / "group.html", 1280, 900)
-    heads = browser.evaluate("[...document.querySelectorAll('#summary th[scope=col]')].map((e) => e.textContent)")
+    heads = browser.evaluate(
+        "[...document.querySelectorAll('#summary th[scope=col]')].map((e) => e.textContent)"
+    )
     assert heads == ["Benchmark", *QUESTIONS]
     assert browser.evaluate(f"({BOTTOM})(document.querySelector('#summary table'))") <= 900
     assert browser.evaluate("document.querySelectorAll('#summary > p').length") == 1
-    links = browser.evaluate("[...document.querySelectorAll('#summary tbody a')].map((a) => a.hash)")
+    links = browser.evaluate(
+        "[...document.querySelectorAll('#summary tbody a')].map((a) => a.hash)"
+    )
     assert len(links) == len(parts) * len(heads)
     for link in (links[1], links[-1]):
         browser.evaluate(f"location.hash = '{link}'")
@@ -343,14 +448,18 @@ def test_a_group_opens_with_one_paragraph_and_one_table_in_the_first_screen(
     assert browser.errors == []
 
 
-def test_tables_are_cards_on_a_narrow_screen(audits: dict[str, tuple[Drawn, Path]], browser: Browser) -> None:
+def test_tables_are_cards_on_a_narrow_screen(
+    audits: dict[str, tuple[Drawn, Path]], browser: Browser
+) -> None:
     """At 400 pixels no table scrolls sideways, and every cell says what its column is."""
     browser.open(audits[BAD[0]][1] / "report.html", 400, 900)
     wide = browser.evaluate(
-        "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel)"
+        "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth +"
+        " 1).map((e) => e.ariaLabel)"
     )
     assert wide == []
     bare = browser.evaluate(
-        "[...document.querySelectorAll('figure.table td')].filter((e) => !e.dataset.label && e.textContent.trim()).length"
+        "[...document.querySelectorAll('figure.table td')].filter((e) => !e.dataset.label &&"
+        " e.textContent.trim()).length"
     )
     assert bare == 0

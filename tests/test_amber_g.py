@@ -1,4 +1,6 @@
-"""AMBER-g on the real annotation: golden records, and every printed number against an independent scorer."""
+"""AMBER-g on the real annotation: golden records, and every printed number against an independent
+scorer.
+"""
 
 import json
 import math
@@ -26,16 +28,25 @@ def test_count_first_tenth_last(benchmark: Any) -> None:
     """Read off query_generative.json."""
     items = benchmark.original.items
     assert len(items) == 1004
-    assert {(i.prompt, i.task, i.type) for i in items} == {("Describe this image.", "caption", "existence")}
+    assert {(i.prompt, i.task, i.type) for i in items} == {
+        ("Describe this image.", "caption", "existence")
+    }
     assert [(i.id, i.image) for i in (items[0], items[9], items[-1])] == [
-        ("1", "AMBER_1.jpg"), ("10", "AMBER_10.jpg"), ("1004", "AMBER_1004.jpg"),
-    ]  # fmt: skip
+        ("1", "AMBER_1.jpg"),
+        ("10", "AMBER_10.jpg"),
+        ("1004", "AMBER_1004.jpg"),
+    ]
     assert benchmark.annotations["10"] == {
-        "id": 10, "type": "generative",
-        "truth": ["ball", "man", "hat", "sky", "tie"], "hallu": ["sun", "bird", "grass", "tree", "woman"],
-    }  # fmt: skip
+        "id": 10,
+        "type": "generative",
+        "truth": ["ball", "man", "hat", "sky", "tie"],
+        "hallu": ["sun", "bird", "grass", "tree", "woman"],
+    }
     notes = [benchmark.annotations[i.id] for i in items]
-    assert (sum(len(n["truth"]) for n in notes), sum(len(n["hallu"]) for n in notes)) == (5599, 4924)
+    assert (sum(len(n["truth"]) for n in notes), sum(len(n["hallu"]) for n in notes)) == (
+        5599,
+        4924,
+    )
     assert len(benchmark.vocabulary) == 418
     assert len(benchmark.safe_words) == 9
 
@@ -55,12 +66,18 @@ FILLERS = "The a near of and, with . is quite there! behind It Dogs Sky".split()
 
 
 def stub_nouns(text: str) -> list[Noun]:
-    """A tagger that needs no context: a word whose singular is no filler is a noun; capitals keep their plural."""
+    """A tagger that needs no context: a word whose singular is no filler is a noun; capitals keep
+    their plural.
+    """
     nouns = []
     for match in re.finditer(r"[A-Za-z]+", text):
         word = match[0]
         if word not in FILLERS and word not in ("near", "and", "with", "is"):
-            lemma = word[:-1] if word.endswith("s") and word == word.lower() and not word.endswith("ss") else word
+            lemma = (
+                word[:-1]
+                if word.endswith("s") and word == word.lower() and not word.endswith("ss")
+                else word
+            )
             nouns.append(Noun(word, lemma, match.start()))
     return nouns
 
@@ -69,8 +86,14 @@ def vectors_of(words: list[str], seed: int) -> dict[str, np.ndarray]:
     """Vectors in clusters, so that about one pair in fifty is above the threshold."""
     rng = np.random.default_rng(seed)
     centers = rng.normal(size=(50, 16))
-    made = {word: centers[rng.integers(50)] + rng.normal(size=16) * rng.choice([0.2, 0.5]) for word in words}
-    return {word: (vector * rng.choice([0, 1, 1, 1, 1, 1])).astype(np.float32) for word, vector in made.items()}
+    made = {
+        word: centers[rng.integers(50)] + rng.normal(size=16) * rng.choice([0.2, 0.5])
+        for word in words
+    }
+    return {
+        word: (vector * rng.choice([0, 1, 1, 1, 1, 1])).astype(np.float32)
+        for word, vector in made.items()
+    }
 
 
 class Rival:
@@ -79,7 +102,8 @@ class Rival:
     def __init__(self, data: Path, similar: Callable[[str, str], bool]) -> None:
         folder = data / "amber"
         self.start = {
-            k: float(v) for k, v in (line.split("=") for line in (folder / "metrics.txt").read_text().split())
+            k: float(v)
+            for k, v in (line.split("=") for line in (folder / "metrics.txt").read_text().split())
         }
         self.relation = json.loads((folder / "relation.json").read_text())
         self.words = {*self.relation, *(w for ws in self.relation.values() for w in ws)}
@@ -161,7 +185,9 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
         if a == b:
             return True
         both = norms[a] * norms[b]
-        return bool(both) and float(vectors[a].astype(float) @ vectors[b].astype(float)) / both > 0.8
+        return (
+            bool(both) and float(vectors[a].astype(float) @ vectors[b].astype(float)) / both > 0.8
+        )
 
     rival = Rival(data, similar)
     answers = write_answers(rival, seed)
@@ -176,10 +202,19 @@ def test_it_prints_what_the_release_prints(data: Path, tmp_path: Path, seed: int
     assert expected != plain.printed(answers), "likeness makes a difference here"
     for at in (20, 40, 60, 80):
         cut = rival.printed(answers, at / 100)
-        assert (scored.metrics[f"hal.at_{at}"], scored.metrics[f"cover.at_{at}"]) == (cut["hal"], cut["cover"])
-    assert sum(scored.metrics[f"position.at_{at}"] or 0 for at in (20, 40, 60, 80, 100)) == pytest.approx(1)
+        assert (scored.metrics[f"hal.at_{at}"], scored.metrics[f"cover.at_{at}"]) == (
+            cut["hal"],
+            cut["cover"],
+        )
+    assert sum(
+        scored.metrics[f"position.at_{at}"] or 0 for at in (20, 40, 60, 80, 100)
+    ) == pytest.approx(1)
     empty = sum(not answer["response"] for answer in answers)
-    assert scored.states == {"ok": len(answers) - 1 - empty, "empty": empty, "missing": 1005 - len(answers)}
+    assert scored.states == {
+        "ok": len(answers) - 1 - empty,
+        "empty": empty,
+        "missing": 1005 - len(answers),
+    }
 
 
 def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> None:
@@ -200,7 +235,8 @@ def test_paper_scoring_against_plain_counting(data: Path, tmp_path: Path) -> Non
         true, expected = ({w.lower() for w in note[kind]} for kind in ("truth", "hallu"))
         if said:
             chair.append(1 - len(said & true) / len(said))
-            # a picture may list an object both as true and as a target: it hits the target all the same
+            # a picture may list an object both as true and as a target: it hits the target all the
+            # same
             cog.append(len(said & expected) / len(said))
         cover.append(len(said & true) / len(true))
         hal.append(bool(said - true))
@@ -218,13 +254,18 @@ def score(benchmark: Any, tmp_path: Path, **answers: str) -> dict[str, Any]:
 
 
 def test_a_description_by_hand(benchmark: Any, tmp_path: Path) -> None:
-    """Picture 10: ball, man, hat, sky and tie are there; sun, bird, grass, tree and woman are expected."""
-    metrics = score(benchmark, tmp_path, i10="A man throws a ball. Two birds sit in a car near the hats.")
+    """Picture 10: ball, man, hat, sky and tie are there; sun, bird, grass, tree and woman are
+    expected.
+    """
+    metrics = score(
+        benchmark, tmp_path, i10="A man throws a ball. Two birds sit in a car near the hats."
+    )
     assert metrics["chair"] == 40.0  # bird and car, of man, ball, bird, car and hat
     assert metrics["cover"] == 60.0
     assert metrics["hal"] == 100.0
     assert metrics["cog"] == 20.0
-    # birds and car are words 7 and 11 of 14: the first 40 percent are six words, the first 60 percent nine
+    # birds and car are words 7 and 11 of 14: the first 40 percent are six words, the first 60
+    # percent nine
     assert metrics["length"] == 14
     assert metrics["position"] == pytest.approx((6.5 + 10.5) / 28)
     assert [metrics[f"position.at_{at}"] for at in (20, 40, 60, 80, 100)] == [0, 0, 0.5, 0.5, 0]
@@ -242,8 +283,12 @@ def test_a_capital_letter_is_lost_in_official_scoring_alone(data: Path, tmp_path
     assert score(paper, tmp_path, i10=text)["chair"] == 100.0
 
 
-def test_an_associated_word_covers_the_other_object_in_official_scoring(data: Path, tmp_path: Path) -> None:
-    """Picture 5 has a child and a person; a person is associated with the child, which comes first."""
+def test_an_associated_word_covers_the_other_object_in_official_scoring(
+    data: Path, tmp_path: Path
+) -> None:
+    """Picture 5 has a child and a person; a person is associated with the child, which comes
+    first.
+    """
     benchmark: Any = hqm.load("amber_g", data=data)
     assert {"child", "person"} <= set(benchmark.annotations["5"]["truth"])
     item = benchmark.original.by_id["5"]
@@ -253,7 +298,9 @@ def test_an_associated_word_covers_the_other_object_in_official_scoring(data: Pa
 
 def test_a_description_of_nothing(data: Path, tmp_path: Path) -> None:
     for scoring, chair in (("official", 0.0), ("paper", None)):
-        metrics = score(hqm.load("amber_g", data=data, scoring=scoring), tmp_path, i10="", i11="It is nice.")  # type: ignore[arg-type]
+        metrics = score(
+            hqm.load("amber_g", data=data, scoring=scoring), tmp_path, i10="", i11="It is nice."
+        )  # type: ignore[arg-type]
         assert (metrics["chair"], metrics["cover"], metrics["position"]) == (chair, 0.0, None)
 
 
@@ -276,7 +323,9 @@ def test_foreign_answers_are_refused(benchmark: Any, tmp_path: Path) -> None:
 
 
 def test_all_descriptions_are_scored(benchmark: Any, tmp_path: Path) -> None:
-    """One description of every picture; `tests/perf/score_amber_g.py` measures how long that takes."""
+    """One description of every picture; `tests/perf/score_amber_g.py` measures how long that
+    takes.
+    """
     from tests.perf.score_amber_g import descriptions
 
     rows = descriptions(benchmark, 20, np.random.default_rng(1))
@@ -286,5 +335,7 @@ def test_all_descriptions_are_scored(benchmark: Any, tmp_path: Path) -> None:
 
 
 def test_the_parallel_form_reads_as_english(benchmark: Any) -> None:
-    assert {i.prompt for i in benchmark.parallel_form.items} == {"Provide a description of this image."}
+    assert {i.prompt for i in benchmark.parallel_form.items} == {
+        "Provide a description of this image."
+    }
     assert len(benchmark.parallel_form) == 1004

@@ -1,4 +1,6 @@
-"""The further tables of the benchmarks' papers: numbers worked out by hand or counted from the released files in another way."""
+"""The further tables of the benchmarks' papers: numbers worked out by hand or counted from the
+released files in another way.
+"""
 
 import json
 import math
@@ -30,7 +32,11 @@ def answered(benchmark: Any, respondent: str, texts: Mapping[str, str]) -> list[
         verdict = benchmark.verdict(form.by_id[key], Response(text))
         made.append(
             ScoredAnswer(
-                respondent=respondent, item=form.by_id[key], text=text, value=verdict.value, tally=verdict.tally
+                respondent=respondent,
+                item=form.by_id[key],
+                text=text,
+                value=verdict.value,
+                tally=verdict.tally,
             )
         )
     return made
@@ -44,7 +50,9 @@ def judged(item: Item, text: str, value: float, **tally: float) -> ScoredAnswer:
 
 
 def test_rouge_l_is_lins() -> None:
-    """The examples of Lin (2004), section 3.1, where precision and recall are equal: S2 scores 3/4, S3 2/4, S4 2/4."""
+    """The examples of Lin (2004), section 3.1, where precision and recall are equal: S2 scores 3/4,
+    S3 2/4, S4 2/4.
+    """
     reference = "police killed the gunman"
     scores = [
         hqm.rouge_l(text, reference)
@@ -53,7 +61,9 @@ def test_rouge_l_is_lins() -> None:
     assert scores == [0.75, 0.5, 0.5]
     assert hqm.rouge_l("A dog, a cat.", "a DOG a cat") == 1.0
     # 2 of 3 and 2 of 4 words: harmonic mean of 2/3 and 2/4
-    assert hqm.rouge_l("red dog runs", "a red dog sits") == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
+    assert hqm.rouge_l("red dog runs", "a red dog sits") == pytest.approx(
+        2 * (2 / 3) * 0.5 / (2 / 3 + 0.5)
+    )
 
 
 # --- FaithScore ---
@@ -66,18 +76,27 @@ def faith(data: Path) -> hqm.Audit:
 
 
 def test_faithscore_descriptive_share_by_question(data: Path, faith: hqm.Audit) -> None:
-    """Counted from the released annotation, whose rows are conversation, detail and reasoning in turn."""
+    """Counted from the released annotation, whose rows are conversation, detail and reasoning in
+    turn.
+    """
     lines = (data / "faithscore" / "annotation.jsonl").read_text("utf-8").splitlines()
     counts: dict[tuple[str, str], list[int]] = {}
     for i, line in enumerate(lines):
         marks = list(json.loads(line)["stage 1"].values())
         key = ("LLaVA" if i < 90 else "InstructBLIP", ("conv", "detail", "complex")[i % 3])
         counts[key] = [*counts.get(key, []), *marks]
-    rows = {(who.rpartition("/")[2], kind): rest for who, kind, *rest in table(faith.audits[0].analyses, "descriptive_share")}  # fmt: skip
+    rows = {
+        (who.rpartition("/")[2], kind): rest
+        for who, kind, *rest in table(faith.audits[0].analyses, "descriptive_share")
+    }
     for key, marks in counts.items():
         assert rows[key] == [len(marks), sum(marks), sum(marks) / len(marks)]
-    # both respondents together: 454 of 609 for detail, 129 of 672 for reasoning, as the paper's Figure 12 says in words
-    assert [sum(rows[who, "complex"][i] for who in ("LLaVA", "InstructBLIP")) for i in (0, 1)] == [672, 129]
+    # both respondents together: 454 of 609 for detail, 129 of 672 for reasoning, as the paper's
+    # Figure 12 says in words
+    assert [sum(rows[who, "complex"][i] for who in ("LLaVA", "InstructBLIP")) for i in (0, 1)] == [
+        672,
+        129,
+    ]
     assert sum(rows[who, "all"][0] for who in ("LLaVA", "InstructBLIP")) == 1378
 
 
@@ -88,15 +107,24 @@ def test_faithscore_by_entities_as_people_labelled(data: Path, faith: hqm.Audit)
     stages = [json.loads(line)["stage 2"] for line in lines]
     many = [facts for facts in stages[90:] if sum(fact[:6] == "There " for fact in facts) > 8]
     assert sum(fact[:6] == "There " for facts in stages for fact in facts) == 788
-    row = next(row for row in rows if row[0].endswith("InstructBLIP") and row[1] == "9 or more entities")
-    assert row[2:] == (len(many), pytest.approx(sum(sum(f.values()) / len(f) for f in many) / len(many)))
+    row = next(
+        row for row in rows if row[0].endswith("InstructBLIP") and row[1] == "9 or more entities"
+    )
+    assert row[2:] == (
+        len(many),
+        pytest.approx(sum(sum(f.values()) / len(f) for f in many) / len(many)),
+    )
     assert sum(row[2] for row in rows) == sum(bool(facts) for facts in stages)
 
 
 def test_faithscore_by_entities_as_judged() -> None:
     scores = [("m", 0, 0.0), ("m", 1, 1.0), ("m", 2, 0.5), ("m", 12, 0.25)]
     made = faithscore._by_entities("score_by_entities", "t", "a", scores)
-    assert made.rows == (("m", "0 entities", 1, 0.0), ("m", "1 to 2 entities", 2, 0.75), ("m", "9 or more entities", 1, 0.25))  # fmt: skip
+    assert made.rows == (
+        ("m", "0 entities", 1, 0.0),
+        ("m", "1 to 2 entities", 2, 0.75),
+        ("m", "9 or more entities", 1, 0.25),
+    )
 
 
 def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path) -> None:
@@ -107,7 +135,9 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
     page = html.render(again)
     assert analyses.TITLE in page
     assert "Descriptive sub-sentences by kind of question" in page
-    assert "307</td>" in page.replace("\n", "").replace(" ", "")  # the descriptive sub-sentences of LLaVA
+    assert "307</td>" in page.replace("\n", "").replace(
+        " ", ""
+    )  # the descriptive sub-sentences of LLaVA
     assert len(analyses.analysis_drawings(again.audits[0])) == 2
     data = json.loads(faith.to_json())
     data["audits"][0]["analyses"][0]["rows"][0].append(1)
@@ -120,34 +150,48 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
 
 
 def test_coco_chair_which_objects_where(data: Path) -> None:
-    """Four real pictures, whose objects are read from the file, and captions whose made-up objects are plain to see."""
+    """Four real pictures, whose objects are read from the file, and captions whose made-up objects
+    are plain to see.
+    """
     benchmark: Any = hqm.load("coco_chair", data=data)
     objects = json.loads((data / "coco" / "objects.json").read_text("utf-8"))
     wanted = {"dog", "person", "car", "banana"}
     free = [key for key, names in objects.items() if not wanted & set(names)]
-    peopled = [key for key, names in objects.items() if "person" in names and not {"dog", "car", "banana"} & set(names)]
+    peopled = [
+        key
+        for key, names in objects.items()
+        if "person" in names and not {"dog", "car", "banana"} & set(names)
+    ]
     texts = {
         free[0]: "A dog and another dog.",  # two mentions, one caption, nobody there
-        free[1]: "A man eats a banana.",  # the person is made up, so the picture counts as one with a person
+        free[1]: (
+            "A man eats a banana."
+        ),  # the person is made up, so the picture counts as one with a person
         free[2]: "Nothing.",
         peopled[0]: "A car and a dog.",
     }
     made = list(benchmark.analyses(answered(benchmark, "m", texts)))
     assert table(made, "made_up_objects") == [
-        ("m", "dog", "animal", 3, 0.5, 2, 4), ("m", "banana", "food", 1, 1 / 6, 1, 4),
-        ("m", "car", "vehicle", 1, 1 / 6, 1, 4), ("m", "person", "person", 1, 1 / 6, 1, 4),
-    ]  # fmt: skip
+        ("m", "dog", "animal", 3, 0.5, 2, 4),
+        ("m", "banana", "food", 1, 1 / 6, 1, 4),
+        ("m", "car", "vehicle", 1, 1 / 6, 1, 4),
+        ("m", "person", "person", 1, 1 / 6, 1, 4),
+    ]
     assert table(made, "made_up_categories")[0] == ("m", "animal", 3, 0.5)
     assert table(made, "made_up_beside_person") == [
-        ("m", "banana", 1, 2, 0.5, 0.0), ("m", "car", 1, 2, 0.5, 0.0), ("m", "dog", 1, 2, 0.5, 0.5),
-    ]  # fmt: skip
+        ("m", "banana", 1, 2, 0.5, 0.0),
+        ("m", "car", 1, 2, 0.5, 0.0),
+        ("m", "dog", 1, 2, 0.5, 0.5),
+    ]
 
 
 def test_coco_categories_cover_the_list(data: Path) -> None:
     """COCO has 80 objects in 12 supercategories; the release's list has no other object."""
     from hqm.adapters.coco_chair import CATEGORY
 
-    names = set(json.loads((data / "coco" / "synonyms.json").read_text("utf-8"))["inverse"].values()) - {""}
+    names = set(
+        json.loads((data / "coco" / "synonyms.json").read_text("utf-8"))["inverse"].values()
+    ) - {""}
     assert len(CATEGORY) == 80
     assert len(set(CATEGORY.values())) == 12
     assert names <= set(CATEGORY)
@@ -157,9 +201,16 @@ def test_amber_which_objects_where(data: Path) -> None:
     """Picture 10 has ball, man, hat, sky and tie; picture 1 has nobody in it."""
     benchmark: Any = hqm.load("amber_g", data=data)
     assert "man" in benchmark.annotations["10"]["truth"]
-    nobody = next(i.id for i in benchmark.original.items if not {"man", "woman", "person", "child", "boy", "girl", "people", "zebra"} & set(benchmark.annotations[i.id]["truth"]))  # fmt: skip
+    nobody = next(
+        i.id
+        for i in benchmark.original.items
+        if not {"man", "woman", "person", "child", "boy", "girl", "people", "zebra"}
+        & set(benchmark.annotations[i.id]["truth"])
+    )
     answers = answered(
-        benchmark, "m", {"10": "There is a man. There is a zebra. There is a zebra.", nobody: "There is a zebra."}
+        benchmark,
+        "m",
+        {"10": "There is a man. There is a zebra. There is a zebra.", nobody: "There is a zebra."},
     )
     made = list(benchmark.analyses(answers))
     assert table(made, "made_up_objects") == [("m", "zebra", "things", 3, 1.0, 2, 2)]
@@ -186,7 +237,9 @@ def test_hal_eval_types_by_length() -> None:
 
 
 def test_hal_eval_overlap_and_located_spans(data: Path) -> None:
-    """The first picture of the release: “people on bicycles ride down a busy street” and its four hallucinated captions."""
+    """The first picture of the release: “people on bicycles ride down a busy street” and its four
+    hallucinated captions.
+    """
     benchmark: Any = hqm.load("hal_eval_d", data=data, part="in_domain")
     texts = {
         "in_domain/1/relation": 'No, they do not ride "up" it.',
@@ -199,10 +252,15 @@ def test_hal_eval_overlap_and_located_spans(data: Path) -> None:
     # 8 words each, of which 7, 7 and 6 are common; the event's 15 words have all 8
     overlap = {row[1]: row[2:] for row in table(made, "overlap_with_truth")}
     assert overlap == {
-        "relation": (1, 8.0, 1.0, 14 / 16), "object": (1, 8.0, 1.0, 14 / 16),
-        "attribute": (1, 8.0, 2.0, 12 / 16), "event": (1, 15.0, 7.0, 16 / 23),
-    }  # fmt: skip
-    assert table(made, "located_spans") == [("m", "relation", 1, 1, 1.0), ("m", "object", 1, 1, pytest.approx(2 / 3))]
+        "relation": (1, 8.0, 1.0, 14 / 16),
+        "object": (1, 8.0, 1.0, 14 / 16),
+        "attribute": (1, 8.0, 2.0, 12 / 16),
+        "event": (1, 15.0, 7.0, 16 / 23),
+    }
+    assert table(made, "located_spans") == [
+        ("m", "relation", 1, 1, 1.0),
+        ("m", "object", 1, 1, pytest.approx(2 / 3)),
+    ]
 
 
 # --- VALOR ---
@@ -212,8 +270,17 @@ def test_valor_judge_beside_chair(data: Path) -> None:
     """Captions of three real pictures; CHAIR's sums are counted by hand from their annotation."""
     benchmark: Any = hqm.load("valor", data=data)
     items = [item for item in benchmark.original.items if item.part == "object_existence"][:3]
-    absent = next(word for word in ("giraffe", "zebra", "train") if any(word in i.target for i in benchmark.original.items if i.part == "object_existence") and not any(word in i.target for i in items))  # fmt: skip
-    texts = [f"There is a {items[0].target[0]} and a {absent}.", f"A {items[1].target[0]}.", f"A {absent}."]
+    absent = next(
+        word
+        for word in ("giraffe", "zebra", "train")
+        if any(word in i.target for i in benchmark.original.items if i.part == "object_existence")
+        and not any(word in i.target for i in items)
+    )
+    texts = [
+        f"There is a {items[0].target[0]} and a {absent}.",
+        f"A {items[1].target[0]}.",
+        f"A {absent}.",
+    ]
     tallies = [(2, 2, 10, 1, 1.0), (1, 1, 10, 1, 1.0), (2, 1, 10, 1, 0.5)]
     answers = [
         judged(item, text, value, generated=g, faithful=f, truth=t, covered=c)
@@ -241,14 +308,22 @@ def test_valor_selected_and_control() -> None:
     spread = 0.0
     for values in ((4 / 6, 3 / 6, 3 / 4), (7 / 8, 6 / 6, 5 / 6)):
         spread += 2 / 3 * sum((v - sum(values) / 3) ** 2 for v in values)
-    assert row[4:6] == (pytest.approx(row[3] - 1.959964 * math.sqrt(spread), abs=1e-6), pytest.approx(row[3] + 1.959964 * math.sqrt(spread), abs=1e-6))  # type: ignore[operator]  # fmt: skip
+    assert row[4:6] == (
+        pytest.approx(row[3] - 1.959964 * math.sqrt(spread), abs=1e-6),
+        pytest.approx(row[3] + 1.959964 * math.sqrt(spread), abs=1e-6),
+    )  # type: ignore[operator]
     assert row[6:] == (0.25, 0.25)
-    assert inventory.arms([answer for answer in answers if answer.item.part == "control"]).rows == ()
+    assert (
+        inventory.arms([answer for answer in answers if answer.item.part == "control"]).rows == ()
+    )
 
 
 def test_a_benchmark_without_tables_has_no_section(dogs: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.jsonl"
-    path.write_text("".join(json.dumps({"id": f"q{i}", "answer": "yes"}) + "\n" for i in range(12)), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps({"id": f"q{i}", "answer": "yes"}) + "\n" for i in range(12)),
+        encoding="utf-8",
+    )
     audit = hqm.Audit((hqm.audit(str(dogs), recorded=path),))
     assert audit.audits[0].analyses == ()
     assert analyses.TITLE not in html.render(audit)

@@ -1,4 +1,6 @@
-"""Attention by rows gives what torch's fused attention gives, and the models' decoders use it on a CPU."""
+"""Attention by rows gives what torch's fused attention gives, and the models' decoders use it on a
+CPU.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,16 +41,22 @@ def test_the_same_as_fused_attention(heads: int, shared: int, tokens: int, place
     mask = torch.zeros(unseen.shape, dtype=torch.float64).masked_fill_(unseen, least)
     module = SimpleNamespace(num_key_value_groups=heads // shared, is_causal=True)
     ours, _ = by_rows(module, query, key, value, mask, scaling=0.4)
-    fused, _ = sdpa_attention_forward(module, query, key[:, :, :places], value[:, :, :places], mask, scaling=0.4)  # type: ignore[arg-type]
+    fused, _ = sdpa_attention_forward(
+        module, query, key[:, :, :places], value[:, :, :places], mask, scaling=0.4
+    )  # type: ignore[arg-type]
     assert ours.shape == fused.shape == (7, tokens, heads, 8)
     torch.testing.assert_close(ours, fused, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["llava", "llava_onevision", "qwen2_vl", "qwen3_vl", "internvl", "idefics3"])
+@pytest.mark.parametrize(
+    "name", ["llava", "llava_onevision", "qwen2_vl", "qwen3_vl", "internvl", "idefics3"]
+)
 def test_decoders_attend_by_rows_and_generate_does_not(
     name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every layer of every pass of the common loop is counted; afterwards the model is as it was loaded."""
+    """Every layer of every pass of the common loop is counted; afterwards the model is as it was
+    loaded.
+    """
     from hqm.respondents import attention
 
     seen: list[int] = []

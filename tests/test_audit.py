@@ -33,7 +33,9 @@ def quiz(make_benchmark: Callable[..., Path]) -> hqm.Benchmark:
     return hqm.load(str(make_benchmark(rows, types=["existence", "ocr", "action"], labelled=True)))
 
 
-def answer_sheets(benchmark: hqm.Benchmark, seed: int = 0) -> dict[str, dict[tuple[str, int], dict[str, str]]]:
+def answer_sheets(
+    benchmark: hqm.Benchmark, seed: int = 0
+) -> dict[str, dict[tuple[str, int], dict[str, str]]]:
     """Five respondents of graded ability, two runs and the flipped form."""
     rng = random.Random(seed)
     forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
@@ -41,9 +43,11 @@ def answer_sheets(benchmark: hqm.Benchmark, seed: int = 0) -> dict[str, dict[tup
     for name, rate in RATES.items():
         sheets[name] = {
             (form, run): {
-                item.id: str(item.target).capitalize()
-                if rng.random() < rate - 0.1 * (form == "parallel")
-                else {"yes": "No.", "no": "Yes."}[item.target]
+                item.id: (
+                    str(item.target).capitalize()
+                    if rng.random() < rate - 0.1 * (form == "parallel")
+                    else {"yes": "No.", "no": "Yes."}[item.target]
+                )
                 for item in forms[form].items
             }
             for form, run in (("original", 0), ("original", 1), ("parallel", 0))
@@ -54,7 +58,9 @@ def answer_sheets(benchmark: hqm.Benchmark, seed: int = 0) -> dict[str, dict[tup
 @pytest.fixture
 def audited(quiz: hqm.Benchmark, store: Store) -> BenchmarkAudit:
     sheets = answer_sheets(quiz)
-    respondents = administered(store, quiz, [recorded(name, sheet) for name, sheet in sheets.items()])
+    respondents = administered(
+        store, quiz, [recorded(name, sheet) for name, sheet in sheets.items()]
+    )
     return hqm.audit(hqm.gather(quiz, store, respondents))
 
 
@@ -62,7 +68,10 @@ def accuracies(quiz: hqm.Benchmark, form: str, run: int) -> np.ndarray:
     items = (quiz.original if form == "original" else quiz.parallel(quiz.original)).items
     sheets = answer_sheets(quiz)
     return np.array(
-        [np.mean([sheets[n][form, run][i.id].strip(".").lower() == i.target for i in items]) for n in RATES]
+        [
+            np.mean([sheets[n][form, run][i.id].strip(".").lower() == i.target for i in items])
+            for n in RATES
+        ]
     )
 
 
@@ -74,17 +83,28 @@ def test_test_retest_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) -> No
     interval = estimate.interval("model_population")
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx(tuple(r.confidence_interval()))
-    assert (estimate.n_respondents, estimate.n_items, estimate.unscored, estimate.facet) == (5, 200, 0, "run")
+    assert (estimate.n_respondents, estimate.n_items, estimate.unscored, estimate.facet) == (
+        5,
+        200,
+        0,
+        "run",
+    )
     assert "FEW_MODELS" in estimate.flags
     assert audited.estimate("test_retest.mean_shift").value == pytest.approx(float(np.mean(y - x)))
     s2, lottery = x.var(ddof=1), np.mean(x * (1 - x))
-    assert audited.estimate("test_retest.noise_floor").value == pytest.approx(s2 / (s2 + lottery / 200))
+    assert audited.estimate("test_retest.noise_floor").value == pytest.approx(
+        s2 / (s2 + lottery / 200)
+    )
 
 
 def test_parallel_forms_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
     x, y = accuracies(quiz, "original", 0), accuracies(quiz, "parallel", 0)
-    assert audited.estimate("parallel_forms.pearson").value == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert audited.estimate("parallel_forms.mean_shift").value == pytest.approx(float(np.mean(y - x)))
+    assert audited.estimate("parallel_forms.pearson").value == pytest.approx(
+        stats.pearsonr(x, y).statistic
+    )
+    assert audited.estimate("parallel_forms.mean_shift").value == pytest.approx(
+        float(np.mean(y - x))
+    )
     assert audited.estimate("parallel_forms.mean_shift").value < -0.05, "the form was made harder"
     yes = audited.estimate("parallel_forms.yes_ratio_shift")
     assert yes.detail["by_respondent"]["recorded/a"][0] == pytest.approx(
@@ -96,7 +116,12 @@ def test_parallel_forms_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) ->
 def test_item_agreement_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) -> None:
     sheets = answer_sheets(quiz)
     by_hand = [
-        np.mean([sheets[n]["original", 0][i.id][0] == sheets[n]["original", 1][i.id][0] for i in quiz.original.items])
+        np.mean(
+            [
+                sheets[n]["original", 0][i.id][0] == sheets[n]["original", 1][i.id][0]
+                for i in quiz.original.items
+            ]
+        )
         for n in RATES
     ]
     estimate = audited.estimate("test_retest.item_agreement")
@@ -107,20 +132,46 @@ def test_item_agreement_by_hand(audited: BenchmarkAudit, quiz: hqm.Benchmark) ->
 def test_every_estimate_is_signed(audited: BenchmarkAudit) -> None:
     signatures = [estimate.signature for estimate in audited.estimates]
     assert len(set(signatures)) == len(signatures)
-    parts = dict(part.split(":", 1) for part in audited.estimate("parallel_forms.pearson").signature.split("|"))
-    assert list(parts) == ["benchmark", "data", "scorer", "metric", "form", "run", "judge", "respondents", "items", "answers", "statistic", "interval", "hqm"]  # fmt: skip
+    parts = dict(
+        part.split(":", 1)
+        for part in audited.estimate("parallel_forms.pearson").signature.split("|")
+    )
+    assert list(parts) == [
+        "benchmark",
+        "data",
+        "scorer",
+        "metric",
+        "form",
+        "run",
+        "judge",
+        "respondents",
+        "items",
+        "answers",
+        "statistic",
+        "interval",
+        "hqm",
+    ]
     assert parts["benchmark"] == "mine@1"
     assert parts["scorer"] == "official(strict)"
     assert (parts["form"], parts["run"], parts["judge"]) == ("original~parallel", "0", "rule")
     assert parts["items"] == "200"
 
 
-def test_equal_answers_give_equal_signatures_and_other_answers_do_not(quiz: hqm.Benchmark, tmp_path: Path) -> None:
+def test_equal_answers_give_equal_signatures_and_other_answers_do_not(
+    quiz: hqm.Benchmark, tmp_path: Path
+) -> None:
     signed = []
     for i, seed in enumerate((0, 0, 1)):
         with Store(tmp_path / f"{i}.sqlite") as store:
-            respondents = administered(store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz, seed).items()])
-            signed.append([(e.signature, e.value) for e in hqm.audit(hqm.gather(quiz, store, respondents)).estimates])
+            respondents = administered(
+                store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz, seed).items()]
+            )
+            signed.append(
+                [
+                    (e.signature, e.value)
+                    for e in hqm.audit(hqm.gather(quiz, store, respondents)).estimates
+                ]
+            )
     assert signed[0] == signed[1]
     assert all(a[0] != b[0] for a, b in zip(signed[0], signed[2], strict=True))
 
@@ -132,8 +183,22 @@ def test_the_json_has_the_documented_shape(audited: BenchmarkAudit) -> None:
     assert {"benchmark", "version", "respondents", "estimates", "coverage"} <= set(benchmark)
     assert {"name", "scores"} <= set(benchmark["respondents"][0])
     for estimate in benchmark["estimates"]:
-        assert {"indicator", "metric", "facet", "first", "other", "value", "status", "reason", "intervals", "n_respondents", "n_items",
-                "unscored", "flags", "signature"} <= set(estimate)  # fmt: skip
+        assert {
+            "indicator",
+            "metric",
+            "facet",
+            "first",
+            "other",
+            "value",
+            "status",
+            "reason",
+            "intervals",
+            "n_respondents",
+            "n_items",
+            "unscored",
+            "flags",
+            "signature",
+        } <= set(estimate)
         assert estimate["status"] == "ok" or estimate["reason"]
         assert all(len(ends) == 2 for ends in estimate["intervals"].values())
     indicators = {estimate["indicator"] for estimate in benchmark["estimates"]}
@@ -179,7 +244,9 @@ def test_identical_runs_are_not_informative(quiz: hqm.Benchmark, store: Store) -
         assert "by construction" in estimate.reason
 
 
-def test_too_few_or_equal_respondents_have_a_reason_and_no_number(quiz: hqm.Benchmark, tmp_path: Path) -> None:
+def test_too_few_or_equal_respondents_have_a_reason_and_no_number(
+    quiz: hqm.Benchmark, tmp_path: Path
+) -> None:
     sheets = answer_sheets(quiz)
     with Store(tmp_path / "two.sqlite") as store:
         respondents = administered(store, quiz, [recorded(n, sheets[n]) for n in "ab"])
@@ -213,19 +280,30 @@ def test_unread_answers_are_counted_and_flagged(quiz: hqm.Benchmark, store: Stor
 
 
 def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Path) -> None:
-    """Labels on 40 items: the benchmark's scores over all items against the people's, as the HQM paper correlates them."""
+    """Labels on 40 items: the benchmark's scores over all items against the people's, as the HQM
+    paper correlates them.
+    """
     sheets = answer_sheets(quiz)
     respondents = administered(store, quiz, [recorded(n, s) for n, s in sheets.items()])
     rng = random.Random(5)
     sample = list(quiz.original.items)[:40]
-    truth = {(n, i.id): sheets[n]["original", 0][i.id].strip(".").lower() == i.target for n in RATES for i in sample}
+    truth = {
+        (n, i.id): sheets[n]["original", 0][i.id].strip(".").lower() == i.target
+        for n in RATES
+        for i in sample
+    }
     labels = {key: int(right if rng.random() < 0.9 else not right) for key, right in truth.items()}
     path = tmp_path / "labels.csv"
-    path.write_text("item,respondent,label\n" + "".join(f"{i},{n},{label}\n" for (n, i), label in labels.items()))
+    path.write_text(
+        "item,respondent,label\n"
+        + "".join(f"{i},{n},{label}\n" for (n, i), label in labels.items())
+    )
     audited = hqm.audit(hqm.gather(quiz, store, respondents, criterion=path))
     human = np.array([np.mean([labels[n, i.id] for i in sample]) for n in RATES])
     estimate = audited.estimate("criterion.pearson")
-    assert estimate.value == pytest.approx(stats.pearsonr(accuracies(quiz, "original", 0), human).statistic)
+    assert estimate.value == pytest.approx(
+        stats.pearsonr(accuracies(quiz, "original", 0), human).statistic
+    )
     assert estimate.other == str(Cell(judge="human"))
     assert (estimate.n_items, estimate.unscored) == (40, 0)
     same = np.array([np.mean([truth[n, i.id] for i in sample]) for n in RATES])
@@ -253,7 +331,9 @@ def test_a_person_is_a_criterion(quiz: hqm.Benchmark, store: Store, tmp_path: Pa
 def test_a_bad_criterion_file_is_one_sentence(
     quiz: hqm.Benchmark, store: Store, tmp_path: Path, text: str, sentence: str
 ) -> None:
-    respondents = administered(store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz).items()])
+    respondents = administered(
+        store, quiz, [recorded(n, s) for n, s in answer_sheets(quiz).items()]
+    )
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(hqm.DataError, match=sentence):
         hqm.audit(hqm.gather(quiz, store, respondents, criterion=tmp_path / "labels.csv"))
@@ -263,38 +343,47 @@ def test_a_bad_criterion_file_is_one_sentence(
 def test_a_metric_that_falls_is_turned_round_against_people(
     make_benchmark: Callable[..., Path], store: Store, tmp_path: Path
 ) -> None:
-    """A hallucination rate falls where people's share of faithful answers rises: the estimate says that it was turned."""
+    """A hallucination rate falls where people's share of faithful answers rises: the estimate says
+    that it was turned.
+    """
     (tmp_path / "rate.py").write_text(
-        "from hqm import Benchmark, Form, Item, Metric, Response, Verdict, mean_of\n"
-        'CARD = {"name": "rate", "title": "Rate", "version": "1", "task": "caption"}\n'
-        "class Rate(Benchmark):\n"
-        "    @property\n    def metrics(self):\n        return (Metric('rate', mean_of('bad'), 'lower', share=True, about='Share of bad answers.'),)\n"
-        "    def read(self):\n        return Form('original', tuple(Item(str(i), f'Describe {i}.', 'caption') for i in range(30)))\n"
-        "    def score(self, item, response):\n        bad = float('bad' in response.text)\n        return Verdict(1 - bad, {'bad': bad, 'n': 1.0})\n"
+        "from hqm import Benchmark, Form, Item, Metric, Response, Verdict, mean_of\nCARD ="
+        ' {"name": "rate", "title": "Rate", "version": "1", "task":'
+        ' "caption"}\nclass Rate(Benchmark):\n    @property\n    def metrics(self):\n       '
+        " return (Metric('rate', mean_of('bad'), 'lower', share=True, about='Share of bad"
+        " answers.'),)\n    def read(self):\n        return Form('original', tuple(Item(str(i),"
+        " f'Describe {i}.', 'caption') for i in range(30)))\n    def score(self, item, response):\n"
+        "        bad = float('bad' in response.text)\n        return Verdict(1 - bad, {'bad': bad,"
+        " 'n': 1.0})\n"
     )
     benchmark = hqm.load(str(tmp_path / "rate.py"))
     sheets = {
-        n: {("original", 0): {str(i): "bad" if i < 5 * k else "good" for i in range(30)}} for k, n in enumerate("abcde")
+        n: {("original", 0): {str(i): "bad" if i < 5 * k else "good" for i in range(30)}}
+        for k, n in enumerate("abcde")
     }
     respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets.items()])
     rows = [f"{i},{n},{int(i >= 5 * k)}\n" for k, n in enumerate("abcde") for i in range(30)]
     (tmp_path / "labels.csv").write_text("item,respondent,label\n" + "".join(rows))
-    estimate = hqm.audit(hqm.gather(benchmark, store, respondents, criterion=tmp_path / "labels.csv")).estimate(
-        "criterion.pearson"
-    )
+    estimate = hqm.audit(
+        hqm.gather(benchmark, store, respondents, criterion=tmp_path / "labels.csv")
+    ).estimate("criterion.pearson")
     assert estimate.value == pytest.approx(1.0)
     assert "REVERSED" in estimate.flags
 
 
 @pytest.mark.data
 def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Store) -> None:
-    """Ten real files: the audit's coefficients against scipy on the scores of `hqm score`, file by file."""
+    """Ten real files: the audit's coefficients against scipy on the scores of `hqm score`, file by
+    file.
+    """
     from hqm.auditing.one_file import score_file
     from hqm.commands.options import RunOptions, What, Who
     from hqm.commands.session import Session
 
     session = Session(
-        ["coco_chair"], store, RunOptions(what=What(data=data), who=Who(recorded=(data / "pope" / "captions",)))
+        ["coco_chair"],
+        store,
+        RunOptions(what=What(data=data), who=Who(recorded=(data / "pope" / "captions",))),
     )
     hqm.administer(store, session.jobs())
     audited = hqm.audit(session.evidence(session.benchmarks[0]))
@@ -302,18 +391,30 @@ def test_the_real_captions_against_numbers_computed_apart(data: Path, store: Sto
     assert [r.name for r in audited.respondents] == [f"recorded/{m}" for m in models]
     benchmark = hqm.load("coco_chair", data=data)
     scores = [
-        {m: score_file(benchmark, data / "pope" / "captions" / f"Instruction{i}_{m}.json").metrics for m in models}
+        {
+            m: (
+                score_file(
+                    benchmark, data / "pope" / "captions" / f"Instruction{i}_{m}.json"
+                ).metrics
+            )
+            for m in models
+        }
         for i in (1, 2)
     ]
     for metric in ("chair_i", "chair_s"):
         x, y = (np.array([float(s[m][metric] or math.nan) for m in models]) for s in scores)
-        assert audited.estimate("parallel_forms.pearson", metric).value == pytest.approx(stats.pearsonr(x, y).statistic)
-        assert audited.estimate("parallel_forms.mean_shift", metric).value == pytest.approx(float(np.mean(y - x)))
+        assert audited.estimate("parallel_forms.pearson", metric).value == pytest.approx(
+            stats.pearsonr(x, y).statistic
+        )
+        assert audited.estimate("parallel_forms.mean_shift", metric).value == pytest.approx(
+            float(np.mean(y - x))
+        )
     lengths = [np.array([float(s[m]["length"] or 0) for m in models]) for s in scores]
     assert audited.estimate("parallel_forms.length_shift", "chair_i").value == pytest.approx(
         float(np.mean(lengths[1] - lengths[0]))
     )
     assert audited.items == 2000
-    # r of .99 although CHAIRi moves by up to a factor of two: why a correlation alone is no evidence
+    # r of .99 although CHAIRi moves by up to a factor of two: why a correlation alone is no
+    # evidence
     assert audited.estimate("parallel_forms.pearson", "chair_i").value > 0.98
     assert audited.estimate("parallel_forms.icc_a1", "chair_i").value < 0.7

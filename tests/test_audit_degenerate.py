@@ -1,4 +1,6 @@
-"""Everything that an audit estimates, over answers that are nearly degenerate: estimates or reasons, no warning, no exception."""
+"""Everything that an audit estimates, over answers that are nearly degenerate: estimates or
+reasons, no warning, no exception.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -17,7 +19,8 @@ from tests.test_psychometrics_degenerate import nearly
 
 @pytest.mark.parametrize("respondents", [1, 2, 5, 12])
 @pytest.mark.parametrize(
-    "kind", ["all right", "all wrong", "one respondent differs", "one answer differs", "answers by lot"]
+    "kind",
+    ["all right", "all wrong", "one respondent differs", "one answer differs", "answers by lot"],
 )
 def test_every_estimate_of_an_audit_has_a_number_or_a_reason(kind: str, respondents: int) -> None:
     for count in (1, 30):
@@ -38,16 +41,26 @@ def test_every_estimate_of_an_audit_has_a_number_or_a_reason(kind: str, responde
             assert np.isfinite([i.low for i in estimate.intervals]).all(), estimate
 
 
-@pytest.mark.parametrize("kind", ["all right", "all wrong", "one respondent differs", "one answer differs"])
+@pytest.mark.parametrize(
+    "kind", ["all right", "all wrong", "one respondent differs", "one answer differs"]
+)
 @pytest.mark.parametrize(("count", "pictures"), [(1, 1), (12, 1), (12, 12)])
 def test_a_whole_audit_of_such_answers_ends_without_a_warning(
     kind: str, count: int, pictures: int, store: hqm.Store, make_benchmark: Callable[..., Path]
 ) -> None:
-    """One item, one picture, or a picture for each item; two runs and the parallel form, from the store to the audit's JSON."""
+    """One item, one picture, or a picture for each item; two runs and the parallel form, from the
+    store to the audit's JSON.
+    """
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a thing {i} in the image?", "target": "yes", "image": f"{i % pictures}.png", "type": "existence"}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a thing {i} in the image?",
+            "target": "yes",
+            "image": f"{i % pictures}.png",
+            "type": "existence",
+        }
         for i in range(count)
-    ]  # fmt: skip
+    ]
     benchmark = hqm.load(str(make_benchmark(rows, types=["existence"], labelled=True)))
     right = nearly(6, kind, count)
     respondents = []
@@ -55,11 +68,17 @@ def test_a_whole_audit_of_such_answers_ends_without_a_warning(
         cells = {}
         for form, run, r in (("original", 0, 0), ("original", 1, 1), ("parallel", 0, 1)):
             truth = form == "original"  # the parallel form turns the right answer round
-            cells[form, run] = {f"q{i}": "Yes" if (right[r, k, i] > 0.5) == truth else "No" for i in range(count)}
+            cells[form, run] = {
+                f"q{i}": "Yes" if (right[r, k, i] > 0.5) == truth else "No" for i in range(count)
+            }
         respondents.append(recorded(f"maker{k}-model", cells))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        audit = hqm.audit(hqm.gather(benchmark, store, administered(store, benchmark, respondents), pictures=False))
+        audit = hqm.audit(
+            hqm.gather(
+                benchmark, store, administered(store, benchmark, respondents), pictures=False
+            )
+        )
     assert audit.estimates
     for estimate in audit.estimates:
         assert (estimate.value is None) <= bool(estimate.reason), estimate

@@ -1,4 +1,6 @@
-"""The gallery of audits: its commands run, print what the pages show and draw their figures, and every number comes from there."""
+"""The gallery of audits: its commands run, print what the pages show and draw their figures, and
+every number comes from there.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def text(page: str) -> str:
 
 def quoted(page: str) -> str:
     """The paragraph for a paper, in one line."""
-    return " ".join(line.removeprefix(">").strip() for line in text(page).splitlines() if line.startswith(">"))
+    return " ".join(
+        line.removeprefix(">").strip() for line in text(page).splitlines() if line.startswith(">")
+    )
 
 
 @pytest.fixture
@@ -42,15 +46,24 @@ def shell(clone: Path) -> Shell:
     """Run a block of shell there, with `hqm` and `python` those under test."""
     tools = clone / "tools"
     tools.mkdir()
-    for name, start in (("hqm", f'"{sys.executable}" -m hqm.cli'), ("python", f'"{sys.executable}"')):
+    for name, start in (
+        ("hqm", f'"{sys.executable}" -m hqm.cli'),
+        ("python", f'"{sys.executable}"'),
+    ):
         (tools / name).write_text(f'#!/bin/sh\nexec {start} "$@"\n')
         (tools / name).chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
+    environment = {
+        **os.environ,
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "200",
+    }
     environment |= {"PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run(block: str) -> str:
         command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
@@ -59,7 +72,9 @@ def shell(clone: Path) -> Shell:
 
 @pytest.mark.data
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_what_its_commands_print_and_draw(page: str, shell: Shell, clone: Path, data: Path) -> None:
+def test_a_page_is_what_its_commands_print_and_draw(
+    page: str, shell: Shell, clone: Path, data: Path
+) -> None:
     assert data.is_dir()
     printed, everything = "", ""
     for language, block in blocks(text(page)):
@@ -71,17 +86,25 @@ def test_a_page_is_what_its_commands_print_and_draw(page: str, shell: Shell, clo
             assert not missing, f"{page} shows what is not printed: {missing}\n{printed}"
     (figure,) = re.findall(r"!\[[^\]]{40,}\]\((\w+\.svg)\)", text(page))
     drawn = clone / "out" / figure
-    assert drawn.read_text("utf-8") == (GALLERY / figure).read_text("utf-8"), f"make {figure} again as the page says"
+    assert drawn.read_text("utf-8") == (GALLERY / figure).read_text("utf-8"), (
+        f"make {figure} again as the page says"
+    )
 
 
 CONSTANTS = {"1", "95", "100", "2,000"}
-"""Names and conventions: metric and table numbers, the level of an interval, the size of the data as the page has it in its text."""
+"""Names and conventions: metric and table numbers, the level of an interval, the size of the data
+as the page has it in its text.
+"""
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_number_of_the_paragraph_is_printed_on_the_page(page: str) -> None:
-    """Printed with as many decimals or more; what is printed has been compared with the commands."""
-    shown = "\n".join(block for language, block in blocks(text(page)) if language == "text").replace("−", "-")
+    """Printed with as many decimals or more; what is printed has been compared with the
+    commands.
+    """
+    shown = "\n".join(
+        block for language, block in blocks(text(page)) if language == "text"
+    ).replace("−", "-")
     numbers = {n.lstrip("-+") for n in re.findall(r"[-+]?\d*\.?\d+", shown)}
     known = (
         numbers
@@ -111,7 +134,9 @@ def test_a_figure_is_small_and_speaks(figure: str) -> None:
     content = (GALLERY / figure).read_text("utf-8")
     assert len(content) < 12_000
     root = ET.fromstring(content)
-    title, about = (root.find(f"{{http://www.w3.org/2000/svg}}{name}") for name in ("title", "desc"))
+    title, about = (
+        root.find(f"{{http://www.w3.org/2000/svg}}{name}") for name in ("title", "desc")
+    )
     assert title is not None
     assert title.text
     assert about is not None
@@ -129,10 +154,21 @@ def test_no_data_lies_in_the_gallery() -> None:
 
 
 def test_hqms_table_is_that_of_the_theory_page() -> None:
-    """The numbers of POPE stand on the page on validity too, copied from the paper at another time."""
-    rows = [row.split(",") for row in (GALLERY / "hqm_table_2.csv").read_text("utf-8").splitlines() if "POPE" in row]
+    """The numbers of POPE stand on the page on validity too, copied from the paper at another
+    time.
+    """
+    rows = [
+        row.split(",")
+        for row in (GALLERY / "hqm_table_2.csv").read_text("utf-8").splitlines()
+        if "POPE" in row
+    ]
     theory = (ROOT / "docs" / "theory" / "4_validity.md").read_text("utf-8")
-    for column, name in ((3, "accuracy, negated = "), (4, "yes, yes_negated = "), (6, "accuracy, negated = "), (7, "yes, yes_negated = ")):  # fmt: skip
+    for column, name in (
+        (3, "accuracy, negated = "),
+        (4, "yes, yes_negated = "),
+        (6, "accuracy, negated = "),
+        (7, "yes, yes_negated = "),
+    ):
         (both,) = re.findall(rf"{name}(\[.+\], \[.+\])", theory)
         assert [float(row[column]) for row in rows] in [
             [float(n) for n in half.split(", ")] for half in re.findall(r"\[(.+?)\]", both)

@@ -1,4 +1,6 @@
-"""`hqm build`: each recipe from drawn scenes through check, audit and gate; its promises, its provenance, people's decisions."""
+"""`hqm build`: each recipe from drawn scenes through check, audit and gate; its promises, its
+provenance, people's decisions.
+"""
 
 import csv
 import importlib
@@ -70,12 +72,16 @@ def test_a_build_goes_through_check_audit_and_gate(
     monkeypatch.chdir(tmp_path)
     name = f"x_{recipe}"
     run = CliRunner().invoke
-    made = run(app, ["build", recipe, "--from", "shapes", "--out", name, "--items", "24", "--seed", "1"])
+    made = run(
+        app, ["build", recipe, "--from", "shapes", "--out", name, "--items", "24", "--seed", "1"]
+    )
     assert made.exit_code == 0, made.output
     checked = run(app, ["check", name, "--strict"])
     assert checked.exit_code == 0, checked.output
     respondents = ["-r", "hf/shapes:steady", "-r", "hf/shapes:yes-sayer"]
-    audited = run(app, ["audit", name, *respondents, "--out", f"{name}/out", "--workers", "1", "--quiet"])
+    audited = run(
+        app, ["audit", name, *respondents, "--out", f"{name}/out", "--workers", "1", "--quiet"]
+    )
     assert audited.exit_code == 0, audited.output
     gated = run(app, ["gate", f"{name}/out/audit.json", "--policy", f"{name}/policy.toml"])
     assert gated.exit_code == 0, gated.output
@@ -84,7 +90,17 @@ def test_a_build_goes_through_check_audit_and_gate(
 def test_the_build_prints_what_it_measured(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60, "--seed", 2)
     assert status == 0
-    for words in ("words alone", "counting words", "strongest cue", "repeated questions", "pictures alike", "278 items", "matched item", "hqm check", "the limit is 0.53"):  # fmt: skip
+    for words in (
+        "words alone",
+        "counting words",
+        "strongest cue",
+        "repeated questions",
+        "pictures alike",
+        "278 items",
+        "matched item",
+        "hqm check",
+        "the limit is 0.53",
+    ):
         assert words in out, words
     status, out, _ = run("build", "hqh", "--out", tmp_path / "theirs", "--items", 16, "--json")
     assert status == 0
@@ -106,12 +122,16 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
     folders: Path, builds: Callable[[str], Build]
 ) -> None:
     first = builds("halcaption").folder
-    again = build("halcaption", "shapes", folders / "again" / "my_halcaption", items=ITEMS, seed=3).folder
+    again = build(
+        "halcaption", "shapes", folders / "again" / "my_halcaption", items=ITEMS, seed=3
+    ).folder
     files = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
     assert len(files) > 20
     assert all((first / file).read_bytes() == (again / file).read_bytes() for file in files)
-    other = build("halcaption", "shapes", folders / "other" / "my_halcaption", items=ITEMS, seed=4).folder
+    other = build(
+        "halcaption", "shapes", folders / "other" / "my_halcaption", items=ITEMS, seed=4
+    ).folder
     assert (first / "items.jsonl").read_bytes() != (other / "items.jsonl").read_bytes()
 
 
@@ -119,7 +139,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
 
 
 @pytest.mark.parametrize("recipe", ["pope", "amber", "halcaption"])
-def test_what_is_asked_says_nothing_of_the_answer(recipe: str, builds: Callable[[str], Build]) -> None:
+def test_what_is_asked_says_nothing_of_the_answer(
+    recipe: str, builds: Callable[[str], Build]
+) -> None:
     folder = builds(recipe).folder
     keys = {row["id"]: row["key"] for row in lines(folder / "provenance.jsonl")}
     answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -133,7 +155,9 @@ def test_what_is_asked_says_nothing_of_the_answer(recipe: str, builds: Callable[
 
 
 @pytest.mark.parametrize("recipe", ["pope", "amber", "hqh"])
-def test_matched_items_ask_another_thing_of_the_same_picture(recipe: str, builds: Callable[[str], Build]) -> None:
+def test_matched_items_ask_another_thing_of_the_same_picture(
+    recipe: str, builds: Callable[[str], Build]
+) -> None:
     made = builds(recipe)
     benchmark = hqm.load(made.folder)
     rows = lines(made.folder / "forms" / "matched.jsonl")
@@ -148,26 +172,50 @@ def test_matched_items_ask_another_thing_of_the_same_picture(recipe: str, builds
     assert not held & {(items[row["id"]].image, row["prompt"]) for row in asked}
 
 
-def test_both_forms_are_audited_as_parallel_forms(builds: Callable[[str], Build], run: Run, tmp_path: Path) -> None:
+def test_both_forms_are_audited_as_parallel_forms(
+    builds: Callable[[str], Build], run: Run, tmp_path: Path
+) -> None:
     folder = builds("pope").folder
     answers = tmp_path / "answers.jsonl"
     wording, matched = (
-        {row["id"]: row for row in lines(folder / "forms" / f"{form}.jsonl")} for form in ("wording", "matched")
+        {row["id"]: row for row in lines(folder / "forms" / f"{form}.jsonl")}
+        for form in ("wording", "matched")
     )
     draw = random.Random(5)
     with answers.open("w", encoding="utf-8") as file:
         for skill in range(4):
             for row in lines(folder / "items.jsonl"):
                 for form in ("original", "wording", "matched"):
-                    held = {"original": row, "wording": wording[row["id"]], "matched": matched[row["id"]]}[form]
+                    held = {
+                        "original": row,
+                        "wording": wording[row["id"]],
+                        "matched": matched[row["id"]],
+                    }[form]
                     if "left_out" in held:
                         continue
                     right = draw.random() < 0.6 + 0.1 * skill
                     said = held["target"] if right else "no" if held["target"] == "yes" else "yes"
-                    record = {"item": row["id"], "respondent": f"r{skill}", "form": form, "run": 0, "answer": said}
+                    record = {
+                        "item": row["id"],
+                        "respondent": f"r{skill}",
+                        "form": form,
+                        "run": 0,
+                        "answer": said,
+                    }
                     file.write(json.dumps(record) + "\n")
     forms = [f"--form={form}={folder}/forms/{form}.jsonl" for form in ("wording", "matched")]
-    status, _, err = run("audit", folder, "--recorded", answers, *forms, "--forms", "original,wording,matched", "--out", tmp_path / "out", "--quiet")  # fmt: skip
+    status, _, err = run(
+        "audit",
+        folder,
+        "--recorded",
+        answers,
+        *forms,
+        "--forms",
+        "original,wording,matched",
+        "--out",
+        tmp_path / "out",
+        "--quiet",
+    )
     assert status == 0, err
     audit = json.loads((tmp_path / "out" / "audit.json").read_text(encoding="utf-8"))
     text = json.dumps(audit)
@@ -184,31 +232,54 @@ def test_a_broken_promise_ends_with_1_and_says_by_how_much(
     status, out, _ = run("build", "pope", "--out", tmp_path / "mine", "--items", 60)
     assert status == 1
     said = re.search(
-        r"BROKEN by (0\.\d+) the words alone get (0\.\d+) of 20 items right in random; the limit is -0.1", out
+        r"BROKEN by (0\.\d+) the words alone get (0\.\d+) of 20 items right in random; the limit is"
+        r" -0.1",
+        out,
     )
     assert said is not None
     assert float(said[1]) == pytest.approx(float(said[2]) + 0.1, abs=1e-3)
 
 
-def test_a_naive_build_is_caught(builds: Callable[[str], Build], folders: Path, tmp_path: Path) -> None:
-    """The promise is measured on the items: popular objects answered no, as in the release, break it."""
+def test_a_naive_build_is_caught(
+    builds: Callable[[str], Build], folders: Path, tmp_path: Path
+) -> None:
+    """The promise is measured on the items: popular objects answered no, as in the release, break
+    it.
+    """
     made = builds("pope")
     graphs = {graph.image.id: graph for graph in made.source.graphs}
     rows, popular = [], "person"
     without = [image for image, graph in sorted(graphs.items()) if popular not in graph.present]
-    having = [image for image, graph in sorted(graphs.items()) if popular in graph.present and len(graph.present) > 1]
+    having = [
+        image
+        for image, graph in sorted(graphs.items())
+        if popular in graph.present and len(graph.present) > 1
+    ]
     for number, image in enumerate([*without[:30], *having[: 60 - len(without[:30])]]):
         absent = image in without
         name = popular if absent else sorted(graphs[image].present - {popular})[0]
-        rows.append({"id": f"n{number}", "image": image, "prompt": f"Is there a {name} in the image?", "part": "popular", "target": "no" if absent else "yes", "type": "existence"})  # fmt: skip
+        rows.append(
+            {
+                "id": f"n{number}",
+                "image": image,
+                "prompt": f"Is there a {name} in the image?",
+                "part": "popular",
+                "target": "no" if absent else "yes",
+                "type": "existence",
+            }
+        )
     folder = tmp_path / "naive"
     folder.mkdir()
-    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "items.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     card = (made.folder / "card.toml").read_text(encoding="utf-8")
     (folder / "card.toml").write_text(card, encoding="utf-8")
     benchmark = hqm.load(folder)
     draft = made.measured.draft
-    measured = Measured(benchmark=benchmark, draft=draft, notes=(), form=benchmark.original, pictures_checked=False)
+    measured = Measured(
+        benchmark=benchmark, draft=draft, notes=(), form=benchmark.original, pictures_checked=False
+    )
     (promise,) = recipe_named("pope").promises(measured)
     assert not promise.kept
     assert promise.value > 0.9
@@ -228,7 +299,9 @@ def test_valors_arms_have_as_many_objects_and_selected_pictures_go_against_a_hab
             said = re.fullmatch(r"it has (\w+) with (.+) and without (.+)", row["rule"])
             assert said is not None
             there = {t.name for t in graphs[row["image"]].objects}
-            there |= {f"{c} {t.name}" for t in graphs[row["image"]].objects for c in t.values("color")}
+            there |= {
+                f"{c} {t.name}" for t in graphs[row["image"]].objects for c in t.values("color")
+            }
             assert {said[1], *said[2].split(", ")} <= there
             assert not set(said[3].split(", ")) & there
     assert len(objects["selected"]) >= 10
@@ -241,13 +314,21 @@ def test_captions_are_scored_by_their_inventory(builds: Callable[[str], Build]) 
     present, absent = str(item.target[0]), sorted(benchmark.vocabulary - set(item.target))[0]  # type: ignore[attr-defined]
     right = benchmark.verdict(item, hqm.Response(f"There are two {present}s."))
     wrong = benchmark.verdict(item, hqm.Response(f"There is a {present} and a {absent}."))
-    assert (right.tally["hallucinated"], wrong.tally["hallucinated"], wrong.tally["mentioned"]) == (0.0, 1.0, 2.0)
+    assert (right.tally["hallucinated"], wrong.tally["hallucinated"], wrong.tally["mentioned"]) == (
+        0.0,
+        1.0,
+        2.0,
+    )
 
 
 def test_types_are_claimed_where_each_is_measurable(tmp_path: Path) -> None:
     made = build("pope", "shapes", tmp_path / "large", items=300, seed=0)
     card = hqm.load(made.folder).card
-    assert (card.types, card.labelled, made.measured.measurable) == (("existence",), True, ("existence",))
+    assert (card.types, card.labelled, made.measured.measurable) == (
+        ("existence",),
+        True,
+        ("existence",),
+    )
     assert all("type" in row and "kind" not in row for row in lines(made.folder / "items.jsonl"))
 
 
@@ -260,7 +341,9 @@ def scene_of(name: str) -> dict[str, Any]:
 
 
 def holds(prompt: str, scene: dict[str, Any]) -> bool | None:
-    """Whether a yes/no question is true of a scene; None where this reading does not know the question."""
+    """Whether a yes/no question is true of a scene; None where this reading does not know the
+    question.
+    """
     colors, shapes = "red|green|blue|yellow", "circle|square|triangle|star"
     thing = rf"(?:({colors}) )?({shapes})"
     things = scene["things"]
@@ -272,39 +355,69 @@ def holds(prompt: str, scene: dict[str, Any]) -> bool | None:
         said = re.search(rf"exactly ({'|'.join(NUMBERS)}) (\w+)", prompt)
         assert said is not None
         name = singular(said[2])
-        count = (scene["action"] is not None) if name == "person" else (scene["sign"] is not None) if name == "sign" else len(named(None, name))  # fmt: skip
+        count = (
+            (scene["action"] is not None)
+            if name == "person"
+            else (scene["sign"] is not None)
+            if name == "sign"
+            else len(named(None, name))
+        )
         return int(count) == NUMBERS.index(said[1])
     if (
-        said := re.search(rf"the {thing} (?:is )?(to the left of|to the right of|above|below) the {thing}", prompt)
+        said := re.search(
+            rf"the {thing} (?:is )?(to the left of|to the right of|above|below) the {thing}", prompt
+        )
     ) is not None:
         (a,), (b,) = named(said[1], said[2]), named(said[4], said[5])
         (ya, xa), (yb, xb) = divmod(a["cell"], 3), divmod(b["cell"], 3)
-        return {"to the left of": xa < xb, "to the right of": xa > xb, "above": ya < yb, "below": ya > yb}[said[3]]
-    if (said := re.search(rf"the ({shapes}) (?:is |in the image )?({colors}|small|large)", prompt)) is not None:
+        return {
+            "to the left of": xa < xb,
+            "to the right of": xa > xb,
+            "above": ya < yb,
+            "below": ya > yb,
+        }[said[3]]
+    if (
+        said := re.search(rf"the ({shapes}) (?:is |in the image )?({colors}|small|large)", prompt)
+    ) is not None:
         (a,) = named(None, said[1])
         return said[2] in (a["color"], a["size"])
-    if (said := re.search(r"person (?:is |in the image )?(running|sitting|jumping|waving)", prompt)) is not None:
+    if (
+        said := re.search(r"person (?:is |in the image )?(running|sitting|jumping|waving)", prompt)
+    ) is not None:
         return bool(scene["action"] == said[1])
     if (said := re.search(rf"\ba ({shapes}|person|sign)\b", prompt)) is not None:
         return bool(
-            scene["action"] if said[1] == "person" else scene["sign"] if said[1] == "sign" else named(None, said[1])
+            scene["action"]
+            if said[1] == "person"
+            else scene["sign"]
+            if said[1] == "sign"
+            else named(None, said[1])
         )
     return None
 
 
 @pytest.mark.parametrize("recipe", ["pope", "amber"])
-def test_every_right_answer_is_true_of_the_scene(recipe: str, builds: Callable[[str], Build]) -> None:
+def test_every_right_answer_is_true_of_the_scene(
+    recipe: str, builds: Callable[[str], Build]
+) -> None:
     folder = builds(recipe).folder
-    truth = {row["id"]: holds(row["prompt"], scene_of(row["image"])) for row in lines(folder / "items.jsonl")}
+    truth = {
+        row["id"]: holds(row["prompt"], scene_of(row["image"]))
+        for row in lines(folder / "items.jsonl")
+    }
     assert None not in truth.values()
     assert {row["id"]: row["target"] == "yes" for row in lines(folder / "items.jsonl")} == truth
     images = {row["id"]: row["image"] for row in lines(folder / "items.jsonl")}
     for row in lines(folder / "forms" / "matched.jsonl"):
         if "left_out" not in row:
-            assert holds(row["prompt"], scene_of(images[row["id"]])) == (row["target"] == "yes"), row
+            assert holds(row["prompt"], scene_of(images[row["id"]])) == (row["target"] == "yes"), (
+                row
+            )
 
 
-def test_provenance_leads_back_to_the_annotation(builds: Callable[[str], Build], shapes: Source) -> None:
+def test_provenance_leads_back_to_the_annotation(
+    builds: Callable[[str], Build], shapes: Source
+) -> None:
     graphs: dict[str, SceneGraph] = {graph.image.id: graph for graph in shapes.graphs}
     for recipe in SHIPPED:
         folder = builds(recipe).folder
@@ -342,16 +455,32 @@ def test_wrong_captions_differ_in_one_span_of_the_true_one(builds: Callable[[str
     ("recipe", "place", "seed", "file", "kept"),
     [
         ("hqh", "shapes", 7, "hqh_shapes.csv", (100, 0.963, 1.0)),
-        ("halcaption", "hal_eval/in_domain_evaluation.json", 9, "halcaption_hal_eval.csv", (97, 0.915, 0.990)),
+        (
+            "halcaption",
+            "hal_eval/in_domain_evaluation.json",
+            9,
+            "halcaption_hal_eval.csv",
+            (97, 0.915, 0.990),
+        ),
     ],
 )
 def test_the_precision_of_the_documentation_is_what_the_reviews_say(
-    recipe: str, place: str, seed: int, file: str, kept: tuple[int, float, float], request: Any, tmp_path: Path
+    recipe: str,
+    place: str,
+    seed: int,
+    file: str,
+    kept: tuple[int, float, float],
+    request: Any,
+    tmp_path: Path,
 ) -> None:
-    """Against Wilson's interval by its formula, of 100 reviewed items; the page names who read them."""
+    """Against Wilson's interval by its formula, of 100 reviewed items; the page names who read
+    them.
+    """
     source = place if place == "shapes" else str(request.getfixturevalue("data") / place)
     reviews = ROOT / "tests" / "annotations" / "reviews" / file
-    precision = build(recipe, source, tmp_path / "made", items=100, seed=seed, reviewed=reviews).measured.precision
+    precision = build(
+        recipe, source, tmp_path / "made", items=100, seed=seed, reviewed=reviews
+    ).measured.precision
     assert precision is not None
     n, p, z = 100, kept[0] / 100, 1.959964
     middle, half = p + z**2 / (2 * n), z * ((p * (1 - p) + z**2 / (4 * n)) / n) ** 0.5
@@ -378,12 +507,25 @@ def test_decisions_of_people_are_taken_with_their_provenance(
     before = {row["id"]: row for row in lines(builds("pope").folder / "items.jsonl")}
     ambiguous, wrong, fixed, kept = list(before)[:4]
     decisions = [
-        {"item": ambiguous, "decision": "ambiguous", "reviewer": "ann"}, {"item": wrong, "decision": "wrong key"},
-        {"item": fixed, "decision": "fixed text", "text": "Is there a thing?"}, {"item": kept, "decision": "keep"},
-    ]  # fmt: skip
-    (tmp_path / "review.jsonl").write_text("".join(json.dumps(row) + "\n" for row in decisions), encoding="utf-8")
+        {"item": ambiguous, "decision": "ambiguous", "reviewer": "ann"},
+        {"item": wrong, "decision": "wrong key"},
+        {"item": fixed, "decision": "fixed text", "text": "Is there a thing?"},
+        {"item": kept, "decision": "keep"},
+    ]
+    (tmp_path / "review.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in decisions), encoding="utf-8"
+    )
     folder = tmp_path / "my_pope"
-    options = ("--items", ITEMS, "--seed", 3, "--out", folder, "--reviewed", tmp_path / "review.jsonl")
+    options = (
+        "--items",
+        ITEMS,
+        "--seed",
+        3,
+        "--out",
+        folder,
+        "--reviewed",
+        tmp_path / "review.jsonl",
+    )
     _, out, err = run("build", "pope", *options)
     assert "people kept 1 of 4 reviewed items (100 are asked for): 0.250 [0.046, 0.699]" in out, err
     after = {row["id"]: row for row in lines(folder / "items.jsonl")}
@@ -397,14 +539,25 @@ def test_decisions_of_people_are_taken_with_their_provenance(
     assert wrong not in {row["id"] for row in lines(folder / "forms" / "wording.jsonl")}
 
 
-def test_the_csv_of_the_reports_page_is_read(builds: Callable[[str], Build], tmp_path: Path) -> None:
-    """Columns item, mark and target, as the page writes them; rows that nobody marked are passed over."""
+def test_the_csv_of_the_reports_page_is_read(
+    builds: Callable[[str], Build], tmp_path: Path
+) -> None:
+    """Columns item, mark and target, as the page writes them; rows that nobody marked are passed
+    over.
+    """
     first, second, third = [row["id"] for row in lines(builds("hqh").folder / "items.jsonl")][:3]
     with (tmp_path / "key.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(
-            [("item", "mark", "target"), (first, "bad picture", ""), (second, "", ""), (third, "keep", "")]
+            [
+                ("item", "mark", "target"),
+                (first, "bad picture", ""),
+                (second, "", ""),
+                (third, "keep", ""),
+            ]
         )
-    made = build("hqh", "shapes", tmp_path / "my_hqh", items=ITEMS, seed=3, reviewed=tmp_path / "key.csv")
+    made = build(
+        "hqh", "shapes", tmp_path / "my_hqh", items=ITEMS, seed=3, reviewed=tmp_path / "key.csv"
+    )
     assert first not in made.measured.form.by_id
     assert made.measured.precision is not None
     assert made.measured.precision.reviewed == 2
@@ -421,10 +574,14 @@ def test_the_csv_of_the_reports_page_is_read(builds: Callable[[str], Build], tmp
         ("name\nq0001\n", "the field 'item' is missing"),
     ],
 )
-def test_a_file_of_decisions_that_cannot_be_taken_is_one_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+def test_a_file_of_decisions_that_cannot_be_taken_is_one_sentence(
+    text: str, sentence: str, tmp_path: Path
+) -> None:
     (tmp_path / "review.csv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=sentence):
-        build("pope", "shapes", tmp_path / "mine", items=6, seed=3, reviewed=tmp_path / "review.csv")
+        build(
+            "pope", "shapes", tmp_path / "mine", items=6, seed=3, reviewed=tmp_path / "review.csv"
+        )
     assert not (tmp_path / "mine").exists()
 
 
@@ -446,7 +603,9 @@ def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     meta = tmp_path / "their_recipe-1.dist-info"
     meta.mkdir()
     (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: their-recipe\nVersion: 1\n")
-    (meta / "entry_points.txt").write_text("[hqm.recipes]\ntheirs = their_recipe:RECIPE\nwrong = their_recipe:WRONG\n")
+    (meta / "entry_points.txt").write_text(
+        "[hqm.recipes]\ntheirs = their_recipe:RECIPE\nwrong = their_recipe:WRONG\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.invalidate_caches()
     yield
@@ -505,7 +664,9 @@ def test_a_promise_says_by_how_much_it_is_broken() -> None:
 def test_the_tutorials_commands_run_and_end_with_the_quality_card(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """Each `hqm` line of docs/tutorial_build.md in this process, each other line in a shell, in order."""
+    """Each `hqm` line of docs/tutorial_build.md in this process, each other line in a shell, in
+    order.
+    """
     page = (ROOT / "docs" / "tutorial_build.md").read_text(encoding="utf-8")
     shutil.copytree(ROOT / "tests" / "annotations", tmp_path / "tests" / "annotations")
     monkeypatch.chdir(tmp_path)
@@ -518,7 +679,9 @@ def test_the_tutorials_commands_run_and_end_with_the_quality_card(
                 continue
             if others:
                 text = "\n".join(others).replace("python ", f"{sys.executable} ")
-                shown = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=False)
+                shown = subprocess.run(
+                    ["bash", "-euc", text], capture_output=True, text=True, check=False
+                )
                 assert shown.returncode == 0, shown.stderr
                 printed.append(shown.stdout)
                 others = []

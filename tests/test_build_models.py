@@ -1,4 +1,6 @@
-"""`hqm build halcaption` with a model as writer and one as filter, both behind a real server on loopback."""
+"""`hqm build halcaption` with a model as writer and one as filter, both behind a real server on
+loopback.
+"""
 
 import json
 import re
@@ -16,11 +18,25 @@ from tests.conftest import Run
 from tests.servers import PlannedServer, completion
 
 NEXT = {
-    "red": "green", "green": "blue", "blue": "yellow", "yellow": "purple", "purple": "red",
-    "jumping": "sleeping", "sleeping": "reading", "reading": "waving", "waving": "running", "running": "jumping",
-    "above": "below", "below": "above", "left": "right", "right": "left",
-    "triangle": "square", "square": "circle", "circle": "star", "star": "triangle",
-}  # fmt: skip
+    "red": "green",
+    "green": "blue",
+    "blue": "yellow",
+    "yellow": "purple",
+    "purple": "red",
+    "jumping": "sleeping",
+    "sleeping": "reading",
+    "reading": "waving",
+    "waving": "running",
+    "running": "jumping",
+    "above": "below",
+    "below": "above",
+    "left": "right",
+    "right": "left",
+    "triangle": "square",
+    "square": "circle",
+    "circle": "star",
+    "star": "triangle",
+}
 KINDS = {
     "color, size": ("red", "green", "blue", "yellow", "purple"),
     "do something else": ("jumping", "sleeping", "reading", "waving", "running"),
@@ -35,7 +51,9 @@ def asked(body: dict[str, Any]) -> str:
 
 
 def write(prompt: str) -> str:
-    """A writer: it exchanges one word, refuses about triangles that wave, and chats about some others."""
+    """A writer: it exchanges one word, refuses about triangles that wave, and chats about some
+    others.
+    """
     sentence = prompt.rpartition("Sentence: ")[2]
     if "triangle" in sentence and "waving" in sentence:
         return "I'm sorry, but I can't help with that."
@@ -49,7 +67,9 @@ def write(prompt: str) -> str:
 
 
 def check(prompt: str) -> str:
-    """A filter that thinks two things may be running and sleeping at once, and is silent about waving."""
+    """A filter that thinks two things may be running and sleeping at once, and is silent about
+    waving.
+    """
     wrong = prompt.rpartition("Second: ")[2]
     return "Unclear." if "running" in wrong else "Who knows" if "waving" in wrong else "False"
 
@@ -64,10 +84,21 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home = tmp_path_factory.mktemp("models")
     with PlannedServer(reply) as server, hqm.Store(home / "store.sqlite") as store:
         names = {"writer": f"openai/writer@{server.url}", "checker": f"openai/filter@{server.url}"}
-        made = build("halcaption", "shapes", home / "first" / "mine", items=40, seed=3, store=store, **names)
+        made = build(
+            "halcaption", "shapes", home / "first" / "mine", items=40, seed=3, store=store, **names
+        )
         first = len(server.asked)
-        again = build("halcaption", "shapes", home / "second" / "mine", items=40, seed=3, store=store, **names)
-        return {"made": made, "again": again, "first": first, "in all": len(server.asked), "home": home, **names}
+        again = build(
+            "halcaption", "shapes", home / "second" / "mine", items=40, seed=3, store=store, **names
+        )
+        return {
+            "made": made,
+            "again": again,
+            "first": first,
+            "in all": len(server.asked),
+            "home": home,
+            **names,
+        }
 
 
 def rows(folder: Path, name: str = "items.jsonl") -> list[dict[str, Any]]:
@@ -79,7 +110,8 @@ def test_the_models_write_and_check_and_are_asked_once(built: dict[str, Any]) ->
     assert built["first"] == built["in all"] > 160
     assert made.kept
     files = [
-        {path.name: path.read_bytes() for path in build.folder.glob("*.jsonl")} for build in (made, built["again"])
+        {path.name: path.read_bytes() for path in build.folder.glob("*.jsonl")}
+        for build in (made, built["again"])
     ]
     assert files[0] == files[1]
     labels = Counter((row["part"], row["target"]) for row in rows(made.folder))
@@ -87,7 +119,9 @@ def test_the_models_write_and_check_and_are_asked_once(built: dict[str, Any]) ->
     assert all(labels[part, "yes"] == labels[part, "no"] > 0 for part, _ in labels)
 
 
-def test_every_wrong_caption_is_one_that_was_written_and_called_false(built: dict[str, Any]) -> None:
+def test_every_wrong_caption_is_one_that_was_written_and_called_false(
+    built: dict[str, Any],
+) -> None:
     captions = rows(built["made"].folder, "captions.jsonl")
     assert len(captions) > 50
     for row in captions:
@@ -106,15 +140,26 @@ def test_every_wrong_caption_is_one_that_was_written_and_called_false(built: dic
 
 def test_what_the_models_did_not_do_is_counted(built: dict[str, Any]) -> None:
     notes = " ".join(built["made"].measured.notes)
-    for reason in ("no reply, or a refusal", "it has several lines", "more than one span was changed",
-                   "it may be true as well", "neither false nor unclear was said"):  # fmt: skip
+    for reason in (
+        "no reply, or a refusal",
+        "it has several lines",
+        "more than one span was changed",
+        "it may be true as well",
+        "neither false nor unclear was said",
+    ):
         assert re.search(rf"[1-9]\d*: {reason}", notes), notes
     assert re.search(r"the writer openai/writer@\S+ was asked 640 times", notes)
 
 
 def test_a_model_needs_a_store_and_a_server_that_answers(run: Run, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="need a store"):
-        build("halcaption", "shapes", tmp_path / "mine", items=8, writer="openai/x@http://127.0.0.1:9/v1")
+        build(
+            "halcaption",
+            "shapes",
+            tmp_path / "mine",
+            items=8,
+            writer="openai/x@http://127.0.0.1:9/v1",
+        )
     with PlannedServer(reply) as server:
         command = (
             "build",

@@ -1,4 +1,6 @@
-"""Readers of annotations: a small file in each release's layout, the real files, and files that are broken on purpose."""
+"""Readers of annotations: a small file in each release's layout, the real files, and files that are
+broken on purpose.
+"""
 
 import json
 import shutil
@@ -26,7 +28,12 @@ def graph_of(source: Source, key: str) -> SceneGraph:
 
 
 def test_the_files_are_those_that_the_script_writes() -> None:
-    for name, files in (("coco", coco()), ("visual_genome", visual_genome()), ("gqa", gqa()), ("amber", amber())):
+    for name, files in (
+        ("coco", coco()),
+        ("visual_genome", visual_genome()),
+        ("gqa", gqa()),
+        ("amber", amber()),
+    ):
         for file, content in files.items():
             assert json.loads((SMALL / name / file).read_text(encoding="utf-8")) == content, file
 
@@ -107,7 +114,9 @@ def test_amber_has_both_answers_and_leaves_out_what_is_listed_twice() -> None:
 
 def test_a_build_from_cocos_layout_copies_the_pictures(tmp_path: Path) -> None:
     draw_coco(tmp_path / "val2014", coco())
-    made = build("pope", str(SMALL / "coco"), tmp_path / "mine", items=30, images=str(tmp_path / "val2014"))
+    made = build(
+        "pope", str(SMALL / "coco"), tmp_path / "mine", items=30, images=str(tmp_path / "val2014")
+    )
     assert made.kept
     assert made.measured.pictures_checked
     images = {item.image for item in made.measured.form.items}
@@ -118,7 +127,11 @@ def test_a_build_from_cocos_layout_copies_the_pictures(tmp_path: Path) -> None:
     files = {row["file_name"]: row["id"] for row in instances["images"]}
     for line in (tmp_path / "mine" / "provenance.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        there = {names[a["category_id"]] for a in instances["annotations"] if a["image_id"] == files[row["file"]]}
+        there = {
+            names[a["category_id"]]
+            for a in instances["annotations"]
+            if a["image_id"] == files[row["file"]]
+        }
         assert (row["key"] in there) == (made.measured.form.by_id[row["id"]].target == "yes")
 
 
@@ -136,9 +149,11 @@ def test_amber_from_ambers_layout_asks_existence_with_both_answers(tmp_path: Pat
 
 def test_the_real_annotations_are_read(data: Path) -> None:
     expected = {
-        "coco/objects.json": ("object_sets", 7209), "hqh/image_data_june2024.json": ("regions", 925),
-        "hal_eval/in_domain_evaluation.json": ("hal_eval", 5000), "valor": ("valor", 162),
-    }  # fmt: skip
+        "coco/objects.json": ("object_sets", 7209),
+        "hqh/image_data_june2024.json": ("regions", 925),
+        "hal_eval/in_domain_evaluation.json": ("hal_eval", 5000),
+        "valor": ("valor", 162),
+    }
     for place, (reader, pictures) in expected.items():
         source = open_annotations(str(data / place))
         assert (source.reader, len(source.graphs)) == (reader, pictures), place
@@ -148,18 +163,29 @@ def test_the_real_annotations_are_read(data: Path) -> None:
 
 
 def test_pope_from_coco_beats_the_release(data: Path, tmp_path: Path) -> None:
-    """The released popular part gives .869 of its answers by the words alone (tests/perf/builders.py has all the rows)."""
+    """The released popular part gives .869 of its answers by the words alone
+    (tests/perf/builders.py has all the rows).
+    """
     annotated = json.loads((data / "coco" / "objects.json").read_text(encoding="utf-8"))
-    (tmp_path / "objects.json").write_text(json.dumps(dict(list(annotated.items())[:400])), encoding="utf-8")
+    (tmp_path / "objects.json").write_text(
+        json.dumps(dict(list(annotated.items())[:400])), encoding="utf-8"
+    )
     made = build("pope", str(tmp_path / "objects.json"), tmp_path / "mine", items=300)
     assert {each.part for each in made.measured.words} == {"random", "popular", "adversarial"}
     assert all(each.accuracy < 0.53 for each in made.measured.words)
     assert made.kept
 
 
-def test_valors_rule_keeps_the_pictures_that_the_papers_equations_keep(data: Path, tmp_path: Path) -> None:
-    """Against a plain rewriting of equations 2 to 4 of VALOR-Eval: by the shares alone 133 pictures, with the frequency 144."""
-    pictures = {k: set(v) for k, v in json.loads((data / "coco" / "objects.json").read_text(encoding="utf-8")).items()}
+def test_valors_rule_keeps_the_pictures_that_the_papers_equations_keep(
+    data: Path, tmp_path: Path
+) -> None:
+    """Against a plain rewriting of equations 2 to 4 of VALOR-Eval: by the shares alone 133
+    pictures, with the frequency 144.
+    """
+    pictures = {
+        k: set(v)
+        for k, v in json.loads((data / "coco" / "objects.json").read_text(encoding="utf-8")).items()
+    }
     single = Counter(name for there in pictures.values() for name in there)
     pairs = Counter((a, b) for there in pictures.values() for a in there for b in there if a != b)
     often = sorted(name for name in single if single[name] >= 20)
@@ -169,15 +195,27 @@ def test_valors_rule_keeps_the_pictures_that_the_papers_equations_keep(data: Pat
         for name in objects:
             shares = {f: pairs[f, name] / single[name] for f in single if pairs[f, name]}
             few, most = min(shares.values()), max(shares.values())
-            unlikely, likely = ({f for f, share in shares.items() if share == end} for end in (few, most))
-            inside |= {k for k, there in pictures.items() if name in there and there & unlikely and not there & likely}
+            unlikely, likely = (
+                {f for f, share in shares.items() if share == end} for end in (few, most)
+            )
+            inside |= {
+                k
+                for k, there in pictures.items()
+                if name in there and there & unlikely and not there & likely
+            }
         return inside
 
-    by_share = {max((o for o in often if o != f), key=lambda o: pairs[f, o] / single[o]) for f in single}
+    by_share = {
+        max((o for o in often if o != f), key=lambda o: pairs[f, o] / single[o]) for f in single
+    }
     by_number = {max((o for o in often if o != f), key=lambda o: pairs[f, o]) for f in single}
     assert (len(by_share), len(kept(by_share)), len(kept(by_share | by_number))) == (50, 133, 144)
     made = build("valor", str(data / "coco" / "objects.json"), tmp_path / "mine", items=288)
-    selected = {r["image"] for r in read_records(made.folder / "provenance.jsonl") if r["rule"].startswith("it has ")}
+    selected = {
+        r["image"]
+        for r in read_records(made.folder / "provenance.jsonl")
+        if r["rule"].startswith("it has ")
+    }
     assert selected == kept(by_share | by_number)
     assert made.kept
 
@@ -195,26 +233,74 @@ def change(rows: Any, *path: Any, value: Any) -> Any:
 
 INSTANCES = "instances_val2014.json"
 BROKEN = [
-    ("coco", INSTANCES, ("annotations", 0, "bbox"), [1, 2, 3], "the bbox of the annotation 1000 is"),
+    (
+        "coco",
+        INSTANCES,
+        ("annotations", 0, "bbox"),
+        [1, 2, 3],
+        "the bbox of the annotation 1000 is",
+    ),
     ("coco", INSTANCES, ("annotations", 0, "bbox"), [0, 0, -5, 3], "greater than or equal to 0"),
     ("coco", INSTANCES, ("annotations", 0, "bbox"), [0, 0, 1e400, 3], "bbox"),
-    ("coco", INSTANCES, ("annotations", 0, "category_id"), 999, "the category '999', which is not listed"),
-    ("coco", INSTANCES, ("annotations", 0, "image_id"), 999, "the picture '999', which is not listed"),
+    (
+        "coco",
+        INSTANCES,
+        ("annotations", 0, "category_id"),
+        999,
+        "the category '999', which is not listed",
+    ),
+    (
+        "coco",
+        INSTANCES,
+        ("annotations", 0, "image_id"),
+        999,
+        "the picture '999', which is not listed",
+    ),
     ("coco", INSTANCES, ("annotations",), {"a": 1}, "which is no list"),
     ("coco", INSTANCES, ("images", 0, "width"), "wide", "the field 'width' of a picture is 'wide'"),
     ("coco", INSTANCES, ("images", 0), 7, "row 1 of images is 7"),
     ("coco", INSTANCES, ("categories", 0, "name"), None, "the field 'name' of a category is None"),
-    ("coco", INSTANCES, ("images", 0, "file_name"), "../../etc/passwd", "lies outside the image folder"),
-    ("gqa", "val_sceneGraphs.json", ("2407890", "objects", "271881", "relations", 0, "object"), "9", "is no object"),
+    (
+        "coco",
+        INSTANCES,
+        ("images", 0, "file_name"),
+        "../../etc/passwd",
+        "lies outside the image folder",
+    ),
+    (
+        "gqa",
+        "val_sceneGraphs.json",
+        ("2407890", "objects", "271881", "relations", 0, "object"),
+        "9",
+        "is no object",
+    ),
     ("gqa", "val_sceneGraphs.json", ("2407890", "objects", "271881", "x"), "left", "the field 'x'"),
     ("gqa", "val_sceneGraphs.json", ("2407891",), [], "which is no object"),
-    ("visual_genome", "objects.json", (0, "objects", 0, "names"), 5, "the field 'names' of an object"),
-    ("visual_genome", "relationships.json", (0, "relationships", 0, "subject"), None, "which is no object"),
+    (
+        "visual_genome",
+        "objects.json",
+        (0, "objects", 0, "names"),
+        5,
+        "the field 'names' of an object",
+    ),
+    (
+        "visual_genome",
+        "relationships.json",
+        (0, "relationships", 0, "subject"),
+        None,
+        "which is no object",
+    ),
     ("visual_genome", "image_data.json", (0, "width"), -3, "greater than or equal to 0"),
     ("amber", "annotations.json", (0, "truth"), "sky", "truth of the annotation 1 is 'sky'"),
-    ("amber", "annotations.json", (1, "truth"), "maybe", "the truth of the annotation 2 is 'maybe'"),
+    (
+        "amber",
+        "annotations.json",
+        (1, "truth"),
+        "maybe",
+        "the truth of the annotation 2 is 'maybe'",
+    ),
     ("amber", "annotations.json", (1, "id"), 99, "the query 2 has no annotation"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("release", "file", "path", "value", "sentence"), BROKEN)
@@ -233,7 +319,16 @@ def test_a_broken_annotation_is_one_sentence(
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[" * 100_000, b"\xff\xfe\x00", b'{"images": 1, "annotations": 2}', b"[]", b"7", b'{"a": {}}'],
+    [
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b"\xff\xfe\x00",
+        b'{"images": 1, "annotations": 2}',
+        b"[]",
+        b"7",
+        b'{"a": {}}',
+    ],
 )
 def test_what_is_no_annotation_is_one_sentence(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file.json").write_bytes(content)
@@ -245,13 +340,17 @@ def test_what_is_no_annotation_is_one_sentence(content: bytes, tmp_path: Path) -
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
 @given(where=st.integers(0, 200), value=_JSON)
-def test_no_value_anywhere_makes_a_traceback(where: int, value: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_value_anywhere_makes_a_traceback(
+    where: int, value: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Some value of a GQA file is replaced by anything: it is read, or refused with a sentence."""
     held = gqa()["val_sceneGraphs.json"]
     places: list[tuple[Any, Any]] = []

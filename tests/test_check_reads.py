@@ -1,4 +1,6 @@
-"""`hqm check` reads whatever `hqm audit` reads: every kind of benchmark, place of pictures and option, with the same items."""
+"""`hqm check` reads whatever `hqm audit` reads: every kind of benchmark, place of pictures and
+option, with the same items.
+"""
 
 import io
 import json
@@ -40,9 +42,15 @@ def picture(k: int) -> bytes:
 
 
 ROWS = [
-    {"id": f"q{i}", "prompt": f"Is thing {i} there?", "target": ("yes", "no")[i // 2], "image": f"{i}.png", "part": "ab"[i % 2]}
+    {
+        "id": f"q{i}",
+        "prompt": f"Is thing {i} there?",
+        "target": ("yes", "no")[i // 2],
+        "image": f"{i}.png",
+        "part": "ab"[i % 2],
+    }
     for i in range(4)
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,13 @@ def parquet_items(folder: Path) -> Case:
 
 
 def parquet_shards(folder: Path) -> Case:
-    return Case(str(in_parquet(folder, ("data/test-0.parquet", "data/test-1.parquet"), "data/test-*.parquet")))
+    return Case(
+        str(
+            in_parquet(
+                folder, ("data/test-0.parquet", "data/test-1.parquet"), "data/test-*.parquet"
+            )
+        )
+    )
 
 
 def pictures_in_parquet(folder: Path) -> Case:
@@ -125,7 +139,9 @@ def data_apart(folder: Path) -> Case:
 
 def adapter_beside(folder: Path) -> Case:
     made = Path(plain(folder).name)
-    (made / "adapter.py").write_text("from hqm import Benchmark\n\n\nclass Mine(Benchmark):\n    pass\n")
+    (made / "adapter.py").write_text(
+        "from hqm import Benchmark\n\n\nclass Mine(Benchmark):\n    pass\n"
+    )
     return Case(str(made))
 
 
@@ -134,7 +150,12 @@ def adapter_of_the_card(folder: Path) -> Case:
     made = write_benchmark(folder / "mine", [], adapter="pope", data={"images": "images"})
     (made / "items.jsonl").unlink()
     rows = [
-        {"question_id": i + 1, "image": f"{i}.png", "text": f"Is there a thing {i} in the imange?", "label": "yes"}
+        {
+            "question_id": i + 1,
+            "image": f"{i}.png",
+            "text": f"Is there a thing {i} in the imange?",
+            "label": "yes",
+        }
         for i in range(4)
     ]
     (made / "coco_pope_random.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -168,17 +189,29 @@ CASES: dict[str, Callable[[Path], Case]] = {
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_check_reads_the_items_that_audit_reads(run: Run, tmp_path: Path, store: Store, kind: str) -> None:
+def test_check_reads_the_items_that_audit_reads(
+    run: Run, tmp_path: Path, store: Store, kind: str
+) -> None:
     case = CASES[kind](tmp_path)
     session = Session([case.name], store, RunOptions(what=What(data=case.data, images=case.images)))
     checked = lint_benchmarks(case.name, data=case.data, images=case.images)
-    assert [(c.benchmark, c.version) for c in checked] == [(b.name, b.card.version) for b in session.benchmarks]
-    assert [c.form.digest for c in checked if c.form] == [b.original.digest for b in session.benchmarks]
+    assert [(c.benchmark, c.version) for c in checked] == [
+        (b.name, b.card.version) for b in session.benchmarks
+    ]
+    assert [c.form.digest for c in checked if c.form] == [
+        b.original.digest for b in session.benchmarks
+    ]
     assert "items-unreadable" not in {finding.name for c in checked for finding in c.findings}
-    options = [*(["--data", case.data] if case.data else []), *(["--images", case.images] if case.images else [])]
+    options = [
+        *(["--data", case.data] if case.data else []),
+        *(["--images", case.images] if case.images else []),
+    ]
     status, out, err = run("check", case.name, *options, "--json")
     # on a busy machine it says that it is still at work
-    assert (status, [line for line in err.splitlines() if not line.startswith("hqm: checking")]) == (0, [])
+    assert (
+        status,
+        [line for line in err.splitlines() if not line.startswith("hqm: checking")],
+    ) == (0, [])
     assert [c["items"] for c in json.loads(out)] == [len(b.original) for b in session.benchmarks]
     if kind not in ("a Python file", "a name", "a group"):
         # the pictures are looked at where an audit looks at them
@@ -190,19 +223,26 @@ def test_check_reads_the_items_that_audit_reads(run: Run, tmp_path: Path, store:
         assert all(has) == (kind != "pictures on the web")
 
 
-def test_a_benchmark_of_another_package(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_benchmark_of_another_package(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "theirs.py").write_text(COLORS_FILE)
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("theirs", "theirs", hqm.benchmark.registry.GROUP)
     monkeypatch.setattr(hqm.benchmark.registry, "entry_points", lambda group: [point])
     (checked,) = lint_benchmarks("theirs")
     assert checked.form is not None
-    assert checked.form.digest == Session(["theirs"], store, RunOptions()).benchmarks[0].original.digest
+    assert (
+        checked.form.digest
+        == Session(["theirs"], store, RunOptions()).benchmarks[0].original.digest
+    )
     assert isinstance(sys.modules.pop("theirs"), types.ModuleType)
 
 
 def test_a_wrong_picture_is_seen_wherever_it_lies(tmp_path: Path) -> None:
-    """A picture that an audit would not show is a finding: broken in the zip, other than listed in the folder."""
+    """A picture that an audit would not show is a finding: broken in the zip, other than listed in
+    the folder.
+    """
     case = pictures_in_a_zip(tmp_path / "zip")
     with zipfile.ZipFile(str(case.images), "w") as archive:
         for i in range(3):
@@ -216,7 +256,9 @@ def test_a_wrong_picture_is_seen_wherever_it_lies(tmp_path: Path) -> None:
     (made / "card.toml").write_text((made / "card.toml").read_text() + 'checksums = "sums.csv"\n')
     (checked,) = lint_benchmarks(str(made))
     (broken,) = [finding for finding in checked.findings if finding.name == "image-broken"]
-    assert broken.examples == (f"2.png: the picture has {len(picture(2))} bytes, and {made / 'sums.csv'} says 7",)
+    assert broken.examples == (
+        f"2.png: the picture has {len(picture(2))} bytes, and {made / 'sums.csv'} says 7",
+    )
 
 
 OPTIONS: dict[str, tuple[list[str], RunOptions]] = {
@@ -230,28 +272,46 @@ OPTIONS: dict[str, tuple[list[str], RunOptions]] = {
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_an_option_means_what_it_means_to_an_audit(run: Run, tmp_path: Path, store: Store, option: str) -> None:
+def test_an_option_means_what_it_means_to_an_audit(
+    run: Run, tmp_path: Path, store: Store, option: str
+) -> None:
     case = plain(tmp_path)
     arguments, options = OPTIONS[option]
     (benchmark,) = Session([case.name], store, options).benchmarks
     status, out, err = run("check", case.name, *arguments, "--json")
     # on a busy machine it says that it is still at work
-    assert (status, [line for line in err.splitlines() if not line.startswith("hqm: checking")]) == (0, [])
+    assert (
+        status,
+        [line for line in err.splitlines() if not line.startswith("hqm: checking")],
+    ) == (0, [])
     assert json.loads(out)[0]["digest"] == benchmark.original.digest
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--part", "c"], ["--parser", "fast"], ["--mode", "none"], ["--words", "none"], ["--scoring", "mine"]]
+    "arguments",
+    [
+        ["--part", "c"],
+        ["--parser", "fast"],
+        ["--mode", "none"],
+        ["--words", "none"],
+        ["--scoring", "mine"],
+    ],
 )
-def test_a_wrong_option_is_the_sentence_that_an_audit_says(run: Run, tmp_path: Path, arguments: list[str]) -> None:
+def test_a_wrong_option_is_the_sentence_that_an_audit_says(
+    run: Run, tmp_path: Path, arguments: list[str]
+) -> None:
     case = plain(tmp_path)
     checked = run("check", case.name, *arguments)
-    audited = run("audit", case.name, *arguments, "--recorded", "a.jsonl", "--out", tmp_path / "out")
+    audited = run(
+        "audit", case.name, *arguments, "--recorded", "a.jsonl", "--out", tmp_path / "out"
+    )
     assert checked[0] == audited[0] == 2
     assert checked[2] == audited[2] != ""
 
 
-def test_a_corrected_key_is_checked_beside_the_release(run: Run, tmp_path: Path, store: Store) -> None:
+def test_a_corrected_key_is_checked_beside_the_release(
+    run: Run, tmp_path: Path, store: Store
+) -> None:
     case = plain(tmp_path)
     (tmp_path / "key.csv").write_text("item,target\nq0,no\nq1,\n")
     options = RunOptions(reading=Reading(key=tmp_path / "key.csv"))
@@ -267,11 +327,15 @@ def test_a_corrected_key_is_checked_beside_the_release(run: Run, tmp_path: Path,
     assert (status, "a corrected key belongs to one benchmark" in err) == (2, True)
 
 
-def test_a_card_by_its_path_is_audited_too(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_by_its_path_is_audited_too(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = path_of_card(tmp_path)
     monkeypatch.chdir(tmp_path)
     answers: list[dict[str, Any]] = [
-        {"item": row["id"], "answer": row["target"], "respondent": name} for row in ROWS for name in "abc"
+        {"item": row["id"], "answer": row["target"], "respondent": name}
+        for row in ROWS
+        for name in "abc"
     ]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
     status, _, err = run("audit", case.name, "--recorded", "answers.jsonl", "--quiet")

@@ -22,8 +22,20 @@ def sheets(tmp_path: Path, dogs: Path) -> Path:
         for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
             for i, item in enumerate(forms[form].items):
                 right = (i + run * (k == 1)) % 6 >= k
-                answer = str(item.target).capitalize() if right else {"yes": "No", "no": "Yes"}[item.target]
-                rows.append({"respondent": name, "form": form, "run": run, "item": item.id, "answer": answer})
+                answer = (
+                    str(item.target).capitalize()
+                    if right
+                    else {"yes": "No", "no": "Yes"}[item.target]
+                )
+                rows.append(
+                    {
+                        "respondent": name,
+                        "form": form,
+                        "run": run,
+                        "item": item.id,
+                        "answer": answer,
+                    }
+                )
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     return path
@@ -63,7 +75,9 @@ def test_forms_shows_rules_and_writes_a_file(run: Run, dogs: Path, tmp_path: Pat
     assert len((tmp_path / "form.jsonl").read_text().splitlines()) == 12
 
 
-def test_plan_says_what_would_be_asked_and_asks_nothing(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+def test_plan_says_what_would_be_asked_and_asks_nothing(
+    run: Run, dogs: Path, sheets: Path, tmp_path: Path
+) -> None:
     store = tmp_path / "s.sqlite"
     status, out, _ = run(
         "plan",
@@ -105,7 +119,13 @@ def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_pat
     assert (tmp_path / "out" / "report.html").read_text() == page
     # from the store alone, and from audit.json alone
     status, out, _ = run(
-        "audit", dogs, "--offline", "--store", tmp_path / "out" / "store.sqlite", "--out", tmp_path / "again"
+        "audit",
+        dogs,
+        "--offline",
+        "--store",
+        tmp_path / "out" / "store.sqlite",
+        "--out",
+        tmp_path / "again",
     )
     assert status == 0
     assert json.loads((tmp_path / "again" / "audit.json").read_text())["audits"] == data["audits"]
@@ -114,7 +134,9 @@ def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_pat
 
 
 def test_a_dry_run_leaves_no_trace(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
-    status, out, _ = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--dry-run")
+    status, out, _ = run(
+        "audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--dry-run"
+    )
     assert status == 0
     assert "144" in out
     assert not (tmp_path / "out").exists()
@@ -130,14 +152,23 @@ def test_run_then_export_then_import(run: Run, dogs: Path, sheets: Path, tmp_pat
     assert "0 new answers" in run("import", tmp_path / "e.jsonl", "--store", other)[1]
 
 
-def test_a_reviewed_form_takes_the_parallel_ones_place(run: Run, dogs: Path, tmp_path: Path) -> None:
+def test_a_reviewed_form_takes_the_parallel_ones_place(
+    run: Run, dogs: Path, tmp_path: Path
+) -> None:
     run("forms", dogs, "--out", tmp_path / "form.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "form.jsonl").read_text().splitlines()]
     rows[0]["prompt"] = "Is the image without a dog?"
     rows[0]["rule"] = "polar.person"
     (tmp_path / "form.jsonl").write_text("\n".join(map(json.dumps, rows)))
     status, out, _ = run(
-        "plan", dogs, "-r", "hf/shapes:steady", "--form", f"parallel={tmp_path / 'form.jsonl'}", "--blind", "--json"
+        "plan",
+        dogs,
+        "-r",
+        "hf/shapes:steady",
+        "--form",
+        f"parallel={tmp_path / 'form.jsonl'}",
+        "--blind",
+        "--json",
     )
     assert status == 0
     # the hand-written sentence is one more distinct question than the rule's six
@@ -147,33 +178,78 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(run: Run, dogs: Path, tmp
 
 @pytest.mark.data
 def test_score_prints_every_metric(run: Run, data: Path, tmp_path: Path) -> None:
-    questions = [json.loads(line) for line in (data / "pope" / "coco_pope_random.json").read_text().splitlines()]
+    questions = [
+        json.loads(line)
+        for line in (data / "pope" / "coco_pope_random.json").read_text().splitlines()
+    ]
     path = tmp_path / "answers.jsonl"
     path.write_text(
         "\n".join(
-            json.dumps({"question": q["text"], "answer": "Yes" if i % 3 else "no"}) for i, q in enumerate(questions)
+            json.dumps({"question": q["text"], "answer": "Yes" if i % 3 else "no"})
+            for i, q in enumerate(questions)
         )
     )
-    status, out, _ = run("score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--json")
+    status, out, _ = run(
+        "score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--json"
+    )
     scored = json.loads(out)
     assert status == 0
     assert {"benchmark", "part", "scoring", "parser", "n", "unscored", "metrics"} <= set(scored)
-    assert (scored["benchmark"], scored["part"], scored["scoring"], scored["parser"], scored["n"], scored["unscored"]) == ("pope", "coco_random", "official", "pope", 3000, 0)  # fmt: skip
-    assert set(scored["metrics"]) == {"accuracy", "precision", "recall", "f1", "d_prime", "yes_ratio"}
-    # labels alternate yes, no, ...; every third answer is no: by hand, tp = tn-side counts of six-item periods
+    assert (
+        scored["benchmark"],
+        scored["part"],
+        scored["scoring"],
+        scored["parser"],
+        scored["n"],
+        scored["unscored"],
+    ) == ("pope", "coco_random", "official", "pope", 3000, 0)
+    assert set(scored["metrics"]) == {
+        "accuracy",
+        "precision",
+        "recall",
+        "f1",
+        "d_prime",
+        "yes_ratio",
+    }
+    # labels alternate yes, no, ...; every third answer is no: by hand, tp = tn-side counts of
+    # six-item periods
     assert scored["metrics"]["accuracy"] == 0.5
     assert scored["metrics"]["yes_ratio"] == 2000 / 3000
-    text = run("score", "pope", "--answers", path, "--part", "coco_random", "--data", data, "--parser", "lmms_eval")[1]
+    text = run(
+        "score",
+        "pope",
+        "--answers",
+        path,
+        "--part",
+        "coco_random",
+        "--data",
+        data,
+        "--parser",
+        "lmms_eval",
+    )[1]
     assert "parser lmms_eval" in text
     assert run("score", "pope", "--answers", path, "--part", "moon", "--data", data)[0] == 2
-    assert run("score", "pope", "--answers", tmp_path / "none", "--part", "coco_random", "--data", data)[0] == 1
+    assert (
+        run(
+            "score", "pope", "--answers", tmp_path / "none", "--part", "coco_random", "--data", data
+        )[0]
+        == 1
+    )
 
 
 @pytest.mark.data
 def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path) -> None:
     page = tmp_path / "captions" / "report.html"
     status, out, _ = run(
-        "audit", "coco_chair", "--recorded", data / "pope" / "captions", "--report", page, "--data", data, "--quiet"
+        "audit",
+        "coco_chair",
+        "--recorded",
+        data / "pope" / "captions",
+        "--report",
+        page,
+        "--data",
+        data,
+        "--quiet",
     )
     assert status == 0
     assert "CHAIR on COCO: 2000 items, 5 respondents" in out
@@ -203,7 +279,9 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "status", "sentence"), FAILURES, ids=[" ".join(f[0]) for f in FAILURES])
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"), FAILURES, ids=[" ".join(f[0]) for f in FAILURES]
+)
 def test_what_was_not_done_ends_with_a_status_and_one_sentence(
     run: Run, dogs: Path, arguments: list[str], status: int, sentence: str
 ) -> None:
@@ -215,15 +293,21 @@ def test_what_was_not_done_ends_with_a_status_and_one_sentence(
 
 def test_errors_in_answers_end_with_a_status(run: Run, dogs: Path, tmp_path: Path) -> None:
     """The pictures are missing: the report is written, the status says that not all was done."""
-    status, _, err = run("audit", dogs, "-r", "hf/shapes:steady", "--runs", 1, "--out", tmp_path / "out", "--quiet")
+    status, _, err = run(
+        "audit", dogs, "-r", "hf/shapes:steady", "--runs", 1, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 1
     assert "24 answers are errors" in err
     assert (tmp_path / "out" / "report.html").exists()
-    states = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]["respondents"][0]["states"]
+    states = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]["respondents"][
+        0
+    ]["states"]
     assert {counts["error"] for counts in states.values()} == {12}
 
 
-def test_a_report_that_cannot_be_written_leaves_the_old_one(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_leaves_the_old_one(
+    run: Run, dogs: Path, sheets: Path, tmp_path: Path
+) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "report.html").mkdir()
     status, _, err = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
@@ -267,7 +351,10 @@ def test_progress_shows_rate_and_time_left(dogs: Path, sheets: Path, tmp_path: P
         str(tmp_path / "s.sqlite"),
     ]
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=follower, env={**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+        env={**os.environ, "COLUMNS": "120", "TERM": "xterm"},
     )
     os.close(follower)
     seen = b""
@@ -283,8 +370,12 @@ def test_progress_shows_rate_and_time_left(dogs: Path, sheets: Path, tmp_path: P
     assert "/s" in text
 
 
-def test_help_shows_groups_in_order_within_a_hundred_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command: what, who, how, judges, machine, output, as far as it has options in them, required ones first."""
+def test_help_shows_groups_in_order_within_a_hundred_columns(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command: what, who, how, judges, machine, output, as far as it has options in them,
+    required ones first.
+    """
     from hqm.cli import COMMANDS
     from hqm.commands.options import HEADINGS
 
@@ -302,8 +393,13 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(run: Run, monkeypat
     assert list(shown["audit"]) == list(HEADINGS)
     first = {group: names[0] for group, names in shown["audit"].items()}
     assert first == {
-        "What": "benchmarks...", "Who": "-r,", "How": "--offline", "Judges": "--judge", "Machine": "--device", "Output": "--out",
-    }  # fmt: skip
+        "What": "benchmarks...",
+        "Who": "-r,",
+        "How": "--offline",
+        "Judges": "--judge",
+        "Machine": "--device",
+        "Output": "--out",
+    }
     assert shown["score"]["What"][:2] == ["benchmark", "--answers"]
     assert list(shown["gate"]) == ["What", "How", "Output"]
 
@@ -321,20 +417,34 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
                 if flag.startswith("-"):
                     texts.setdefault(flag, set()).add((parameter.help, str(parameter.default)))
     assert {flag for flag, said in texts.items() if len(said) > 1} == {
-        "--to", "--from", "--out", "--images",  # another file in each command
-        "--metric",  # `hqm shorten` takes the metrics that the short form keeps, `hqm design` the one whose study is designed
+        "--to",
+        "--from",
+        "--out",
+        "--images",  # another file in each command
+        # `hqm shorten` takes the metrics that the short form keeps, `hqm design` the one whose
+        # study is designed
+        "--metric",
         "--data",  # `hqm fetch` writes into it
         "--store",  # `hqm import` adds to it, `hqm compare` reads it
-        "--scoring", "--parser", "--judge",  # `hqm compare` takes several of each, to compare them
+        "--scoring",
+        "--parser",
+        "--judge",  # `hqm compare` takes several of each, to compare them
         "--respondent",  # `hqm import` takes one, the name to store a log under
-        "--benchmark",  # `hqm import` needs one, `hqm export --to eee` takes those that the store has
-        "--columns",  # `hqm new` names the columns of a benchmark's questions, `hqm audit --table` those of a table
-        "--seed",  # `hqm build` and `hqm label plan` draw with it; the others derive the seeds of requests from it
-        "--items",  # `hqm build` is told how many to make, `hqm audit --table` how many are behind each score
+        # `hqm import` needs one, `hqm export --to eee` takes those that the store has
+        "--benchmark",
+        # `hqm new` names the columns of a benchmark's questions, `hqm audit --table` those of a
+        # table
+        "--columns",
+        # `hqm build` and `hqm label plan` draw with it; the others derive the seeds of requests
+        # from it
+        "--seed",
+        # `hqm build` is told how many to make, `hqm audit --table` how many are behind each
+        # score
+        "--items",
         "--forms",  # `hqm shorten` is told how many to make; the others name those to ask
         "--form",  # `hqm forms` shows one by its name, the others are brought one in a file
         "--judgements",  # one file to `hqm score`, several to `hqm audit`
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", ["part", "runs", "judges", "device", "store"])

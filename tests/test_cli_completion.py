@@ -1,4 +1,6 @@
-"""Completion as shells do it: real bash, zsh and fish, each with the script that `hqm completion` prints."""
+"""Completion as shells do it: real bash, zsh and fish, each with the script that `hqm completion`
+prints.
+"""
 
 import os
 import shutil
@@ -45,11 +47,18 @@ def bin_(tmp_path: Path) -> dict[str, str]:
     program(tmp_path / "bin" / "hqm", "from hqm.__main__ import main\nmain()\n")
     home = tmp_path / "home"
     home.mkdir()
-    return {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "TERM": "dumb"}
+    return {
+        **os.environ,
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "TERM": "dumb",
+    }
 
 
 def script_of(shell: str, environment: dict[str, str], tmp_path: Path) -> Path:
-    done = subprocess.run(["hqm", "completion", shell], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["hqm", "completion", shell], env=environment, capture_output=True, text=True, check=True
+    )
     path = tmp_path / f"script.{shell}"
     path.write_text(done.stdout)
     return path
@@ -68,7 +77,11 @@ def test_bash(bin_: dict[str, str], tmp_path: Path) -> None:
     def offered(line: str) -> set[str]:
         environment = {**bin_, "SCRIPT": str(script), "LINE": line}
         done = subprocess.run(
-            [shell, "--norc", "-c", BASH], env=environment, capture_output=True, text=True, check=True
+            [shell, "--norc", "-c", BASH],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert done.stderr == ""
         registered, *words = done.stdout.splitlines()
@@ -83,7 +96,9 @@ def test_bash(bin_: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_bash_at_a_prompt(bin_: dict[str, str], tmp_path: Path) -> None:
-    """Typed into an interactive bash, with the Tab key: readline completes the line, and the command runs."""
+    """Typed into an interactive bash, with the Tab key: readline completes the line, and the
+    command runs.
+    """
     import pty
     import select
     import time
@@ -125,9 +140,15 @@ def test_bash_at_a_prompt(bin_: dict[str, str], tmp_path: Path) -> None:
 
 def test_zsh(bin_: dict[str, str], tmp_path: Path) -> None:
     shell, script = need("zsh"), script_of("zsh", bin_, tmp_path)
-    # zsh completes at a prompt only: the function is called with the words that a prompt would give it
-    code = f"autoload -Uz compinit 2>/dev/null; compdef() {{ print registered $@ }}; source {script}; functions _hqm_completion >/dev/null && print defined"
-    done = subprocess.run([shell, "-f", "-c", code], env=bin_, capture_output=True, text=True, check=True)
+    # zsh completes at a prompt only: the function is called with the words that a prompt would give
+    # it
+    code = (
+        f"autoload -Uz compinit 2>/dev/null; compdef() {{ print registered $@ }}; source {script};"
+        " functions _hqm_completion >/dev/null && print defined"
+    )
+    done = subprocess.run(
+        [shell, "-f", "-c", code], env=bin_, capture_output=True, text=True, check=True
+    )
     assert "registered _hqm_completion hqm" in done.stdout
     assert "defined" in done.stdout
     for line, expected in [
@@ -135,9 +156,17 @@ def test_zsh(bin_: dict[str, str], tmp_path: Path) -> None:
         *ASKED[3:4],
         ("hqm audit shapes_yesno -r hf/shapes:st", {r"hf/shapes\\:steady"}),
     ]:
-        code = f"_arguments() {{ print -r -- $@ }}; compdef() {{ : }}; source {script}; words=(${{(z)LINE}}); [[ $LINE == *' ' ]] && words+=(''); CURRENT=$#words; _hqm_completion"
+        code = (
+            f"_arguments() {{ print -r -- $@ }}; compdef() {{ : }}; source {script};"
+            " words=(${(z)LINE}); [[ $LINE == *' ' ]] && words+=(''); CURRENT=$#words;"
+            " _hqm_completion"
+        )
         done = subprocess.run(
-            [shell, "-f", "-c", code], env={**bin_, "LINE": line}, capture_output=True, text=True, check=True
+            [shell, "-f", "-c", code],
+            env={**bin_, "LINE": line},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert done.stderr == ""
         for word in expected:
@@ -148,7 +177,9 @@ def test_fish(bin_: dict[str, str], tmp_path: Path) -> None:
     shell, script = need("fish"), script_of("fish", bin_, tmp_path)
     for line, expected in [*ASKED[:4], (COLON[0], {"hf/shapes:steady"})]:
         code = f"source {script}; complete --do-complete '{line}'"
-        done = subprocess.run([shell, "--no-config", "-c", code], env=bin_, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [shell, "--no-config", "-c", code], env=bin_, capture_output=True, text=True, check=True
+        )
         offered = {text.split("\t")[0] for text in done.stdout.splitlines()}
         assert offered == expected, line
 
@@ -181,12 +212,14 @@ def test_every_value_that_is_offered_belongs_to_an_argument_or_option(run: Run) 
 
 def test_completing_loads_nothing_heavy(tmp_path: Path) -> None:
     code = (
-        "import sys, os, atexit\n"
-        "atexit.register(lambda: print([m for m in ('torch', 'matplotlib', 'scipy', 'pandas', 'numpy', 'openai') if m in sys.modules], file=sys.stderr))\n"
-        "from hqm.__main__ import main\nmain()"
+        "import sys, os, atexit\natexit.register(lambda: print([m for m in ('torch', 'matplotlib',"
+        " 'scipy', 'pandas', 'numpy', 'openai') if m in sys.modules], file=sys.stderr))\nfrom"
+        " hqm.__main__ import main\nmain()"
     )
     environment = {**os.environ, "_HQM_COMPLETE": "complete_bash", "_HQM_LINE": "hqm aud"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == ["audit"]
     assert done.stderr.strip() == "[]"
 

@@ -1,4 +1,6 @@
-"""`hqm doctor`: what this machine has, as text on one screen and as data; servers and folders are real."""
+"""`hqm doctor`: what this machine has, as text on one screen and as data; servers and folders are
+real.
+"""
 
 import importlib.metadata
 import json
@@ -45,7 +47,17 @@ def test_it_fits_one_screen(run: Run, clean: Path, monkeypatch: pytest.MonkeyPat
     status, out, _ = run("doctor")
     assert status == 0
     assert len(out.splitlines()) <= 24
-    for heading in ("hqm ", "python ", "libraries ", "extras ", "torch ", "vllm ", "data ", "servers ", "answers "):
+    for heading in (
+        "hqm ",
+        "python ",
+        "libraries ",
+        "extras ",
+        "torch ",
+        "vllm ",
+        "data ",
+        "servers ",
+        "answers ",
+    ):
         assert sum(line.startswith(heading) for line in out.splitlines()) == 1, heading
     assert out.splitlines()[-1] == "nothing is wrong"
 
@@ -102,7 +114,9 @@ def test_a_folder_that_cannot_be_written(run: Run, clean: Path) -> None:
     assert "cannot be written" in out
 
 
-def test_servers_are_asked_for_their_models(run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_are_asked_for_their_models(
+    run: Run, clean: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with PlannedServer(lambda _n, _body, _h: completion("x")) as server:
         nobody = f"http://127.0.0.1:{free_port()}/v1"
         monkeypatch.setenv("OPENAI_BASE_URL", nobody)
@@ -136,7 +150,9 @@ def test_a_server_with_models_and_one_that_wants_a_key(run: Run, clean: Path) ->
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
     try:
-        status, out, _ = run("doctor", "--server", f"{url}/v1", "--server", f"{url}/locked", "--json")
+        status, out, _ = run(
+            "doctor", "--server", f"{url}/v1", "--server", f"{url}/locked", "--json"
+        )
     finally:
         server.shutdown()
     first, second = (row for row in json.loads(out)["servers"] if row["named"])

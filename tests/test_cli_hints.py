@@ -18,7 +18,9 @@ HOLE = "HOLE"
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The texts of a module that may be printed, with `HOLE` for what is put in; docstrings and notes are none of them."""
+    """The texts of a module that may be printed, with `HOLE` for what is put in; docstrings and
+    notes are none of them.
+    """
     tree = ast.parse(path.read_text("utf-8"))
     spoken = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     inside = {
@@ -32,7 +34,9 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
         if id(node) in spoken or (id(node) in inside and not isinstance(node, ast.JoinedStr)):
             continue
         if isinstance(node, ast.JoinedStr):
-            parts = [str(part.value) if isinstance(part, ast.Constant) else HOLE for part in node.values]
+            parts = [
+                str(part.value) if isinstance(part, ast.Constant) else HOLE for part in node.values
+            ]
             yield node.lineno, "".join(parts)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
@@ -45,9 +49,13 @@ def hints() -> list[tuple[str, str]]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for line, text in texts(path):
                 place = f"{path.relative_to(ROOT)}:{line}"
-                collected += [(place, " ".join(command.split())) for command in COMMAND.findall(text)]
+                collected += [
+                    (place, " ".join(command.split())) for command in COMMAND.findall(text)
+                ]
                 lines = [part.strip() for part in text.splitlines()]
-                collected += [(place, part) for part in lines if re.match(r"(#\s*)?hqm [a-z]+ ", part)]
+                collected += [
+                    (place, part) for part in lines if re.match(r"(#\s*)?hqm [a-z]+ ", part)
+                ]
     for name in TEMPLATES:
         for number, text in enumerate((ROOT / name).read_text("utf-8").splitlines(), 1):
             command = text.partition("#")[0].strip().removeprefix("- run: ").removeprefix("run: ")
@@ -80,12 +88,18 @@ def fault_in(command: str) -> str:
 def test_every_command_that_a_message_names_is_read_by_the_parser() -> None:
     collected = hints()
     assert len(collected) > 25, "the messages are read"
-    wrong = [f"{place}: {command}: {fault}" for place, command in collected if (fault := fault_in(command))]
+    wrong = [
+        f"{place}: {command}: {fault}"
+        for place, command in collected
+        if (fault := fault_in(command))
+    ]
     assert wrong == []
 
 
 def test_no_message_names_a_command_without_marks() -> None:
-    """So that the test above sees it: in the middle of a sentence, a command stands between backticks."""
+    """So that the test above sees it: in the middle of a sentence, a command stands between
+    backticks.
+    """
     names = "|".join(get_command(app).commands)  # type: ignore[attr-defined]
     named = re.compile(rf"(?<![\w/.`-])hqm ({names})\b")
     wrong = [
@@ -126,7 +140,8 @@ def test_the_next_commands_of_a_new_benchmark_work_as_printed(
     assert [shlex.split(command)[1] for command in commands] == ["check", "audit", "gate"]
     check, _, gate = commands
     assert run(*shlex.split(check)[1:])[0] == 0
-    # the audit itself asks ten models; what it needs is that the command is read, and that its folder is the gate's
+    # the audit itself asks ten models; what it needs is that the command is read, and that its
+    # folder is the gate's
     assert fault_in(commands[1]) == ""
     status, _, err = run(*shlex.split(gate)[1:])
     assert status == 1

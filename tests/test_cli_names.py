@@ -1,4 +1,6 @@
-"""What is misspelt is answered with what was meant: commands, options, benchmarks, folders, settings, keys."""
+"""What is misspelt is answered with what was meant: commands, options, benchmarks, folders,
+settings, keys.
+"""
 
 import json
 import subprocess
@@ -23,14 +25,26 @@ SLIPS = [
     (["check", "hallusionbench"], "Did you mean 'hallusion_bench'?"),
     (["check", "FOLDER/mind"], "Did you mean 'FOLDER/mine'?"),
     (["check", "FOLDER"], "the folder has no card.toml. Name FOLDER/mine."),
-    (["check", "FOLDER/mine/empty"], "the folder has no card.toml. Begin one with `hqm new FOLDER/mine/empty`."),
+    (
+        ["check", "FOLDER/mine/empty"],
+        "the folder has no card.toml. Begin one with `hqm new FOLDER/mine/empty`.",
+    ),
     (["check", "FOLDER/benchmrk.py"], "Did you mean 'FOLDER/benchmark.py'?"),
-    (["check", "DOGS", "--part", "evn"], "mine has no part 'evn'. Did you mean 'even'? Its parts are even, odd."),
+    (
+        ["check", "DOGS", "--part", "evn"],
+        "mine has no part 'evn'. Did you mean 'even'? Its parts are even, odd.",
+    ),
     (["forms", "DOGS", "--part", "evn"], "Did you mean 'even'?"),
     (["run", "DOGS", "-r", "hg/shapes:steady"], "Did you mean 'hf/shapes:steady'?"),
     (["run", "DOGS", "-r", "steady"], "Did you mean 'hf/shapes:steady'?"),
-    (["run", "DOGS", "-r", "hf/shapes:stedy"], "no embedded respondent 'stedy'. Did you mean 'steady'?"),
-    (["run", "DOGS", "-r", "openai/x@http://127.0.0.1:9/v1?temprature=1"], "Did you mean temperature?"),
+    (
+        ["run", "DOGS", "-r", "hf/shapes:stedy"],
+        "no embedded respondent 'stedy'. Did you mean 'steady'?",
+    ),
+    (
+        ["run", "DOGS", "-r", "openai/x@http://127.0.0.1:9/v1?temprature=1"],
+        "Did you mean temperature?",
+    ),
     ([*ASKED, "--forms", "orignal"], "no form 'orignal'. Did you mean 'original'?"),
     ([*ASKED, "--parser", "strikt"], "no parser 'strikt'. Did you mean 'strict'?"),
     ([*ASKED, "--scoring", "offical"], "no scoring 'offical'. Did you mean 'official'?"),
@@ -41,7 +55,10 @@ SLIPS = [
     (["gate", "FOLDER/audit.jsn"], "Did you mean 'FOLDER/audit.json'?"),
     (
         ["report", "FOLDER/mine"],
-        "the folder has no audit.json. Make one with `hqm audit FOLDER/mine --out FOLDER/mine/out`.",
+        (
+            "the folder has no audit.json. Make one with `hqm audit FOLDER/mine --out"
+            " FOLDER/mine/out`."
+        ),
     ),
     (["completion", "fsh"], "Did you mean 'fish'?"),
 ]
@@ -50,9 +67,14 @@ SLIPS = [
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes" if i % 2 else "no", "part": ("even", "odd")[i % 2]}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {thing} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "part": ("even", "odd")[i % 2],
+        }
         for i, thing in enumerate(["dog", "cat", "car", "bus"])
-    ]  # fmt: skip
+    ]
     write_benchmark(tmp_path / "mine", rows)
     (tmp_path / "mine" / "empty").mkdir()
     (tmp_path / "benchmark.py").write_text("CARD = {}\n")
@@ -60,8 +82,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), SLIPS, ids=[" ".join(arguments) for arguments, _ in SLIPS])
-def test_the_nearest_name_is_offered(run: Run, folder: Path, arguments: list[str], sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), SLIPS, ids=[" ".join(arguments) for arguments, _ in SLIPS]
+)
+def test_the_nearest_name_is_offered(
+    run: Run, folder: Path, arguments: list[str], sentence: str
+) -> None:
     places = {"DOGS": str(folder / "mine"), "FOLDER": str(folder)}
 
     def place(text: str) -> str:
@@ -88,12 +114,21 @@ CARD = {"name": "a", "title": "A", "version": "1", "task": "yes_no"}
         ({"licens": "MIT"}, "unknown key 'licens'. Did you mean 'licence'?"),
         ({"items": "a.jsonl"}, "unknown key 'items'. Did you mean 'data.items'?"),
         ({"data": {"itmes": "a.jsonl"}}, "unknown key 'data.itmes'. Did you mean 'items'?"),
-        ({"source": {"files": [{"path": "a", "ulr": "b"}]}}, "unknown key 'source.files.0.ulr'. Did you mean 'url'?"),
-        ({"task": "yesno"}, "the key 'task' is wrong: Input should be 'yes_no', 'choice', 'caption' or 'vqa'. Did you mean 'yes_no'?"),
+        (
+            {"source": {"files": [{"path": "a", "ulr": "b"}]}},
+            "unknown key 'source.files.0.ulr'. Did you mean 'url'?",
+        ),
+        (
+            {"task": "yesno"},
+            (
+                "the key 'task' is wrong: Input should be 'yes_no', 'choice', 'caption' or 'vqa'."
+                " Did you mean 'yes_no'?"
+            ),
+        ),
         ({"types": ["existance"]}, "Did you mean 'existence'?"),
         ({"qqq": 1}, "a place: unknown key 'qqq'"),
     ],
-)  # fmt: skip
+)
 def test_a_key_of_a_card(change: dict[str, object], sentence: str) -> None:
     with pytest.raises(hqm.CardError) as raised:
         Card.parse({**CARD, **change}, "a place")
@@ -139,14 +174,31 @@ def test_a_key_of_a_policy(tmp_path: Path, text: str, sentence: str) -> None:
 def audited(run: Run, folder: Path) -> Path:
     """A benchmark's folder with an audit in `out`."""
     answers = folder / "answers.jsonl"
-    rows = [{"respondent": name, "item": f"q{i}", "answer": "Yes"} for name in "ab" for i in range(4)]
+    rows = [
+        {"respondent": name, "item": f"q{i}", "answer": "Yes"} for name in "ab" for i in range(4)
+    ]
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     cards = folder / "mine"
-    assert run("audit", cards, "--recorded", answers, "--forms", "original", "--out", cards / "out", "-q")[0] == 0
+    assert (
+        run(
+            "audit",
+            cards,
+            "--recorded",
+            answers,
+            "--forms",
+            "original",
+            "--out",
+            cards / "out",
+            "-q",
+        )[0]
+        == 0
+    )
     return cards
 
 
-def test_gate_report_and_compare_find_the_audit_in_a_folder(run: Run, audited: Path, tmp_path: Path) -> None:
+def test_gate_report_and_compare_find_the_audit_in_a_folder(
+    run: Run, audited: Path, tmp_path: Path
+) -> None:
     by_file = run("gate", audited / "out" / "audit.json")
     assert "policy default: not passed" in by_file[1]
     assert run("gate", audited / "out") == run("gate", audited) == by_file
@@ -155,22 +207,35 @@ def test_gate_report_and_compare_find_the_audit_in_a_folder(run: Run, audited: P
         assert run("report", place, "--to", page)[0] == 0
     assert pages[0].read_text() == pages[1].read_text()
     assert (
-        run("compare", audited / "out", audited / "out", "--to", tmp_path / "c.json")[2].count("there is no such file")
+        run("compare", audited / "out", audited / "out", "--to", tmp_path / "c.json")[2].count(
+            "there is no such file"
+        )
         == 0
     )
     # one audit somewhere below is meant; of several, each is named
     assert run("gate", tmp_path / "mine")[1] == by_file[1]
     for name in ("first", "second"):
         (tmp_path / "both" / name).mkdir(parents=True)
-        (tmp_path / "both" / name / "audit.json").write_bytes((audited / "out" / "audit.json").read_bytes())
+        (tmp_path / "both" / name / "audit.json").write_bytes(
+            (audited / "out" / "audit.json").read_bytes()
+        )
     status, _, err = run("gate", tmp_path / "both")
     assert status == 2
-    assert f"several audit.json. Name {tmp_path}/both/first/audit.json or {tmp_path}/both/second/audit.json." in err
+    assert (
+        f"several audit.json. Name {tmp_path}/both/first/audit.json or"
+        f" {tmp_path}/both/second/audit.json." in err
+    )
 
 
 @pytest.mark.parametrize("program", [["-m", "hqm"], ["-m", "hqm.cli"]], ids=" ".join)
 def test_version(program: list[str]) -> None:
-    done = subprocess.run([sys.executable, *program, "--version"], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, *program, "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
     assert done.stdout == f"hqm {__version__}\n"
 
 
@@ -197,14 +262,23 @@ def test_a_part_is_checked_by_itself(run: Run, data: Path) -> None:
     status, out, _ = run("check", "pope", "--data", data, "--json", "--select", "L")
     assert status == 0
     (pooled,) = json.loads(out)
-    by_words = {row["part"]: row for row in pooled["leaks"] if row["cue"] == "words" and not row["type"]}
+    by_words = {
+        row["part"]: row for row in pooled["leaks"] if row["cue"] == "words" and not row["type"]
+    }
     assert set(by_words) == {"", "coco_random", "coco_popular", "coco_adversarial"}
-    # outside HQM, a linear classifier over words gets .869 of the popular part and .675 of all right
+    # outside HQM, a linear classifier over words gets .869 of the popular part and .675 of all
+    # right
     assert by_words["coco_popular"]["accuracy"] == pytest.approx(0.869, abs=0.015)
     assert by_words[""]["accuracy"] == pytest.approx(0.675, abs=0.015)
     _, out, _ = run("check", "pope", "--data", data, "--part", "coco_popular", "--select", "L")
     assert "pope@08d957b coco_popular: 3000 items" in out
     assert "without pictures, all items: the words get 0.86" in out
-    _, out, _ = run("check", "pope", "--data", data, "--part", "coco_popular", "--json", "--select", "L")
+    _, out, _ = run(
+        "check", "pope", "--data", data, "--part", "coco_popular", "--json", "--select", "L"
+    )
     (part,) = json.loads(out)
-    assert (part["part"], part["items"], part["parts"]) == ("coco_popular", 3000, {"coco_popular": 3000})
+    assert (part["part"], part["items"], part["parts"]) == (
+        "coco_popular",
+        3000,
+        {"coco_popular": 3000},
+    )

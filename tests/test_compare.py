@@ -17,7 +17,17 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import hqm
-from hqm import Audit, BenchmarkAudit, Comparison, DataError, DesignError, Measure, Store, UsageError, compare_audits
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    Comparison,
+    DataError,
+    DesignError,
+    Measure,
+    Store,
+    UsageError,
+    compare_audits,
+)
 from hqm.auditing.left_out_scores import LeftOutRecord, read, written
 from hqm.cli import main
 from hqm.commands.options import RunOptions
@@ -49,7 +59,10 @@ def draws(
     other = common * trait + math.sqrt(1 - common**2) * rng.uniform(-1.7, 1.7, n)
     measures = []
     for x, rho in zip((trait, other), reliabilities, strict=True):
-        measures.append(x + math.sqrt(1 / rho - 1) * np.std([-1.7, 1.7]) / math.sqrt(3) * rng.normal(size=(2, n)))
+        measures.append(
+            x
+            + math.sqrt(1 / rho - 1) * np.std([-1.7, 1.7]) / math.sqrt(3) * rng.normal(size=(2, n))
+        )
     return measures[0], measures[1]
 
 
@@ -81,28 +94,42 @@ def test_the_test_holds_its_size_and_the_interval_its_cover(statistic: str) -> N
     rejected = 0
     for _ in range(400):
         first, other = draws(rng, 20, (0.9, 0.9))
-        noise = tuple((x[0] - x[1]) ** 2 / 2 for x in (first, other)) if statistic == "rho_g" else None
-        difference = reliability_difference(first, other, rng, statistic=statistic, noise=noise, replicates=300)  # type: ignore[arg-type]
+        noise = (
+            tuple((x[0] - x[1]) ** 2 / 2 for x in (first, other)) if statistic == "rho_g" else None
+        )
+        difference = reliability_difference(
+            first, other, rng, statistic=statistic, noise=noise, replicates=300
+        )  # type: ignore[arg-type]
         rejected += difference.p < 0.05
-        assert (difference.p < 0.05) == (difference.low > 0 or difference.high < 0), "interval and test agree"
+        assert (difference.p < 0.05) == (difference.low > 0 or difference.high < 0), (
+            "interval and test agree"
+        )
     assert 0.02 <= rejected / 400 <= 0.09
 
 
 def test_a_planted_difference_is_found() -> None:
     rng = np.random.default_rng(2)
-    differences = [reliability_difference(*draws(rng, 20, (0.97, 0.85), 0.9), rng, replicates=300) for _ in range(100)]
+    differences = [
+        reliability_difference(*draws(rng, 20, (0.97, 0.85), 0.9), rng, replicates=300)
+        for _ in range(100)
+    ]
     assert np.mean([d.p < 0.05 for d in differences]) > 0.6
     assert np.mean([d.difference for d in differences]) == pytest.approx(0.97 - 0.85, abs=0.02)
 
 
 def test_a_longer_test_is_no_better_at_one_length() -> None:
-    """The same quality of items in two lengths: different as they are, alike at the common length."""
+    """The same quality of items in two lengths: different as they are, alike at the common
+    length.
+    """
     rng = np.random.default_rng(3)
     own, common = [], []
     for _ in range(200):
         longer, shorter = draws(rng, 20, (1 / (1 + 0.05), 1 / (1 + 0.5)), 0.9)
         own.append(reliability_difference(longer, shorter, rng, replicates=300).p < 0.05)
-        common.append(reliability_difference(longer, shorter, rng, factors=(0.1, 1.0), replicates=300).p < 0.05)
+        common.append(
+            reliability_difference(longer, shorter, rng, factors=(0.1, 1.0), replicates=300).p
+            < 0.05
+        )
     assert np.mean(own) > 0.9
     assert np.mean(common) < 0.1
 
@@ -130,7 +157,9 @@ def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
 
 
 def test_other_respondents_meet_other_items_too() -> None:
-    """The error over respondents contains what items do to all of them, and is never below the error over items."""
+    """The error over respondents contains what items do to all of them, and is never below the
+    error over items.
+    """
     rng = np.random.default_rng(12)
     first, other = draws(rng, 20, (0.9, 0.9))
     alone, more, least = (
@@ -159,7 +188,9 @@ def test_what_cannot_be_compared_is_said() -> None:
 
 
 def left_out(answers: Array, pictures: Sequence[str], *, noise: bool = False) -> LeftOutScores:
-    """(administrations, respondents, pictures) values of one question a picture, as scores without each picture."""
+    """(administrations, respondents, pictures) values of one question a picture, as scores without
+    each picture.
+    """
     count = answers.shape[2]
     total = answers.sum(axis=2, keepdims=True)
     runs = answers.var(axis=0, ddof=1).sum(axis=1) / count**2 if noise else None
@@ -167,13 +198,20 @@ def left_out(answers: Array, pictures: Sequence[str], *, noise: bool = False) ->
 
 
 def test_pictures_of_both_measures_are_left_out_of_both() -> None:
-    """The jackknife of the difference, by hand: together where pictures are shared, separately where they are not."""
+    """The jackknife of the difference, by hand: together where pictures are shared, separately
+    where they are not.
+    """
     rng = np.random.default_rng(13)
-    answers = [rng.normal(size=(1, 6, 40)) + rng.normal(size=(2, 6, 40)) + np.arange(6.0)[:, None] for _ in range(2)]
+    answers = [
+        rng.normal(size=(1, 6, 40)) + rng.normal(size=(2, 6, 40)) + np.arange(6.0)[:, None]
+        for _ in range(2)
+    ]
     names = [str(i) for i in range(40)]
 
     def z(x: Array) -> float:
-        changes = x.var(axis=0, ddof=1).sum(axis=1) / x.shape[2] / 40  # 40 pictures also where one is left out
+        changes = (
+            x.var(axis=0, ddof=1).sum(axis=1) / x.shape[2] / 40
+        )  # 40 pictures also where one is left out
         return math.atanh(1 - changes.mean() / x.mean(axis=2).var(axis=1, ddof=1).mean())
 
     def spread(left: Array) -> float:
@@ -185,7 +223,9 @@ def test_pictures_of_both_measures_are_left_out_of_both() -> None:
     assert shared.error == pytest.approx(spread(lefts[0] - lefts[1]), rel=1e-9)
     apart = LeftOutScores(other.scores, other.without, [f"b{i}" for i in range(40)], other.noise)
     alone = difference_over_clusters(first, apart, rng, statistic="rho_g")
-    assert alone.error == pytest.approx(math.hypot(*map(spread, lefts)), rel=1e-9), "other pictures share nothing"
+    assert alone.error == pytest.approx(math.hypot(*map(spread, lefts)), rel=1e-9), (
+        "other pictures share nothing"
+    )
     again = difference_over_clusters(first, first, rng, statistic="rho_g")
     assert (again.status, again.reason) == ("degenerate", "both measures give the same scores")
 
@@ -193,7 +233,10 @@ def test_pictures_of_both_measures_are_left_out_of_both() -> None:
 @pytest.mark.parametrize("statistic", ["pearson", "icc_a1", "rho_g"])
 def test_sets_of_scores_have_the_reliability_of_each(statistic: str) -> None:
     rng = np.random.default_rng(14)
-    scores, noise = rng.normal(size=(2, 9, 7)) + rng.normal(size=(9, 1)), rng.uniform(0.1, 0.3, (9, 7))
+    scores, noise = (
+        rng.normal(size=(2, 9, 7)) + rng.normal(size=(9, 1)),
+        rng.uniform(0.1, 0.3, (9, 7)),
+    )
     whole = reliability_of_sets(scores, statistic, noise)  # type: ignore[arg-type]
     for i in range(7):
         expected = weighted_reliability(np.ones((1, 9)), scores[:, :, i], statistic, noise[:, i])  # type: ignore[arg-type]
@@ -201,7 +244,9 @@ def test_sets_of_scores_have_the_reliability_of_each(statistic: str) -> None:
 
 
 def test_what_pictures_do_to_everybody_is_seen() -> None:
-    """Every respondent is moved alike by the wording of a picture: the variance that no draw of respondents shows."""
+    """Every respondent is moved alike by the wording of a picture: the variance that no draw of
+    respondents shows.
+    """
     rng = np.random.default_rng(15)
     ability, pictures = np.linspace(-1, 1, 12)[:, None], [str(i) for i in range(200)]
     own = rng.normal(size=(2, 12, 200))
@@ -211,7 +256,9 @@ def test_what_pictures_do_to_everybody_is_seen() -> None:
     other = left_out(ability + rng.normal(size=(2, 12, 200)), [f"b{i}" for i in range(200)])
     quiet = shared_variance(calm, other, statistic="icc_a1")
     assert shared_variance(restless, other, statistic="icc_a1") > 5 * quiet
-    assert shared_variance(restless, other, statistic="pearson") < shared_variance(restless, other, statistic="icc_a1")
+    assert shared_variance(restless, other, statistic="pearson") < shared_variance(
+        restless, other, statistic="icc_a1"
+    )
 
 
 def test_what_pictures_cannot_test_is_said() -> None:
@@ -220,12 +267,19 @@ def test_what_pictures_cannot_test_is_said() -> None:
     names = [str(i) for i in range(30)]
     whole = left_out(answers, names)
     few = difference_over_clusters(left_out(answers[:, :, :9], names[:9]), whole, rng)
-    assert (few.status, few.reason) == ("insufficient", "a test over pictures needs 10 of them, there are 9")
-    two = difference_over_clusters(left_out(answers[:, :2], names), left_out(answers[:, :2], names), rng)
+    assert (few.status, few.reason) == (
+        "insufficient",
+        "a test over pictures needs 10 of them, there are 9",
+    )
+    two = difference_over_clusters(
+        left_out(answers[:, :2], names), left_out(answers[:, :2], names), rng
+    )
     assert two.status == "insufficient"
     same = difference_over_clusters(left_out(np.repeat(answers[:1], 2, axis=0), names), whole, rng)
     assert same.status == "degenerate"
-    undefined = LeftOutScores(whole.scores, np.where(np.arange(30) == 3, np.nan, whole.without), names)
+    undefined = LeftOutScores(
+        whole.scores, np.where(np.arange(30) == 3, np.nan, whole.without), names
+    )
     assert "undefined" in difference_over_clusters(undefined, whole, rng).reason
 
 
@@ -234,11 +288,21 @@ def test_scores_without_each_picture_go_through_a_file() -> None:
     scores = {f"m{i}": rng.random(2) for i in range(3)}
     without = {name: rng.choice([0.25, math.nan, 1 / 3], (2, 40)) for name in scores}
     record = LeftOutRecord(
-        "test_retest", "f1", ("run=0", "run=1"), tuple(map(str, range(40))), np.arange(1.0, 41), scores, without
+        "test_retest",
+        "f1",
+        ("run=0", "run=1"),
+        tuple(map(str, range(40))),
+        np.arange(1.0, 41),
+        scores,
+        without,
     )
     data = json.loads(json.dumps(written([record])))
     (again,) = read(data, "f1").values()
-    assert (again.family, again.cells, again.clusters) == (record.family, record.cells, record.clusters)
+    assert (again.family, again.cells, again.clusters) == (
+        record.family,
+        record.cells,
+        record.clusters,
+    )
     assert np.array_equal(again.sizes, record.sizes)
     for name in scores:
         assert np.array_equal(again.scores[name], scores[name])
@@ -260,7 +324,9 @@ def test_holm_in_order_is_holm_for_single_tests_and_never_skips_a_step() -> None
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
     assert np.isnan(holm([0.3, math.nan])[1])
     adjusted = holm_in_order([[0.4, 0.0001], [math.nan, 0.01], [0.002, 0.003]])
-    assert adjusted[0][1] >= adjusted[0][0] == pytest.approx(0.4), "others are asked only where these differ"
+    assert adjusted[0][1] >= adjusted[0][0] == pytest.approx(0.4), (
+        "others are asked only where these differ"
+    )
     assert math.isnan(adjusted[1][0])
     assert adjusted[2] == pytest.approx([0.006, 0.009])
     assert adjusted[1][1] == pytest.approx(0.02)
@@ -285,14 +351,29 @@ def test_d_prime_is_that_of_signal_detection() -> None:
 
 
 def measure(
-    label: str, scores: Array, second: Array | None = None, *, better: str = "higher", **more: object
+    label: str,
+    scores: Array,
+    second: Array | None = None,
+    *,
+    better: str = "higher",
+    **more: object,
 ) -> Measure:
     names = [f"m{i}" for i in range(len(scores))]
     settings: dict[str, object] = {
-        "benchmark": label, "title": label, "metric": "accuracy", "items": 100, "answers": label,
-        "intervals": {}, "noise": {}, "by_type": {}, "words": {"metric": label}, **more,
-    }  # fmt: skip
-    pairs = {} if second is None else {"test_retest": dict(zip(names, second.tolist(), strict=True))}
+        "benchmark": label,
+        "title": label,
+        "metric": "accuracy",
+        "items": 100,
+        "answers": label,
+        "intervals": {},
+        "noise": {},
+        "by_type": {},
+        "words": {"metric": label},
+        **more,
+    }
+    pairs = (
+        {} if second is None else {"test_retest": dict(zip(names, second.tolist(), strict=True))}
+    )
     given = dict(zip(names, scores.tolist(), strict=True))
     return Measure(label=label, scores=given, pairs=pairs, better=better, **settings)  # type: ignore[arg-type]
 
@@ -300,7 +381,9 @@ def measure(
 def test_agreement_turns_scores_and_counts_the_best() -> None:
     good = np.arange(12.0)
     names = [f"m{i}" for i in range(12)]
-    (agreement,) = agreements([measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None, 0)
+    (agreement,) = agreements(
+        [measure("a", good), measure("b", 1 - good / 12, better="lower")], names, None, 0
+    )
     assert agreement.pearson.value == pytest.approx(1)
     assert agreement.subsets.all is not None
     assert (agreement.subsets.all.top_k, agreement.subsets.all.chance) == (3, 9 / 12)
@@ -311,19 +394,26 @@ def test_williams_finds_the_measure_that_goes_with_the_truth() -> None:
     truth = rng.normal(size=60)
     near, far = truth + 0.3 * rng.normal(size=60), truth + 2 * rng.normal(size=60)
     names = [f"m{i}" for i in range(60)]
-    comparisons = closer([measure("truth", truth), measure("near", near), measure("far", far)], names)
+    comparisons = closer(
+        [measure("truth", truth), measure("near", near), measure("far", far)], names
+    )
     by_truth = next(c for c in comparisons if c.criterion == "truth")
     assert (by_truth.first, by_truth.second) == ("near", "far")
     assert by_truth.test.difference > 0.2
     assert by_truth.test.p < 0.001
     same = [measure("truth", truth), measure("near", near, answers="truth"), measure("far", far)]
-    assert not [c for c in closer(same, names) if c.criterion == "truth"], "its own answers are no independent judge"
+    assert not [c for c in closer(same, names) if c.criterion == "truth"], (
+        "its own answers are no independent judge"
+    )
 
 
 def test_separations_against_brute_force() -> None:
     scores = {"a": np.array([0.9, 0.7, 0.5]), "b": np.array([0.5, 0.52, 0.9])}
     names = ["m0", "m1", "m2"]
-    spans = {k: {n: (s - 0.05, s + 0.05) for n, s in zip(names, v.tolist(), strict=True)} for k, v in scores.items()}
+    spans = {
+        k: {n: (s - 0.05, s + 0.05) for n, s in zip(names, v.tolist(), strict=True)}
+        for k, v in scores.items()
+    }
     measures = [measure(k, v, intervals=spans[k]) for k, v in scores.items()]
     (separation,) = separations(measures, names, respondent_tests(measures, names))
     assert (separation.pairs, separation.both, separation.neither) == (3, 2, 0)
@@ -337,35 +427,71 @@ def test_separations_against_brute_force() -> None:
 
 def quiz(make: Callable[..., Path], name: str, items: int, **card: object) -> hqm.Benchmark:
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {name} {i} in the image?", "target": "yes" if i % 2 else "no",
-         "image": f"{i}.png", "type": ("existence", "ocr")[i // 2 % 2]}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {name} {i} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "image": f"{i}.png",
+            "type": ("existence", "ocr")[i // 2 % 2],
+        }
         for i in range(items)
-    ]  # fmt: skip
-    card = {"name": name, "title": name.title(), "types": ["existence", "ocr"], "labelled": True, **card}
+    ]
+    card = {
+        "name": name,
+        "title": name.title(),
+        "types": ["existence", "ocr"],
+        "labelled": True,
+        **card,
+    }
     return hqm.load(str(make(rows, **card)))
 
 
-FAMILIES = ["apple", "birch", "cedar", "dill", "elm", "fig", "grape", "hazel", "iris", "juniper", "kale", "lime", "maple", "nettle",
-            "oak", "pine"]  # fmt: skip
+FAMILIES = [
+    "apple",
+    "birch",
+    "cedar",
+    "dill",
+    "elm",
+    "fig",
+    "grape",
+    "hazel",
+    "iris",
+    "juniper",
+    "kale",
+    "lime",
+    "maple",
+    "nettle",
+    "oak",
+    "pine",
+]
 
 
 @pytest.fixture
-def two(make_benchmark: Callable[..., Path], store: Store) -> tuple[list[hqm.Benchmark], list[BenchmarkAudit]]:
+def two(
+    make_benchmark: Callable[..., Path], store: Store
+) -> tuple[list[hqm.Benchmark], list[BenchmarkAudit]]:
     """The same sixteen abilities measured with 400 and with 40 coin flips, two runs each."""
     rng = random.Random(0)
     benchmarks = [quiz(make_benchmark, "long", 400), quiz(make_benchmark, "short", 40)]
     audits = []
     for benchmark in benchmarks:
         respondents = [
-            recorded(name, {
-                ("original", run): {
-                    item.id: str(item.target) if rng.random() < 0.5 + 0.03 * k else {"yes": "no", "no": "yes"}[item.target]
-                    for item in benchmark.original.items
-                }
-                for run in (0, 1)
-            })
+            recorded(
+                name,
+                {
+                    ("original", run): {
+                        item.id: (
+                            str(item.target)
+                            if rng.random() < 0.5 + 0.03 * k
+                            else {"yes": "no", "no": "yes"}[item.target]
+                        )
+                        for item in benchmark.original.items
+                    }
+                    for run in (0, 1)
+                },
+            )
             for k, name in enumerate(FAMILIES)
-        ]  # fmt: skip
+        ]
         stored = administered(store, benchmark, respondents)
         audits.append(hqm.audit(hqm.gather(benchmark, store, stored)))
     return benchmarks, audits
@@ -386,7 +512,11 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
     assert by["Long"].value == pytest.approx(truth(400), abs=0.02)
     assert by["Short"].value == pytest.approx(truth(40), abs=0.12)
     own, common = (
-        next(d for d in comparison.differences if d.indicator == "test_retest.rho_g" and d.length == at)
+        next(
+            d
+            for d in comparison.differences
+            if d.indicator == "test_retest.rho_g" and d.length == at
+        )
         for at in (None, 40)
     )
     assert own.adjusted_these < 0.05, "a test of 400 items repeats better than one of 40"
@@ -396,7 +526,9 @@ def test_two_lengths_of_one_trait(two: tuple[list[hqm.Benchmark], list[Benchmark
     assert agreement.corrected == pytest.approx(1, abs=0.15), "they measure one trait"
     assert agreement.pearson.value == pytest.approx(math.sqrt(truth(400) * truth(40)), abs=0.15)
     (apart,) = comparison.separations
-    assert len(apart.only_first) > 10 * len(apart.only_second), "the long one tells more respondents apart"
+    assert len(apart.only_first) > 10 * len(apart.only_second), (
+        "the long one tells more respondents apart"
+    )
     short = next(g for g in comparison.growth if g.measure == "Short")
     assert dict(short.items)[540].value == pytest.approx(truth(540), abs=0.03)
     assert dict(short.seeds)[2].value == pytest.approx(2 * short.now.value / (1 + short.now.value))
@@ -414,15 +546,24 @@ def test_readings_of_one_store_ask_nothing(
     before = two[1][0].estimate("test_retest.pearson", "accuracy")
     again = comparison.measures[0].estimate("test_retest.pearson")
     assert again == before, "the same answers give the same estimate, signature and all"
-    assert comparison.indicators["test_retest.pearson"]["accuracy"].value == pytest.approx(before.value)
-    assert all(math.isnan(a.corrected) for a in comparison.agreements), "shared noise cannot be taken out"
+    assert comparison.indicators["test_retest.pearson"]["accuracy"].value == pytest.approx(
+        before.value
+    )
+    assert all(math.isnan(a.corrected) for a in comparison.agreements), (
+        "shared noise cannot be taken out"
+    )
     assert comparison.closer == ()
-    with Store(tmp_path / "store.sqlite", readonly=True) as store, pytest.raises(UsageError, match="no metric 'bleu'"):
+    with (
+        Store(tmp_path / "store.sqlite", readonly=True) as store,
+        pytest.raises(UsageError, match="no metric 'bleu'"),
+    ):
         read_again([folder], store, RunOptions(), metrics=("bleu",))
 
 
 def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_path: Path) -> None:
-    """Every other respondent says "Hard to say." for no: one reader takes that for yes, the other for no answer."""
+    """Every other respondent says "Hard to say." for no: one reader takes that for yes, the other
+    for no answer.
+    """
     rng = random.Random(1)
     benchmark = quiz(make_benchmark, "wordy", 60)
     respondents = []
@@ -430,17 +571,23 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
         wrong = {"yes": "no", "no": "yes"}
         sheet = {
             ("original", run): {
-                i.id: str(i.target if rng.random() < 0.5 + 0.03 * k else wrong[i.target]).replace("no", "Hard to say." if k % 2 else "no")
+                i.id: (
+                    str(i.target if rng.random() < 0.5 + 0.03 * k else wrong[i.target]).replace(
+                        "no", "Hard to say." if k % 2 else "no"
+                    )
+                )
                 for i in benchmark.original.items
             }
             for run in (0, 1)
-        }  # fmt: skip
+        }
         respondents.append(recorded(name, sheet))
     path = tmp_path / "words.sqlite"
     with Store(path) as store:
         administered(store, benchmark, respondents)
     with Store(path, readonly=True) as store:
-        audits = read_again([str(tmp_path / "wordy")], store, RunOptions(), parsers=("pope", "strict"))
+        audits = read_again(
+            [str(tmp_path / "wordy")], store, RunOptions(), parsers=("pope", "strict")
+        )
     comparison = compare_audits(audits)
     assert [m.label for m in comparison.measures] == ["parser pope", "parser strict"]
     lenient, strict = comparison.measures
@@ -448,7 +595,9 @@ def test_two_parsers_read_one_store(make_benchmark: Callable[..., Path], tmp_pat
     assert set(changed) == {f"recorded/{name}" for name in FAMILIES[1::2]}
 
 
-def test_only_shared_respondents_are_compared(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
+def test_only_shared_respondents_are_compared(
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]],
+) -> None:
     first, other = two[1]
     fewer = replace(other, respondents=other.respondents[:12])
     comparison = compare_audits([first, fewer])
@@ -466,7 +615,10 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
     pair = compare_audits(two[1])
     third = replace(two[1][1], benchmark="third", title="Third")
     three = compare_audits([*two[1], third])
-    assert pair.indicators["test_retest.rho_g"]["Long"] == three.indicators["test_retest.rho_g"]["Long"]
+    assert (
+        pair.indicators["test_retest.rho_g"]["Long"]
+        == three.indicators["test_retest.rho_g"]["Long"]
+    )
     assert (pair.differences[0].these, pair.differences[0].others) == (
         three.differences[0].these,
         three.differences[0].others,
@@ -476,20 +628,29 @@ def test_a_measure_keeps_its_numbers_whatever_it_is_compared_with(
 
 
 def hostile(audits: list[BenchmarkAudit]) -> Comparison:
-    respondents = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[0].respondents)
+    respondents = tuple(
+        replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[0].respondents
+    )
     others = tuple(replace(r, name=f"{r.name}{HOSTILE}<script>") for r in audits[1].respondents)
     return compare_audits(
-        [replace(audits[0], title=f"A {HOSTILE}", respondents=respondents), replace(audits[1], respondents=others)],
+        [
+            replace(audits[0], title=f"A {HOSTILE}", respondents=respondents),
+            replace(audits[1], respondents=others),
+        ],
         command=f"hqm compare {HOSTILE}",
     )
 
 
-def test_the_page_is_self_contained_and_escaped(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]]) -> None:
+def test_the_page_is_self_contained_and_escaped(
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]],
+) -> None:
     comparison = hostile(two[1])
     page = render(comparison)
     assert page == render(hostile(two[1]))
     assert "<script" not in page
-    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", ""), "namespaces are no requests"
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/", ""), (
+        "namespaces are no requests"
+    )
     assert 'lang="en"' in page
     assert "prefers-color-scheme: dark" in page
     for table in comparison_tables(comparison):
@@ -497,7 +658,9 @@ def test_the_page_is_self_contained_and_escaped(two: tuple[list[hqm.Benchmark], 
 
 
 @needs_pdflatex
-def test_the_comparison_compiles(two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]], tmp_path: Path) -> None:
+def test_the_comparison_compiles(
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]], tmp_path: Path
+) -> None:
     folder = tmp_path / "latex"
     folder.mkdir()
     shown = compiled(latex(comparison_tables(hostile(two[1]))), folder)
@@ -513,9 +676,11 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 
 def test_the_command(
-    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     paths = []
     for audit in two[1]:
         paths.append(tmp_path / f"{audit.benchmark}.json")
@@ -527,9 +692,26 @@ def test_the_command(
     assert "more than chance (Holm, 5%)" in out
     store = tmp_path / "store.sqlite"
     before = store.read_bytes()
-    assert run(monkeypatch, "compare", tmp_path / "long", "--store", store, "--metric", "accuracy", "--metric", "f1",
-               "--to", tmp_path / "m.json") == 0  # fmt: skip
-    assert [m["label"] for m in json.loads((tmp_path / "m.json").read_text())["measures"]] == ["accuracy", "f1"]
+    assert (
+        run(
+            monkeypatch,
+            "compare",
+            tmp_path / "long",
+            "--store",
+            store,
+            "--metric",
+            "accuracy",
+            "--metric",
+            "f1",
+            "--to",
+            tmp_path / "m.json",
+        )
+        == 0
+    )
+    assert [m["label"] for m in json.loads((tmp_path / "m.json").read_text())["measures"]] == [
+        "accuracy",
+        "f1",
+    ]
     assert store.read_bytes() == before
     assert run(monkeypatch, "compare", *paths, "--parser", "strict") == 2
     assert "needs the answers" in capsys.readouterr().err

@@ -1,7 +1,8 @@
-"""False alarms of `hqm compare`, and the power that an audit states, with answers from another simulator.
+"""False alarms of `hqm compare`, and the power that an audit states, with answers from another
+simulator.
 
-The full table is printed by `tests/perf/compare_errors.py`; here are few replicates with limits that chance passes in fewer than
-one of a thousand cases.
+The full table is printed by `tests/perf/compare_errors.py`; here are few replicates with limits
+that chance passes in fewer than one of a thousand cases.
 """
 
 import math
@@ -10,7 +11,14 @@ import numpy as np
 import pytest
 
 from hqm import compare_audits
-from tests.perf.compare_errors import World, adjusted_tests, alarms, audits_of, pair_statements, power
+from tests.perf.compare_errors import (
+    World,
+    adjusted_tests,
+    alarms,
+    audits_of,
+    pair_statements,
+    power,
+)
 
 REPLICATES = 200
 
@@ -36,14 +44,18 @@ def test_equal_measures_are_seldom_called_different(respondents: int) -> None:
 
 
 def test_measures_that_differ_for_these_alone_are_not_said_to_differ_for_others() -> None:
-    """Two traits of one spread: these respondents' reliabilities differ, those of the population do not."""
+    """Two traits of one spread: these respondents' reliabilities differ, those of the population do
+    not.
+    """
     rates = alarms(World(20, traits=0.5), REPLICATES, np.random.default_rng(3))
     assert rates["family"] <= at_most(0.05)
     assert rates["others"] <= at_most(0.06)
 
 
 def test_relatives_bring_no_more_false_alarms() -> None:
-    assert alarms(World(40, relatives=4), 100, np.random.default_rng(4))["family"] <= at_most(0.05, 100)
+    assert alarms(World(40, relatives=4), 100, np.random.default_rng(4))["family"] <= at_most(
+        0.05, 100
+    )
 
 
 def test_few_families_make_no_test_for_others() -> None:
@@ -62,8 +74,12 @@ def test_few_families_make_no_test_for_others() -> None:
 
 @pytest.mark.parametrize("respondents", [6, 20])
 @pytest.mark.parametrize("spread", [0.0, 0.5])
-def test_the_stated_differences_are_found_with_the_stated_power(respondents: int, spread: float) -> None:
-    """Binary answers that are alike within pictures; .44 and .21 before the difference for all pairs was stated."""
+def test_the_stated_differences_are_found_with_the_stated_power(
+    respondents: int, spread: float
+) -> None:
+    """Binary answers that are alike within pictures; .44 and .21 before the difference for all
+    pairs was stated.
+    """
     slack = at_most(0.8) - 0.8
     for share in power(respondents, spread, REPLICATES, np.random.default_rng(respondents)):
         assert abs(share - 0.8) < slack + 0.03

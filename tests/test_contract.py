@@ -33,7 +33,9 @@ def test_items_are_sound(benchmark: Benchmark) -> None:
         assert item.prompt.strip()
         assert item.task == benchmark.card.task
         assert item.type is None or item.type in hqm.HALLUCINATION_TYPES
-        assert item.type is None or item.type in benchmark.card.types, "the card claims every type it labels"
+        assert item.type is None or item.type in benchmark.card.types, (
+            "the card claims every type it labels"
+        )
         if item.task == "yes_no":
             assert item.target in ("yes", "no")
         if item.task == "choice":
@@ -44,10 +46,14 @@ def test_reading_twice_gives_the_same(benchmark: Benchmark) -> None:
     assert hqm.load(benchmark.name).original.digest == benchmark.original.digest
 
 
-def test_the_parallel_form_shares_ids_and_changes_the_words(benchmark: Benchmark, sample: Form) -> None:
+def test_the_parallel_form_shares_ids_and_changes_the_words(
+    benchmark: Benchmark, sample: Form
+) -> None:
     parallel = benchmark.parallel(sample)
     assert parallel.name == "parallel"
-    assert {item.id for item in parallel.items} | {out.id for out in parallel.left_out} == set(sample.by_id)
+    assert {item.id for item in parallel.items} | {out.id for out in parallel.left_out} == set(
+        sample.by_id
+    )
     assert len(parallel.items) >= 0.9 * len(sample)
     for item in parallel.items:
         before = sample.by_id[item.id]
@@ -64,7 +70,17 @@ def test_a_form_survives_its_file(benchmark: Benchmark, sample: Form, tmp_path) 
 
 
 @pytest.mark.parametrize(
-    "text", ["Yes", "No", "A", "blue", "A dog sits on a bench.", "", "I'm sorry, I can't help.", "<b>&\x00"]
+    "text",
+    [
+        "Yes",
+        "No",
+        "A",
+        "blue",
+        "A dog sits on a bench.",
+        "",
+        "I'm sorry, I can't help.",
+        "<b>&\x00",
+    ],
 )
 def test_every_answer_gets_a_verdict(benchmark: Benchmark, sample: Form, text: str) -> None:
     for item in (*sample.items[:10], *benchmark.parallel(sample).items[:10]):
@@ -78,8 +94,14 @@ def test_every_answer_gets_a_verdict(benchmark: Benchmark, sample: Form, text: s
 
 
 def test_an_error_is_never_scored(benchmark: Benchmark, sample: Form) -> None:
-    verdict = benchmark.verdict(sample.items[0], hqm.Response("Yes", "error", "the server answered 500"))
-    assert (verdict.value, verdict.state, verdict.reason) == (None, "error", "the server answered 500")
+    verdict = benchmark.verdict(
+        sample.items[0], hqm.Response("Yes", "error", "the server answered 500")
+    )
+    assert (verdict.value, verdict.state, verdict.reason) == (
+        None,
+        "error",
+        "the server answered 500",
+    )
 
 
 def test_metrics_are_named_and_audited(benchmark: Benchmark) -> None:

@@ -1,4 +1,6 @@
-"""A small part of the coverage table (`tests/perf/coverage_table.py`), with wide tolerance: who promises .95 holds it."""
+"""A small part of the coverage table (`tests/perf/coverage_table.py`), with wide tolerance: who
+promises .95 holds it.
+"""
 
 from dataclasses import replace
 
@@ -9,7 +11,9 @@ from tests.perf.coverage_worlds import worlds
 
 REPLICATES = 60
 LEAST = 0.84
-"""Four Monte Carlo standard errors (.028) below .95; the goal of .93 to .97 is for the full table."""
+"""Four Monte Carlo standard errors (.028) below .95; the goal of .93 to .97 is for the full
+table.
+"""
 NEED_TEN = ("form_correlation", "criterion", "omega")
 PARTS = [
     ("plain", 10),
@@ -39,14 +43,21 @@ def test_intervals_hold_the_truth(name: str, size: int) -> None:
 @pytest.mark.parametrize(("name", "size"), [("families of 4", 10), ("all in one family", 20)])
 def test_few_families_carry_no_interval_for_others(name: str, size: int) -> None:
     held = simulate(worlds()[name, size], 3)
-    assert all(cell.given == (0 if inference == "others" else cell.given) for (_, inference), cell in held.items())
+    assert all(
+        cell.given == (0 if inference == "others" else cell.given)
+        for (_, inference), cell in held.items()
+    )
     assert held["alpha", "these"].given == 3
 
 
 @pytest.mark.parametrize("name", ["F1 .98", "CHAIR .02"])
 def test_near_a_bound_only_the_shift_speaks_of_others(name: str) -> None:
     held = simulate(worlds()[name, 20], 3)
-    spoken = {estimate for (estimate, inference), cell in held.items() if inference == "others" and cell.given}
+    spoken = {
+        estimate
+        for (estimate, inference), cell in held.items()
+        if inference == "others" and cell.given
+    }
     assert spoken == {"mean_shift"}
     assert held["rho_g", "these"].given == 3
 

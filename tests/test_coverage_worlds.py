@@ -1,4 +1,6 @@
-"""The worlds of the coverage table: their exact truths against averages over thousands of drawn studies."""
+"""The worlds of the coverage table: their exact truths against averages over thousands of drawn
+studies.
+"""
 
 from dataclasses import replace
 
@@ -19,9 +21,13 @@ from tests.perf.coverage_worlds import (
 DRAWN = 600
 
 
-def by_drawing(world: World, respondents: Respondents, rng: np.random.Generator) -> dict[str, float]:
+def by_drawing(
+    world: World, respondents: Respondents, rng: np.random.Generator
+) -> dict[str, float]:
     """What the truths are ratios of, as plain averages over drawn studies."""
-    scores = np.stack([draw_study(world, respondents, rng).scores(world.metric) for _ in range(DRAWN)])
+    scores = np.stack(
+        [draw_study(world, respondents, rng).scores(world.metric) for _ in range(DRAWN)]
+    )
     a, again, b = scores[:, 0], scores[:, 1], scores[:, 2]
 
     def covariance(x: Array, y: Array) -> float:
@@ -35,16 +41,22 @@ def by_drawing(world: World, respondents: Respondents, rng: np.random.Generator)
         "rho_g": repeated / spread,
         "pearson": covariance(a, b) / np.sqrt(spread * covariance(b, b)),
         "mean_shift": float((b - a).mean()),
-        "form_correlation": covariance(a, b)
-        / np.sqrt(repeated * (covariance(b, b) - _noise_of(world, respondents, rng))),
+        "form_correlation": (
+            covariance(a, b)
+            / np.sqrt(repeated * (covariance(b, b) - _noise_of(world, respondents, rng)))
+        ),
         "alpha": true / spread,
         "phi": true / (true + float(a.var(axis=0).mean())),
     }
 
 
 def _noise_of(world: World, respondents: Respondents, rng: np.random.Generator) -> float:
-    """The variance that runs make in a score on form B, which is form A of respondents as able as on B."""
-    on_b = replace(respondents, ability=respondents.ability + respondents.form, stable=0 * respondents.stable)
+    """The variance that runs make in a score on form B, which is form A of respondents as able as
+    on B.
+    """
+    on_b = replace(
+        respondents, ability=respondents.ability + respondents.form, stable=0 * respondents.stable
+    )
     wide = replace(world, item=float(np.hypot(world.item, world.form_item)))
     scores = np.stack([draw_study(wide, on_b, rng).scores(world.metric)[:2] for _ in range(DRAWN)])
     return float(((scores[:, 0] - scores[:, 1]) ** 2).mean()) / 2

@@ -1,4 +1,6 @@
-"""What a GPU would meet, checked without one: 7B shapes and the engine's steps on `meta`, a compiled step, who sees which GPU."""
+"""What a GPU would meet, checked without one: 7B shapes and the engine's steps on `meta`, a
+compiled step, who sees which GPU.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,11 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def asked(pictures: Sequence[Path], temperature: float, tokens: int) -> list[Request]:
     sampling = Sampling(temperature, 1.0, tokens, 0)
-    return [Request(question, picture, sampling, n) for picture in pictures for n, question in enumerate(QUESTIONS)]
+    return [
+        Request(question, picture, sampling, n)
+        for picture in pictures
+        for n, question in enumerate(QUESTIONS)
+    ]
 
 
 # --- 7B shapes ---
@@ -64,18 +70,30 @@ def asked(pictures: Sequence[Path], temperature: float, tokens: int) -> list[Req
 
 @pytest.mark.parametrize("name", SEVEN)
 def test_the_large_shapes_have_the_published_number_of_weights(name: str, tmp_path: Path) -> None:
-    """7,063,427,072 and 8,291,375,616: the published numbers of the two models, from public code that counts them."""
+    """7,063,427,072 and 8,291,375,616: the published numbers of the two models, from public code
+    that counts them.
+    """
     loaded = large_models.made("7b", name, tmp_path / "model", "meta", "bfloat16")
     assert {p.device.type for p in loaded.model.parameters()} == {"meta"}, "it takes no memory"
     published = {"llava": 7_063_427_072, "qwen2_vl": 8_291_375_616}
-    assert large_models.weights_of(loaded) == published[name] == large_models.SHAPES["7b"][name].weights
-    # keys and values of 32 layers with 32 heads, of 28 layers with 4: each 128 wide, two bytes a number
-    assert large_models.place_bytes(loaded) == {"llava": 2 * 32 * 32 * 128 * 2, "qwen2_vl": 2 * 28 * 4 * 128 * 2}[name]
+    assert (
+        large_models.weights_of(loaded)
+        == published[name]
+        == large_models.SHAPES["7b"][name].weights
+    )
+    # keys and values of 32 layers with 32 heads, of 28 layers with 4: each 128 wide, two bytes a
+    # number
+    assert (
+        large_models.place_bytes(loaded)
+        == {"llava": 2 * 32 * 32 * 128 * 2, "qwen2_vl": 2 * 28 * 4 * 128 * 2}[name]
+    )
 
 
 def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> None:
-    """A question of 20 tokens for 2 rows behind 600 places, in LLaVA-1.5-7B: a multiplication and an addition for each weight
-    of the linear layers and token, and for each pair of a token and a place, in scores and in values."""
+    """A question of 20 tokens for 2 rows behind 600 places, in LLaVA-1.5-7B: a multiplication and
+    an addition for each weight of the linear layers and token, and for each pair of a token and a
+    place, in scores and in values.
+    """
     import torch
 
     from tests.perf.peak import Meter
@@ -85,12 +103,18 @@ def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> N
     cache = DynamicCache()
     for layer in range(layers):
         cache.update(
-            *(torch.empty(rows, 32, before, 128, dtype=torch.bfloat16, device="meta") for _ in range(2)), layer
+            *(
+                torch.empty(rows, 32, before, 128, dtype=torch.bfloat16, device="meta")
+                for _ in range(2)
+            ),
+            layer,
         )
     meter = Meter(loaded.model, counts=True)
     settings = {
         "input_ids": torch.empty(rows, new, dtype=torch.long, device="meta"),
-        "attention_mask": torch.empty(rows, 1, new, before + new, dtype=torch.bfloat16, device="meta"),
+        "attention_mask": torch.empty(
+            rows, 1, new, before + new, dtype=torch.bfloat16, device="meta"
+        ),
         "position_ids": torch.empty(rows, new, dtype=torch.long, device="meta"),
     }
     with torch.inference_mode(), meter.watching():
@@ -103,17 +127,36 @@ def test_the_counted_operations_are_those_of_the_arithmetic(tmp_path: Path) -> N
     step = {key: value[:, :1] for key, value in settings.items() if key != "attention_mask"}
     mask = torch.empty(rows, 1, 1, before + new + 1, dtype=torch.bfloat16, device="meta")
     with torch.inference_mode(), meter.watching():
-        loaded.model(**step, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1)
-    decoder = layers * (a_layer + 2 * width) + width + 32064 * width + 32064  # norms, the head and its bias
+        loaded.model(
+            **step, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1
+        )
+    decoder = (
+        layers * (a_layer + 2 * width) + width + 32064 * width + 32064
+    )  # norms, the head and its bias
     places = rows * (before + new + 1) * large_models.place_bytes(loaded)
     assert meter.spent["answers"].bytes == 2 * decoder + places
 
 
-def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command for a GPU with a tiny model: the same way through the code, shares of this CPU's peaks."""
-    words = "--shape 7b-tiny --device cpu --models llava --images 1 --per-image 2 --captions 8 --batches 2 --part 2"
+def test_the_comparison_of_large_shapes_runs_on_a_cpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command for a GPU with a tiny model: the same way through the code, shares of this CPU's
+    peaks.
+    """
+    words = (
+        "--shape 7b-tiny --device cpu --models llava --images 1 --per-image 2 --captions 8"
+        " --batches 2 --part 2"
+    )
     words += " --compared 2 --rounds 1 --threads 1 --peak-seconds 0.05"
-    respondents.main([*words.split(), "--json", str(tmp_path / "cells.json"), "--markdown", str(tmp_path / "cells.md")])
+    respondents.main(
+        [
+            *words.split(),
+            "--json",
+            str(tmp_path / "cells.json"),
+            "--markdown",
+            str(tmp_path / "cells.md"),
+        ]
+    )
     made = json.loads((tmp_path / "cells.json").read_text())
     yes_no, caption = made["cells"]
     assert (yes_no["requests"], caption["requests"]) == (6, 3)
@@ -122,13 +165,17 @@ def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: py
         for way in ("hqm", "plain"):
             reading = [cell[way]["spent"][kind] for kind in ("pictures", "questions")]
             share = (
-                sum(r["operations"] for r in reading) / sum(r["seconds"] for r in reading) / made["peaks"]["operations"]
+                sum(r["operations"] for r in reading)
+                / sum(r["seconds"] for r in reading)
+                / made["peaks"]["operations"]
             )
             assert cell[way]["reading_in_model"] == pytest.approx(share)
             assert 0 < cell[way]["reading_of_whole"] < share
     assert min(caption[way]["spent"]["answers"]["bytes"] for way in ("hqm", "plain")) > 0
     assert min(caption[way]["decoding_in_model"] for way in ("hqm", "plain")) > 0
-    assert caption["plain"]["spent"]["questions"]["calls"] == 0, "plain generate reads a question with its picture"
+    assert caption["plain"]["spent"]["questions"]["calls"] == 0, (
+        "plain generate reads a question with its picture"
+    )
     assert caption["plain"]["spent"]["pictures"]["calls"] == 2, "the tower, then the decoder"
     assert caption["hqm"]["spent"]["questions"]["calls"] > 0
     text = (tmp_path / "cells.md").read_text()
@@ -144,10 +191,14 @@ def test_the_comparison_of_large_shapes_runs_on_a_cpu(tmp_path: Path, capsys: py
 def test_a_step_waits_for_the_device_once(
     name: str, tmp_path: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The shapes of 7B models on `meta` (with two of the decoder's layers): what waits for the device, and in whose code."""
+    """The shapes of 7B models on `meta` (with two of the decoder's layers): what waits for the
+    device, and in whose code.
+    """
     from hqm.respondents.blocks import Running
 
-    loaded = large_models.made("7b", name, tmp_path / "model", "meta", "bfloat16", num_hidden_layers=2)
+    loaded = large_models.made(
+        "7b", name, tmp_path / "model", "meta", "bfloat16", num_hidden_layers=2
+    )
     respondent: Any = respondent_of(tmp_path / "model", loaded, batch=6)
     respondent._engine._checked.add("prefix")  # plain generate needs real numbers
     watch, steps = Watch(), list[tuple[dict[str, int], int]]()
@@ -166,10 +217,17 @@ def test_a_step_waits_for_the_device_once(
         answers = [answer for batch in respondent.answer(requests) for _, answer in batch]
     assert [answer.state for answer in answers] == ["truncated"] * 6
     assert len(steps) == 4 + 2
-    assert {tuple(waits.items()) for waits, _ in steps} == {(("tolist in blocks.py:step", 1),)}, "the drawn tokens"
+    assert {tuple(waits.items()) for waits, _ in steps} == {(("tolist in blocks.py:step", 1),)}, (
+        "the drawn tokens"
+    )
     assert {sent for _, sent in steps} == {1}, "the numbers by which tokens are drawn"
-    ours = {what for what in watch.waits if what.rpartition(" ")[2].partition(":")[0] in _our_modules()}
-    assert ours == {"tolist in blocks.py:step", "tolist in blocks.py:_drawn"}, "no other place of HQM waits"
+    ours = {
+        what for what in watch.waits if what.rpartition(" ")[2].partition(":")[0] in _our_modules()
+    }
+    assert ours == {
+        "tolist in blocks.py:step",
+        "tolist in blocks.py:_drawn",
+    }, "no other place of HQM waits"
 
 
 def _our_modules() -> set[str]:
@@ -177,7 +235,9 @@ def _our_modules() -> set[str]:
 
 
 def test_whatever_waits_is_seen() -> None:
-    """Each way of reading a number back, of needing one for a shape, and of sending ordinary memory."""
+    """Each way of reading a number back, of needing one for a shape, and of sending ordinary
+    memory.
+    """
     import torch
 
     with Watch() as watch:
@@ -214,14 +274,20 @@ class Fixed(DynamicLayer):  # type: ignore[misc]
     values: Any
     own: Any
 
-    def update(self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any) -> tuple[Any, Any]:
+    def update(
+        self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
+    ) -> tuple[Any, Any]:
         self.keys.index_copy_(2, self.own, key_states)
         self.values.index_copy_(2, self.own, value_states)
         return self.keys, self.values
 
 
-def fixed_step(model: Any, tokens: Any, hidden: Any, position: Any, shift: Any, place: Any, memory: Any) -> Any:
-    """The engine's step with nothing that changes its shape: every place of the memory is looked at, and where to write is a tensor."""
+def fixed_step(
+    model: Any, tokens: Any, hidden: Any, position: Any, shift: Any, place: Any, memory: Any
+) -> Any:
+    """The engine's step with nothing that changes its shape: every place of the memory is looked
+    at, and where to write is a tensor.
+    """
     import torch
 
     column = torch.arange(tokens.shape[1], device=tokens.device)
@@ -235,9 +301,13 @@ def fixed_step(model: Any, tokens: Any, hidden: Any, position: Any, shift: Any, 
         layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
         cache.layers.append(layer)
     scores = model(
-        input_ids=tokens, attention_mask=hidden, position_ids=positions(position, shift), past_key_values=cache,
-        use_cache=True, logits_to_keep=0,
-    ).logits  # fmt: skip
+        input_ids=tokens,
+        attention_mask=hidden,
+        position_ids=positions(position, shift),
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=0,
+    ).logits
     return scores.float().argmax(dim=-1), position + 1, place + tokens.shape[1]
 
 
@@ -251,22 +321,30 @@ def padded(tensor: Any, shape: Sequence[int], value: float) -> Any:
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "idefics3"])
-def test_the_step_of_fixed_shapes_is_one_graph(name: str, tmp_path: Path, pictures: list[Path]) -> None:
-    """Eight blocks of four rows and 256 places, filled by the engine's own reading: compiled once, without a break, for every step;
-    greedy answers are those of the engine and of plain `generate`."""
+def test_the_step_of_fixed_shapes_is_one_graph(
+    name: str, tmp_path: Path, pictures: list[Path]
+) -> None:
+    """Eight blocks of four rows and 256 places, filled by the engine's own reading: compiled
+    once, without a break, for every step; greedy answers are those of the engine and of plain
+    `generate`."""
     import torch
     from torch._dynamo.testing import CompileCounterWithBackend
 
     tokens_each = 8
     folder = build(name, tmp_path / "model")
-    loaded = load(str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name)
+    loaded = load(
+        str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name
+    )
     respondent: Any = respondent_of(folder, loaded)
     engine, requests = respondent._engine, asked(pictures[:2], 0.0, tokens_each)
     engine._checked.add("prefix")
     taken = [(number, respondent._readable(request)) for number, request in enumerate(requests)]
     chooser = Chooser(0.0, 1.0)
     engine._enter(chooser, taken)
-    plain = {number: drawn.tokens for number, drawn in engine._plain(taken, Chooser(0.0, 1.0), tokens_each)}
+    plain = {
+        number: drawn.tokens
+        for number, drawn in engine._plain(taken, Chooser(0.0, 1.0), tokens_each)
+    }
     blocks, rows, places = 8, 4, 256
     counter = CompileCounterWithBackend("eager")
     with torch.no_grad():
@@ -277,18 +355,27 @@ def test_the_step_of_fixed_shapes_is_one_graph(name: str, tmp_path: Path, pictur
         members, taken_places = running.members, running.buffers.length
         memory = [
             tuple(
-                padded(side[:, :, :taken_places], (blocks, side.shape[1], places, side.shape[3]), 0) for side in layer
+                padded(side[:, :, :taken_places], (blocks, side.shape[1], places, side.shape[3]), 0)
+                for side in layer
             )
             for layer in running.buffers.layers
         ]
-        hidden = padded(running.hidden[..., :taken_places], (blocks, 1, rows, places), torch.finfo(torch.float32).min)
-        tokens, position = (padded(t, (blocks, rows), 0) for t in (running.tokens, running.position))
+        hidden = padded(
+            running.hidden[..., :taken_places],
+            (blocks, 1, rows, places),
+            torch.finfo(torch.float32).min,
+        )
+        tokens, position = (
+            padded(t, (blocks, rows), 0) for t in (running.tokens, running.position)
+        )
         shift = None if running.shift is None else padded(running.shift, (blocks, 1), 0)
         place = torch.tensor(taken_places)
         torch._dynamo.reset()
         compiled = torch.compile(fixed_step, fullgraph=True, dynamic=False, backend=counter)
         for _ in range(tokens_each - 1):
-            tokens, position, place = compiled(engine.model, tokens, hidden, position, shift, place, memory)
+            tokens, position, place = compiled(
+                engine.model, tokens, hidden, position, shift, place, memory
+            )
             for block, own in enumerate(members):
                 for column, row in enumerate(own):
                     if row is not None:
@@ -306,23 +393,35 @@ def test_the_step_of_fixed_shapes_is_one_graph(name: str, tmp_path: Path, pictur
 
 @pytest.mark.skipif(not find_spec("torchvision"), reason="needs torchvision")
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "idefics3", "paligemma"])
-def test_torchvisions_pictures_are_a_step_of_a_byte_away(name: str, tmp_path: Path, pictures: list[Path]) -> None:
-    """Scaled by torchvision, a pixel differs by one of 255 steps at most; greedy answers are equal, but where that decides."""
+def test_torchvisions_pictures_are_a_step_of_a_byte_away(
+    name: str, tmp_path: Path, pictures: list[Path]
+) -> None:
+    """Scaled by torchvision, a pixel differs by one of 255 steps at most; greedy answers are equal,
+    but where that decides.
+    """
     from PIL import Image
     from transformers import AutoImageProcessor
 
     folder, made = build(name, tmp_path / "model"), {}
     for backend in ("pil", "torchvision"):
-        loaded = load(str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name)
-        loaded.processor.image_processor = AutoImageProcessor.from_pretrained(str(folder), backend=backend)
+        loaded = load(
+            str(folder), revision="", device="cpu", dtype="float32", attention="auto", name=name
+        )
+        loaded.processor.image_processor = AutoImageProcessor.from_pretrained(
+            str(folder), backend=backend
+        )
         answers = [
             (r.prompt, r.image, a.text)
             for b in respondent_of(folder, loaded).answer(asked(pictures, 0.0, 6))
             for r, a in b
         ]
-        pixels = loaded.processor.image_processor(Image.open(pictures[2]), return_tensors="pt")["pixel_values"]
+        pixels = loaded.processor.image_processor(Image.open(pictures[2]), return_tensors="pt")[
+            "pixel_values"
+        ]
         made[backend] = set(answers), pixels
-    step = 1 / 255 / 0.2613  # the least deviation by which CLIP's, SigLIP's and ImageNet's processors divide
+    step = (
+        1 / 255 / 0.2613
+    )  # the least deviation by which CLIP's, SigLIP's and ImageNet's processors divide
     assert float((made["pil"][1] - made["torchvision"][1]).abs().max()) <= 1.001 * step
     assert len(made["pil"][0] & made["torchvision"][0]) >= 8
 
@@ -332,10 +431,17 @@ def test_pictures_are_made_on_the_gpu_where_that_can_be(name: str, tmp_path: Pat
     import torch
 
     loaded = load(
-        str(build(name, tmp_path / "model")), revision="", device="cpu", dtype="float32", attention="auto", name=name
+        str(build(name, tmp_path / "model")),
+        revision="",
+        device="cpu",
+        dtype="float32",
+        attention="auto",
+        name=name,
     )
     assert making(loaded, torch.device("cpu")) == {}
-    fast = find_spec("torchvision") is not None and name != "llava"  # LLaVA's processor reads the pixels back
+    fast = (
+        find_spec("torchvision") is not None and name != "llava"
+    )  # LLaVA's processor reads the pixels back
     assert making(loaded, torch.device("cuda", 1)) == ({"device": "cuda:1"} if fast else {})
 
 
@@ -353,15 +459,29 @@ class Seer:
 
         for request in requests:
             said = {"process": os.getpid(), "listed": os.environ.get("CUDA_VISIBLE_DEVICES")}
-            yield [(request, Response(json.dumps({**said, "seen": torch.cuda._parse_visible_devices()}), "ok", "", {}))]
+            yield [
+                (
+                    request,
+                    Response(
+                        json.dumps({**said, "seen": torch.cuda._parse_visible_devices()}),
+                        "ok",
+                        "",
+                        {},
+                    ),
+                )
+            ]
 
     def close(self) -> None:
         """Nothing is open."""
 
 
 @pytest.mark.parametrize("listed", ["4,6", "GPU-8f6c,GPU-02ab", None])
-def test_every_worker_sees_a_gpu_of_its_own(listed: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list comes from the variable alone; four workers are wanted for two GPUs, and two start."""
+def test_every_worker_sees_a_gpu_of_its_own(
+    listed: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list comes from the variable alone; four workers are wanted for two GPUs, and two
+    start.
+    """
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if listed:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
@@ -411,8 +531,12 @@ def test_without_a_gpu_the_cpu_is_taken_and_said(
 
 @pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
 def test_a_gpu_that_is_asked_for_and_not_there_is_one_sentence(tmp_path: Path) -> None:
-    respondent: Any = make_respondent(f"hf/{build('llava', tmp_path / 'model')}", device="cuda:1", dtype="bfloat16")
-    with pytest.raises(RespondentError, match=r"the device cuda:1 is asked for, and torch .* reaches no GPU") as caught:
+    respondent: Any = make_respondent(
+        f"hf/{build('llava', tmp_path / 'model')}", device="cuda:1", dtype="bfloat16"
+    )
+    with pytest.raises(
+        RespondentError, match=r"the device cuda:1 is asked for, and torch .* reaches no GPU"
+    ) as caught:
         next(respondent.answer([Request("?", None, Sampling(), 0)]))
     assert "--device cpu" in str(caught.value)
 
@@ -430,7 +554,9 @@ def test_memory_that_runs_out_is_told_from_other_errors() -> None:
     with pytest.raises(RuntimeError) as other:
         torch.zeros(2, 3) @ torch.zeros(2, 3)
     assert not is_out_of_memory(other.value)
-    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
+    assert is_out_of_memory(
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+    )
 
 
 def test_memory_is_given_back_between_batches(tmp_path: Path, pictures: list[Path]) -> None:
@@ -449,7 +575,9 @@ def test_memory_is_given_back_between_batches(tmp_path: Path, pictures: list[Pat
 
 @pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
 def test_what_is_asked_of_torch_has_an_answer_without_a_gpu() -> None:
-    """A driver without a GPU that says `--device cuda` for others gets a number format that every GPU has."""
+    """A driver without a GPU that says `--device cuda` for others gets a number format that every
+    GPU has.
+    """
     import torch
 
     assert loading.suited_dtype("cuda") == loading.suited_dtype("cuda:3") == "float16"

@@ -1,4 +1,6 @@
-"""Documentation under test: the reference is made from the code, and what the README shows is what comes out."""
+"""Documentation under test: the reference is made from the code, and what the README shows is what
+comes out.
+"""
 
 import re
 import subprocess
@@ -24,7 +26,10 @@ EVERYTHING = "\n".join(PAGES.values())
 
 def test_the_reference_is_up_to_date() -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -40,9 +45,17 @@ def test_every_command_and_option_is_documented() -> None:
 def test_every_indicator_parser_state_and_key_is_documented() -> None:
     from hqm.benchmark.card import Card
 
-    for word in (*hqm.INDICATORS, *hqm.PARSERS, *hqm.STATES, *hqm.HALLUCINATION_TYPES, *Card.model_fields):
+    for word in (
+        *hqm.INDICATORS,
+        *hqm.PARSERS,
+        *hqm.STATES,
+        *hqm.HALLUCINATION_TYPES,
+        *Card.model_fields,
+    ):
         assert f"`{word}`" in PAGES["reference.md"] or f"`[{word}]`" in PAGES["reference.md"], word
-    rows = [line.split("|") for line in PAGES["reference.md"].splitlines() if line.startswith("| `")]
+    rows = [
+        line.split("|") for line in PAGES["reference.md"].splitlines() if line.startswith("| `")
+    ]
     assert rows
     assert all(row[2].strip() for row in rows), "every row has its meaning"
 
@@ -55,7 +68,8 @@ def test_every_benchmark_is_in_the_readme() -> None:
 def test_links_lead_somewhere() -> None:
     for name, text in PAGES.items():
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
-            # pages that are made while the site is built: building it strictly (test_site) checks links to them
+            # pages that are made while the site is built: building it strictly (test_site) checks
+            # links to them
             if target in ("flags.md", "glossary.md") or (
                 target.startswith(("benchmarks/", "indicators/")) and name in PAGES_OF_DOCS
             ):
@@ -74,7 +88,12 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_every_command_in_the_readme_exists() -> None:
     commands = every_command(get_command(app))
-    shown = [line for block in blocks(README, "sh") for line in block.splitlines() if line.startswith("hqm ")]
+    shown = [
+        line
+        for block in blocks(README, "sh")
+        for line in block.splitlines()
+        if line.startswith("hqm ")
+    ]
     assert shown
     for line in shown:
         words = line.split()
@@ -107,9 +126,16 @@ def test_the_readme_shows_the_table_of_the_real_captions(data: Path, tmp_path: P
         str(data),
     ]
     done = subprocess.run(
-        [*command, "--report", str(tmp_path / "report.html"), "--quiet"], capture_output=True, text=True, check=True
+        [*command, "--report", str(tmp_path / "report.html"), "--quiet"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     # the lines below the table say why a number is missing
-    printed = [" ".join(row.split()) for row in done.stdout.splitlines() if "chair_" in row and row.startswith(" ")]
+    printed = [
+        " ".join(row.split())
+        for row in done.stdout.splitlines()
+        if "chair_" in row and row.startswith(" ")
+    ]
     shown = next(block for block in blocks(README, "text") if "chair_i" in block)
     assert [" ".join(line.split()) for line in shown.splitlines() if "chair_" in line] == printed

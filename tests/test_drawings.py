@@ -1,4 +1,6 @@
-"""Drawings: what is drawn is where the numbers say, nothing overlaps, and those who cannot see it are told."""
+"""Drawings: what is drawn is where the numbers say, nothing overlaps, and those who cannot see it
+are told.
+"""
 
 import itertools
 import re
@@ -41,8 +43,15 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
     names = [row.name for row in benchmark.respondents]
     phi = benchmark.estimate("generalizability.phi")
     every = {
-        "scatter": scatter(benchmark, "accuracy", run, "accuracy, original", "accuracy, 2nd run", names),
-        "bland_altman": drawings.bland_altman(benchmark, "accuracy", parallel, benchmark.estimate("parallel_forms.limits_of_agreement")),
+        "scatter": scatter(
+            benchmark, "accuracy", run, "accuracy, original", "accuracy, 2nd run", names
+        ),
+        "bland_altman": drawings.bland_altman(
+            benchmark,
+            "accuracy",
+            parallel,
+            benchmark.estimate("parallel_forms.limits_of_agreement"),
+        ),
         "rank_flow": drawings.rank_flow(benchmark, "accuracy", [run, parallel]),
         "intervals": drawings.intervals(benchmark, "accuracy"),
         "type_profile": drawings.type_profile(benchmark, "accuracy"),
@@ -52,15 +61,20 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         "agreement": charts.agreement(benchmark, "accuracy"),
         "type_reliability": charts.type_reliability(benchmark, "accuracy"),
         "cost": charts.cost(phi),
-    }  # fmt: skip
+    }
     many = {"radar": charts.radars(benchmark, "accuracy"), "pair": charts.type_pairs(benchmark)}
     for name, text in many.items():
-        every |= {f"{name} {i}": f"{part}</svg>" for i, part in enumerate(text.split("</svg>")[:-1])}
+        every |= {
+            f"{name} {i}": f"{part}</svg>" for i, part in enumerate(text.split("</svg>")[:-1])
+        }
     return every
 
 
 def circles(svg: str) -> list[tuple[float, float]]:
-    return [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in ET.fromstring(svg).iter(f"{SVG}circle")]
+    return [
+        (float(c.attrib["cx"]), float(c.attrib["cy"]))
+        for c in ET.fromstring(svg).iter(f"{SVG}circle")
+    ]
 
 
 def level_lines(svg: str, width: str) -> list[tuple[float, float, float]]:
@@ -68,7 +82,11 @@ def level_lines(svg: str, width: str) -> list[tuple[float, float, float]]:
     lines = []
     for path in ET.fromstring(svg).iter(f"{SVG}path"):
         points = re.findall(r"[ML]([\d.-]+) ([\d.-]+)", path.attrib["d"])
-        if path.attrib.get("stroke-width") == width and len(points) == 2 and points[0][1] == points[1][1]:
+        if (
+            path.attrib.get("stroke-width") == width
+            and len(points) == 2
+            and points[0][1] == points[1][1]
+        ):
             lines.append((float(points[0][0]), float(points[1][0]), float(points[0][1])))
     return lines
 
@@ -85,8 +103,12 @@ def test_those_who_cannot_see_it_are_told(benchmark: BenchmarkAudit) -> None:
         assert description is not None, name
         assert root.attrib["aria-label"] == title.text
         assert root.attrib["aria-describedby"] == description.attrib["id"]
-        assert re.search(r"\d", description.text or "") or name.startswith("pair"), f"{name} says its numbers"
-        colours = {e.attrib[a] for e in root.iter() for a in ("fill", "stroke") if a in e.attrib} - {"none"}
+        assert re.search(r"\d", description.text or "") or name.startswith("pair"), (
+            f"{name} says its numbers"
+        )
+        colours = {
+            e.attrib[a] for e in root.iter() for a in ("fill", "stroke") if a in e.attrib
+        } - {"none"}
         assert all(c == "currentColor" or c.startswith("var(--") for c in colours), (name, colours)
     ids = [ET.fromstring(svg).attrib["aria-describedby"] for svg in every.values()]
     assert len(set(ids)) == len(ids)
@@ -97,13 +119,18 @@ def test_a_name_with_markup_is_text(benchmark: BenchmarkAudit) -> None:
         assert "<b>" not in svg, name
     said = ET.fromstring(drawn(benchmark)["scatter"]).find(f"{SVG}desc")
     assert said is not None
-    assert all(row.name in (said.text or "") for row in benchmark.respondents), "every point is named, cut labels too"
+    assert all(row.name in (said.text or "") for row in benchmark.respondents), (
+        "every point is named, cut labels too"
+    )
 
 
 def test_points_lie_where_their_numbers_say(benchmark: BenchmarkAudit) -> None:
     run = benchmark.cells[1]
     points = np.array(circles(drawn(benchmark)["scatter"]))
-    scores = np.array([(r.scores["accuracy"], r.cells[run]["accuracy"]) for r in benchmark.respondents], dtype=float)
+    scores = np.array(
+        [(r.scores["accuracy"], r.cells[run]["accuracy"]) for r in benchmark.respondents],
+        dtype=float,
+    )
     for axis in (0, 1):
         slope, intercept = np.polyfit(scores[:, axis], points[:, axis], 1)
         assert points[:, axis] == pytest.approx(slope * scores[:, axis] + intercept, abs=0.02)
@@ -115,7 +142,9 @@ def test_intervals_are_drawn_to_their_ends(benchmark: BenchmarkAudit) -> None:
     points, bars = circles(svg), level_lines(svg, "2.4")
     rows = sorted(benchmark.respondents, key=lambda r: -(r.scores["accuracy"] or 0))
     assert len(points) == len(bars) == len(rows)
-    slope, intercept = np.polyfit([r.scores["accuracy"] or 0 for r in rows], [x for x, _ in points], 1)
+    slope, intercept = np.polyfit(
+        [r.scores["accuracy"] or 0 for r in rows], [x for x, _ in points], 1
+    )
     for row, (low, high, y), (_, height) in zip(rows, bars, points, strict=True):
         assert y == height
         assert [low, high] == pytest.approx(
@@ -124,7 +153,9 @@ def test_intervals_are_drawn_to_their_ends(benchmark: BenchmarkAudit) -> None:
 
 
 def test_the_response_map_holds_every_answer(benchmark: BenchmarkAudit) -> None:
-    """120 items have a column each: the dark boxes are the right answers, the pale ones the wrong, the rest was not scored."""
+    """120 items have a column each: the dark boxes are the right answers, the pale ones the wrong,
+    the rest was not scored.
+    """
     svg = drawn(benchmark)["response_map"]
     boxes: dict[str, int] = {}
     for path in ET.fromstring(svg).iter(f"{SVG}path"):
@@ -154,47 +185,68 @@ def test_the_response_map_holds_every_answer(benchmark: BenchmarkAudit) -> None:
 def test_the_map_runs_from_the_ablest_and_from_the_best_item(benchmark: BenchmarkAudit) -> None:
     estimate = benchmark.estimate("items.discrimination")
     answers = estimate.detail["map"]["responses"]
-    matrix = np.array([[np.nan if d == "." else int(d) / 9 for d in row] for row in answers.values()])
+    matrix = np.array(
+        [[np.nan if d == "." else int(d) / 9 for d in row] for row in answers.values()]
+    )
     own = item_analysis(matrix).items
     rest = np.array([item.item_rest for item in own])
-    assert np.nan_to_num(rest) == pytest.approx([r or 0.0 for r in estimate.detail["map"]["item_rest"]], abs=1e-9)
-    texts = [t.text or "" for t in ET.fromstring(drawn(benchmark)["response_map"]).iter(f"{SVG}text")]
+    assert np.nan_to_num(rest) == pytest.approx(
+        [r or 0.0 for r in estimate.detail["map"]["item_rest"]], abs=1e-9
+    )
+    texts = [
+        t.text or "" for t in ET.fromstring(drawn(benchmark)["response_map"]).iter(f"{SVG}text")
+    ]
     names = [t for t in texts if t.startswith("model-")]
     shares = dict(zip(answers, np.nanmean(matrix, axis=1), strict=True))
-    assert names == sorted((n.removeprefix("recorded/") for n in shares), key=lambda n: -shares[f"recorded/{n}"])
+    assert names == sorted(
+        (n.removeprefix("recorded/") for n in shares), key=lambda n: -shares[f"recorded/{n}"]
+    )
     assert f"{np.nanmax(rest):.2f}" in texts
 
 
 def test_many_items_share_columns(benchmark: BenchmarkAudit) -> None:
     estimate = benchmark.estimate("items.discrimination")
-    points = {"ids": [f"q{i}" for i in range(9000)], "item_rest": [1 - i / 9000 for i in range(9000)],
-              "responses": {f"recorded/m{k}": "90" * 4500 for k in range(40)}}  # fmt: skip
+    points = {
+        "ids": [f"q{i}" for i in range(9000)],
+        "item_rest": [1 - i / 9000 for i in range(9000)],
+        "responses": {f"recorded/m{k}": "90" * 4500 for k in range(40)},
+    }
     large = replace(benchmark, estimates=(replace(estimate, detail={"map": points}),))
     svg = charts.response_map(large, "accuracy")
     assert len(svg) < 400_000
     (path,) = [p for p in ET.fromstring(svg).iter(f"{SVG}path") if p.attrib["d"].count("z") > 3]
-    assert path.attrib["fill-opacity"] == "0.54", "a column of as many right as wrong answers is half as dark"
+    assert path.attrib["fill-opacity"] == "0.54", (
+        "a column of as many right as wrong answers is half as dark"
+    )
 
 
 def test_alpha_by_type_is_that_of_the_types_items(benchmark: BenchmarkAudit) -> None:
     rows = {row["type"]: row for row in benchmark.estimate("types.index").detail["types"]}
     answers = benchmark.estimate("items.discrimination").detail["map"]["responses"]
-    matrix = np.array([[np.nan if d == "." else int(d) / 9 for d in row] for row in answers.values()])
+    matrix = np.array(
+        [[np.nan if d == "." else int(d) / 9 for d in row] for row in answers.values()]
+    )
     places = np.arange(matrix.shape[1])
     for i, kind in enumerate(("existence", "attribute", "relation", "counting")):
         row = next(r for k, r in rows.items() if k == kind)
         of_type = [p for p in places if p % 8 == list(rows).index(kind)]
-        own = cronbach_alpha(matrix[:, of_type], [p // 3 for p in of_type], drop="answers").coefficient
+        own = cronbach_alpha(
+            matrix[:, of_type], [p // 3 for p in of_type], drop="answers"
+        ).coefficient
         assert row["alpha"] == pytest.approx(own.value), (i, kind)
 
 
 def test_what_precision_costs(benchmark: BenchmarkAudit) -> None:
-    """The error of one run falls as items are added, and meets the error that G theory gives the universe score."""
+    """The error of one run falls as items are added, and meets the error that G theory gives the
+    universe score.
+    """
     phi = benchmark.estimate("generalizability.phi")
     universe = next(c["variance"] for c in phi.detail["components"] if c["facet"] == "respondent")
     errors = []
     for row in phi.detail["curve"]:
-        assert row["phi"] == pytest.approx(universe / (universe + row["error"] ** 2)), "Phi is U / (U + error²)"
+        assert row["phi"] == pytest.approx(universe / (universe + row["error"] ** 2)), (
+            "Phi is U / (U + error²)"
+        )
         errors.append(row["error"])
     assert errors == sorted(errors, reverse=True)
     title = ET.fromstring(charts.cost(phi)).attrib["aria-label"]
@@ -202,7 +254,9 @@ def test_what_precision_costs(benchmark: BenchmarkAudit) -> None:
 
 
 def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:
-    """Where every upright text stands, measured with a font of this machine and not with the drawing's own rule."""
+    """Where every upright text stands, measured with a font of this machine and not with the
+    drawing's own rule.
+    """
     path = Path(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
     boxes = []
     for text in ET.fromstring(svg).iter(f"{SVG}text"):
@@ -212,7 +266,10 @@ def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:
         # a page's own sans-serif is about a tenth narrower than DejaVu Sans, the widest in use
         wide = 0.9 * ImageFont.truetype(str(path), 100).getlength(text.text or "") * size / 100
         x, y = float(text.attrib["x"]), float(text.attrib["y"])
-        left = x - wide * {"start": 0, "middle": 0.5, "end": 1}[text.attrib.get("text-anchor", "start")]
+        left = (
+            x
+            - wide * {"start": 0, "middle": 0.5, "end": 1}[text.attrib.get("text-anchor", "start")]
+        )
         boxes.append((text.text or "", left, left + wide, y - 0.72 * size, y + 0.1 * size))
     return boxes
 
@@ -234,7 +291,12 @@ def test_no_label_overlaps_another_or_leaves_the_sheet(benchmark: BenchmarkAudit
 def test_crowded_points_lose_names_and_never_overlap() -> None:
     rng = np.random.default_rng(0)
     crowded = plot(420, 392, (0, 1), (0, 1))
-    crowded.names([(x, y, f"a-model-of-some-length-{i}") for i, (x, y) in enumerate(rng.random((60, 2)).tolist())])
+    crowded.names(
+        [
+            (x, y, f"a-model-of-some-length-{i}")
+            for i, (x, y) in enumerate(rng.random((60, 2)).tolist())
+        ]
+    )
     boxes = boxes_of_texts(crowded.drawing.finish("t", "1"))
     assert 5 < len(boxes) < 60
     for (a, al, ar, at, ab), (b, bl, br, bt, bb) in itertools.combinations(boxes, 2):
@@ -252,7 +314,9 @@ def test_one_pair_for_each_type(benchmark: BenchmarkAudit) -> None:
             assert image is not None
             assert image.attrib["href"] == row["thumbnail"]
             pictures.append(row["image"])
-    assert len(set(pictures)) == len(pictures), "no two types show the same picture where there are enough"
+    assert len(set(pictures)) == len(pictures), (
+        "no two types show the same picture where there are enough"
+    )
 
 
 def test_a_report_needs_no_matplotlib(audit: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,27 +327,49 @@ def test_a_report_needs_no_matplotlib(audit: Audit, monkeypatch: pytest.MonkeyPa
     assert render(audit) == before
 
 
-def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(benchmark: BenchmarkAudit) -> None:
+def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(
+    benchmark: BenchmarkAudit,
+) -> None:
     old = []
     for e in benchmark.estimates:
         if e.indicator == "items.discrimination":
-            e = replace(e, detail={**e.detail, "map": {k: v for k, v in e.detail["map"].items() if k != "responses"}})
+            e = replace(
+                e,
+                detail={
+                    **e.detail,
+                    "map": {k: v for k, v in e.detail["map"].items() if k != "responses"},
+                },
+            )
         if e.indicator == "types.index":
             e = replace(
-                e, detail={"types": [{k: v for k, v in row.items() if "alpha" not in k} for row in e.detail["types"]]}
+                e,
+                detail={
+                    "types": [
+                        {k: v for k, v in row.items() if "alpha" not in k}
+                        for row in e.detail["types"]
+                    ]
+                },
             )
         if e.indicator.startswith("generalizability."):
             e = replace(
                 e,
                 detail={
                     **e.detail,
-                    "curve": [{k: v for k, v in r.items() if "error" not in k} for r in e.detail.get("curve", ())],
+                    "curve": [
+                        {k: v for k, v in r.items() if "error" not in k}
+                        for r in e.detail.get("curve", ())
+                    ],
                 },
             )
         old.append(e)
     earlier = replace(benchmark, estimates=tuple(old), pairs=())
     page = render(Audit((earlier,)))
-    for caption in ("Response map", "Reliability by type", "What precision costs", "What each type asks"):
+    for caption in (
+        "Response map",
+        "Reliability by type",
+        "What precision costs",
+        "What each type asks",
+    ):
         assert caption not in page
         assert caption in render(Audit((benchmark,)))
 
@@ -294,7 +380,9 @@ def test_ticks_are_round_and_few() -> None:
         places, decimals = ticks(low, low + span, 6)
         assert 2 <= len(places) <= 7, (low, span)
         assert all(low - 1e-9 <= p <= low + span + 1e-9 for p in places)
-        assert len({f"{p:.{decimals}f}" for p in places}) == len(places), "no two ticks read the same"
+        assert len({f"{p:.{decimals}f}" for p in places}) == len(places), (
+            "no two ticks read the same"
+        )
     assert log_ticks(5, 4000) == [10.0, 100.0, 1000.0]
 
 

@@ -1,4 +1,6 @@
-"""An estimate and its signature say what was used, who is a relative, and where an interval is refused."""
+"""An estimate and its signature say what was used, who is a relative, and where an interval is
+refused.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +16,9 @@ from tests.test_flags import ACCURACY, GOOD, PROTOCOL, answers, items, matrix, s
 ITEMS = items(200)
 
 
-def described(lost: np.ndarray, families: Sequence[str] = (), **settings: Any) -> dict[str, Estimate]:
+def described(
+    lost: np.ndarray, families: Sequence[str] = (), **settings: Any
+) -> dict[str, Estimate]:
     right = answers(GOOD, len(ITEMS), np.random.default_rng(0))
     first = matrix(right, of=ITEMS, unscored=lost)
     form = Form("original", ITEMS)
@@ -55,7 +59,16 @@ def test_relatives_stand_beside_every_interval_over_respondents(from_names: bool
     related = forms(families, n_effective=8.0, families_told=from_names)
     alone = forms([f"f{k}" for k in range(len(GOOD))])
     source = "told from their names" if from_names else "as given"
-    for name in ("pearson", "icc_a1", "icc_c1", "ccc", "mean_shift", "limits_of_agreement", "spearman", "tau_b"):
+    for name in (
+        "pearson",
+        "icc_a1",
+        "icc_c1",
+        "ccc",
+        "mean_shift",
+        "limits_of_agreement",
+        "spearman",
+        "tau_b",
+    ):
         estimate, free = related[f"parallel_forms.{name}"], alone[f"parallel_forms.{name}"]
         assert estimate.detail["families"] == f"6, {source}"
         assert estimate.detail["n_effective"] == 8.0
@@ -74,12 +87,19 @@ def test_one_family_says_nothing_of_others() -> None:
     assert pearson.value is not None
     assert pearson.interval("fixed_models") is not None
     assert "one family" in estimates["parallel_forms.mean_shift"].detail["no_interval_for_others"]
-    assert "told from their names" in estimates["parallel_forms.mean_shift"].detail["no_interval_for_others"]
+    assert (
+        "told from their names"
+        in estimates["parallel_forms.mean_shift"].detail["no_interval_for_others"]
+    )
 
 
 def test_pearson_of_reruns_has_no_interval_for_these() -> None:
-    runs = [matrix(right, Cell(run=k), of=ITEMS) for k, right in enumerate(stable(GOOD, len(ITEMS), 4))]
-    rerun = {e.indicator: e for e in compare("run", *runs, ACCURACY, PROTOCOL)}["test_retest.pearson"]
+    runs = [
+        matrix(right, Cell(run=k), of=ITEMS) for k, right in enumerate(stable(GOOD, len(ITEMS), 4))
+    ]
+    rerun = {e.indicator: e for e in compare("run", *runs, ACCURACY, PROTOCOL)}[
+        "test_retest.pearson"
+    ]
     assert rerun.interval("fixed_models") is None
     assert rerun.interval("model_population") is not None
     rho = {e.indicator: e for e in compare_runs(runs, ACCURACY, PROTOCOL)}["test_retest.rho_g"]

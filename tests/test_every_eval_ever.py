@@ -1,4 +1,6 @@
-"""Records of Every Eval Ever: what a store becomes, that the schema's own validator takes it, and that it comes back."""
+"""Records of Every Eval Ever: what a store becomes, that the schema's own validator takes it, and
+that it comes back.
+"""
 
 import hashlib
 import json
@@ -39,7 +41,9 @@ STATES = {5: "error", 6: "truncated", 7: "refused"}
 
 @pytest.fixture
 def store(dogs: Path, tmp_path: Path, run: Run) -> Path:
-    """Two respondents over two forms and two runs, with an unreadable, a missing, a cut and a refused answer among them."""
+    """Two respondents over two forms and two runs, with an unreadable, a missing, a cut and a
+    refused answer among them.
+    """
     rows: list[dict[str, Any]] = []
     for shift, name in enumerate(("one-model", "lab/other-model:7b")):
         for form, times in (("original", 2), ("parallel", 1)):
@@ -47,8 +51,20 @@ def store(dogs: Path, tmp_path: Path, run: Run) -> Path:
                 for i in range(12):
                     said = SAID[(i + shift + again) % 12]
                     state = STATES.get(i, "ok") if name == "one-model" and not again else "ok"
-                    row = {"respondent": name, "form": form, "run": again, "item": f"q{i}", "answer": said}
-                    rows.append({**row, "state": state, "reason": "the server said no" if state == "error" else ""})
+                    row = {
+                        "respondent": name,
+                        "form": form,
+                        "run": again,
+                        "item": f"q{i}",
+                        "answer": said,
+                    }
+                    rows.append(
+                        {
+                            **row,
+                            "state": state,
+                            "reason": "the server said no" if state == "error" else "",
+                        }
+                    )
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     _, out, err = run("run", dogs, "--recorded", path, "--store", tmp_path / "store.sqlite", "-q")
@@ -85,7 +101,9 @@ def scores(run: Run, dogs: Path, store: Path, out: Path) -> dict[str, Any]:
     }
 
 
-def test_every_administration_becomes_a_pair_of_files_at_the_place_that_the_schema_wants(exported: Path) -> None:
+def test_every_administration_becomes_a_pair_of_files_at_the_place_that_the_schema_wants(
+    exported: Path,
+) -> None:
     records = list(aggregates(exported))
     assert len(records) == 6  # two respondents, the original form twice and the parallel form once
     assert len({record["evaluation_id"] for _, record in records}) == 6
@@ -107,11 +125,14 @@ def test_every_administration_becomes_a_pair_of_files_at_the_place_that_the_sche
     assert models == {"unspecified/one-model", "lab/other-model_7b"}
 
 
-def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_field_for(exported: Path) -> None:
+def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_field_for(
+    exported: Path,
+) -> None:
     (record,) = [
         record
         for _, record in aggregates(exported)
-        if "one-model" in record["evaluation_id"] and record["evaluation_id"].startswith("mine.original.run0")
+        if "one-model" in record["evaluation_id"]
+        and record["evaluation_id"].startswith("mine.original.run0")
     ]
     rows = {row["sample_id"]: row for row in rows_of(exported, record)}
     first = rows["q0"]
@@ -121,16 +142,31 @@ def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_fi
     assert first["output"]["raw"] == ["Yes."]
     assert first["answer_attribution"][0]["extracted_value"] == "yes"
     assert first["evaluation"] == {"score": 1.0, "is_correct": True}
-    assert {key: first["metadata"][key] for key in ("form", "run", "image", "type", "state", "scored")} == {
-        "form": "original", "run": "0", "image": "0.png", "type": "existence", "state": "ok", "scored": "true",
-    }  # fmt: skip
+    assert {
+        key: first["metadata"][key] for key in ("form", "run", "image", "type", "state", "scored")
+    } == {
+        "form": "original",
+        "run": "0",
+        "image": "0.png",
+        "type": "existence",
+        "state": "ok",
+        "scored": "true",
+    }
     # what was not scored is there with its state, and says that its score is none
-    left_out = {key: row["metadata"]["state"] for key, row in rows.items() if row["metadata"]["scored"] == "false"}
+    left_out = {
+        key: row["metadata"]["state"]
+        for key, row in rows.items()
+        if row["metadata"]["scored"] == "false"
+    }
     assert left_out == {"q4": "unparsed", "q5": "error", "q7": "refused"}
     assert all(rows[key]["error"] and not rows[key]["answer_attribution"] for key in left_out)
     assert rows["q5"]["metadata"]["reason"] == "the server said no"
-    (accuracy,) = [r for r in record["evaluation_results"] if r["metric_config"]["metric_id"] == "accuracy"]
-    right = [row["evaluation"]["score"] for row in rows.values() if row["metadata"]["scored"] == "true"]
+    (accuracy,) = [
+        r for r in record["evaluation_results"] if r["metric_config"]["metric_id"] == "accuracy"
+    ]
+    right = [
+        row["evaluation"]["score"] for row in rows.values() if row["metadata"]["scored"] == "true"
+    ]
     assert accuracy["score_details"]["score"] == pytest.approx(sum(right) / len(right))
     assert accuracy["score_details"]["details"]["unscored"] == "3"
     assert accuracy["score_details"]["details"]["state.refused"] == "1"
@@ -151,16 +187,25 @@ def test_a_row_has_the_question_the_key_the_answer_and_what_the_schema_has_no_fi
     mean = sum(without) / len(without)
     error = ((len(without) - 1) / len(without) * sum((w - mean) ** 2 for w in without)) ** 0.5
     assert uncertainty["standard_error"]["value"] == pytest.approx(error)
-    assert {row["evaluation_result_id"] for row in rows.values()} == {accuracy["evaluation_result_id"]}
+    assert {row["evaluation_result_id"] for row in rows.values()} == {
+        accuracy["evaluation_result_id"]
+    }
 
 
 def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "answers.jsonl"
     every = hqm.load("shapes_yesno").original.items
     items = [next(item for item in every if item.image == f"scene-00{i}.png") for i in range(3)]
-    folder.write_text("".join(json.dumps({"item": item.id, "answer": "Yes"}) + "\n" for item in items))
-    assert run("run", "shapes_yesno", "--recorded", folder, "--store", tmp_path / "s.sqlite", "-q")[0] == 0
-    status, out, err = run("export", tmp_path / "s.sqlite", "--to", "eee", "--out", tmp_path / "eee")
+    folder.write_text(
+        "".join(json.dumps({"item": item.id, "answer": "Yes"}) + "\n" for item in items)
+    )
+    assert (
+        run("run", "shapes_yesno", "--recorded", folder, "--store", tmp_path / "s.sqlite", "-q")[0]
+        == 0
+    )
+    status, out, err = run(
+        "export", tmp_path / "s.sqlite", "--to", "eee", "--out", tmp_path / "eee"
+    )
     assert status == 0, err
     assert "1 evaluations, 3 answers, 0 not scored" in out
     (record,) = [record for _, record in aggregates(tmp_path / "eee")]
@@ -168,7 +213,9 @@ def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> No
         picture = hqm.load("shapes_yesno").pictures.path(item.image)  # type: ignore[arg-type]
         assert row["metadata"]["image_sha256"] == hashlib.sha256(picture.read_bytes()).hexdigest()
     # three of 1,008 items were asked: the interval counts no others
-    (accuracy,) = [r for r in record["evaluation_results"] if r["metric_config"]["metric_id"] == "accuracy"]
+    (accuracy,) = [
+        r for r in record["evaluation_results"] if r["metric_config"]["metric_id"] == "accuracy"
+    ]
     assert accuracy["score_details"]["uncertainty"]["num_samples"] == 3
     interval = accuracy["score_details"]["uncertainty"]["confidence_interval"]
     assert interval["upper"] - interval["lower"] > 0.3
@@ -183,18 +230,25 @@ def test_the_records_come_back_with_the_same_scores_and_states(
     assert status == 0, err
     assert out.count("12 of 12 rows matched (12 by id)") == 6
     assert out.count("0 answers differ") == 6
-    before, after = scores(run, dogs, store, tmp_path / "before"), scores(run, dogs, again, tmp_path / "after")
+    before, after = (
+        scores(run, dogs, store, tmp_path / "before"),
+        scores(run, dogs, again, tmp_path / "after"),
+    )
     assert set(before) == set(after) == {"recorded/one-model", "recorded/lab/other-model:7b"}
     assert before == after
 
 
-def test_a_second_export_writes_over_the_first(exported: Path, store: Path, dogs: Path, run: Run) -> None:
+def test_a_second_export_writes_over_the_first(
+    exported: Path, store: Path, dogs: Path, run: Run
+) -> None:
     names = sorted(path.name for path in exported.rglob("*") if path.is_file())
     assert run("export", store, "--to", "eee", "--out", exported, "--benchmark", dogs)[0] == 0
     assert sorted(path.name for path in exported.rglob("*") if path.is_file()) == names
 
 
-def test_who_says_so_is_written_and_checked(store: Path, dogs: Path, tmp_path: Path, run: Run) -> None:
+def test_who_says_so_is_written_and_checked(
+    store: Path, dogs: Path, tmp_path: Path, run: Run
+) -> None:
     command = ("export", store, "--to", "eee", "--out", tmp_path / "mine", "--benchmark", dogs)
     assert run(*command, "--organization", "A lab", "--relationship", "third_party")[0] == 0
     sources = [record["source_metadata"] for _, record in aggregates(tmp_path / "mine")]
@@ -205,7 +259,9 @@ def test_who_says_so_is_written_and_checked(store: Path, dogs: Path, tmp_path: P
     assert "there is no relationship 'friends'" in err
 
 
-def test_a_store_of_a_benchmark_that_is_known_by_no_name_says_what_to_do(store: Path, tmp_path: Path, run: Run) -> None:
+def test_a_store_of_a_benchmark_that_is_known_by_no_name_says_what_to_do(
+    store: Path, tmp_path: Path, run: Run
+) -> None:
     status, _, err = run("export", store, "--to", "eee", "--out", tmp_path / "x")
     assert status != 0
     assert "'mine', and HQM knows no benchmark of that name" in err
@@ -222,7 +278,16 @@ def test_judges_are_named_with_how_they_were_asked(
     judge = ("--judge", server.name(), "--role", f"verifier={server.name('eyes')}")
     path = tmp_path / "store.sqlite"
     status, _, err = run(
-        "audit", facts, "--recorded", answers, "--store", path, "-q", *judge, "--out", tmp_path / "out"
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--store",
+        path,
+        "-q",
+        *judge,
+        "--out",
+        tmp_path / "out",
     )
     assert status == 0, err
     command = ("export", path, "--to", "eee", "--out", tmp_path / "eee", "--benchmark", facts)
@@ -236,15 +301,23 @@ def test_judges_are_named_with_how_they_were_asked(
     for _, record in aggregates(tmp_path / "eee"):
         (result,) = record["evaluation_results"]
         scoring = result["metric_config"]["llm_scoring"]
-        assert [each["model_info"]["name"] for each in scoring["judges"]] == ["openai/judge", "openai/eyes"]
+        assert [each["model_info"]["name"] for each in scoring["judges"]] == [
+            "openai/judge",
+            "openai/eyes",
+        ]
         assert {each["temperature"] for each in scoring["judges"]} == {0.0}
         assert scoring["additional_details"]["role.verifier"] == "openai/eyes"
         (who,) = [r for r in audit["respondents"] if r["name"] == record["model_info"]["name"]]
         run_of = result["score_details"]["details"]["run"]
-        (expected,) = [cell["faithful_facts"] for name, cell in who["cells"].items() if f"|run={run_of}|" in name]
+        (expected,) = [
+            cell["faithful_facts"]
+            for name, cell in who["cells"].items()
+            if f"|run={run_of}|" in name
+        ]
         assert result["score_details"]["score"] == pytest.approx(expected)
         assert all(
-            row["metadata"]["judge"] == "openai/judge+verifier=openai/eyes" for row in rows_of(tmp_path / "eee", record)
+            row["metadata"]["judge"] == "openai/judge+verifier=openai/eyes"
+            for row in rows_of(tmp_path / "eee", record)
         )
 
 
@@ -274,57 +347,110 @@ def test_the_address_of_a_private_server_is_not_published() -> None:
 
 
 def test_rows_of_other_converters_are_read(tmp_path: Path) -> None:
-    """One row for each result of the aggregate, epochs from 1, conversations: as the package's own converters write them."""
+    """One row for each result of the aggregate, epochs from 1, conversations: as the package's own
+    converters write them.
+    """
     base = {
-        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "lab/m", "evaluation_name": "x",
-        "interaction_type": "single_turn", "answer_attribution": [], "evaluation": {"score": 1.0, "is_correct": True},
-    }  # fmt: skip
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "model_id": "lab/m",
+        "evaluation_name": "x",
+        "interaction_type": "single_turn",
+        "answer_attribution": [],
+        "evaluation": {"score": 1.0, "is_correct": True},
+    }
     asked = {"raw": "Is it red?", "reference": ["yes"]}
-    turns = [{"turn_idx": 0, "role": "user", "content": "?"}, {"turn_idx": 1, "role": "assistant", "content": "No"}]
+    turns = [
+        {"turn_idx": 0, "role": "user", "content": "?"},
+        {"turn_idx": 1, "role": "assistant", "content": "No"},
+    ]
     rows = [
-        {**base, "sample_id": "1", "input": asked, "output": {"raw": ["Yes"]}, "evaluation_result_id": metric, "metadata": {"epoch": epoch}}
-        for epoch in ("1", "2") for metric in ("match:accuracy", "match:stderr")
-    ]  # fmt: skip
-    rows.append({**base, "sample_id": "2", "input": asked, "messages": turns, "interaction_type": "multi_turn"})
+        {
+            **base,
+            "sample_id": "1",
+            "input": asked,
+            "output": {"raw": ["Yes"]},
+            "evaluation_result_id": metric,
+            "metadata": {"epoch": epoch},
+        }
+        for epoch in ("1", "2")
+        for metric in ("match:accuracy", "match:stderr")
+    ]
+    rows.append(
+        {
+            **base,
+            "sample_id": "2",
+            "input": asked,
+            "messages": turns,
+            "interaction_type": "multi_turn",
+        }
+    )
     path = tmp_path / "x_samples.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (log,) = read_logs([path])
     assert [(row.ids, row.run, row.answer.text) for row in log.rows] == [
-        (("1",), 0, "Yes"), (("1",), 1, "Yes"), (("2",), 0, "No"),
-    ]  # fmt: skip
+        (("1",), 0, "Yes"),
+        (("1",), 1, "Yes"),
+        (("2",), 0, "No"),
+    ]
 
 
-@pytest.mark.skipif(not PYTHON, reason="HQM_EEE names the Python of an environment with every-eval-ever")
+@pytest.mark.skipif(
+    not PYTHON, reason="HQM_EEE names the Python of an environment with every-eval-ever"
+)
 def test_the_validator_of_every_eval_ever_passes_every_file(exported: Path) -> None:
-    files = [path.relative_to(exported).as_posix() for path in sorted(exported.rglob("*")) if path.is_file()]
+    files = [
+        path.relative_to(exported).as_posix()
+        for path in sorted(exported.rglob("*"))
+        if path.is_file()
+    ]
     command = [PYTHON, "-m", "every_eval_ever", "validate", "--format", "json", *files]
-    done = subprocess.run(command, cwd=exported, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=exported, capture_output=True, text=True, check=False, timeout=300
+    )
     reports = json.loads(done.stdout)
     assert len(reports) == len(files) == 12
     assert [report for report in reports if not report["valid"] or report["warnings"]] == []
     assert done.returncode == 0
 
 
-@pytest.mark.skipif(not PYTHON, reason="HQM_EEE names the Python of an environment with every-eval-ever")
+@pytest.mark.skipif(
+    not PYTHON, reason="HQM_EEE names the Python of an environment with every-eval-ever"
+)
 def test_the_validator_sees_a_file_that_was_changed_afterwards(exported: Path) -> None:
     """So that the test above cannot pass by checking nothing."""
     path, record = next(aggregates(exported))
     record["detailed_evaluation_results"]["total_rows"] = 11
     path.write_text(json.dumps(record))
     command = [PYTHON, "-m", "every_eval_ever", "validate", path.relative_to(exported).as_posix()]
-    assert subprocess.run(command, cwd=exported, capture_output=True, check=False, timeout=300).returncode == 1
+    assert (
+        subprocess.run(
+            command, cwd=exported, capture_output=True, check=False, timeout=300
+        ).returncode
+        == 1
+    )
 
 
 NEEDED = {
-    "aggregate": "schema_version evaluation_id retrieved_timestamp source_metadata model_info eval_library evaluation_results",
+    "aggregate": (
+        "schema_version evaluation_id retrieved_timestamp source_metadata model_info eval_library"
+        " evaluation_results"
+    ),
     "result": "evaluation_name source_data metric_config score_details",
-    "sample": "schema_version evaluation_id model_id evaluation_name sample_id interaction_type input answer_attribution evaluation",
+    "sample": (
+        "schema_version evaluation_id model_id evaluation_name sample_id interaction_type input"
+        " answer_attribution evaluation"
+    ),
     "attribution": "turn_idx source extracted_value extraction_method is_terminal",
 }
-"""What the schemas of version 0.3.0 require, written down from `eval.schema.json` and `instance_level_eval.schema.json`."""
+"""What the schemas of version 0.3.0 require, written down from `eval.schema.json` and
+`instance_level_eval.schema.json`.
+"""
 MAY = {
     "aggregate": "evaluation_timestamp detailed_evaluation_results",
-    "sample": "evaluation_result_id sample_hash output messages token_usage performance error metadata",
+    "sample": (
+        "evaluation_result_id sample_hash output messages token_usage performance error metadata"
+    ),
 }
 """What else they allow at the top; nothing beyond."""
 
@@ -340,7 +466,9 @@ def check_keys(kind: str, record: Mapping[str, Any]) -> None:
         assert set(record) <= needed | may, f"{kind} has {set(record) - needed - may}"
 
 
-def test_every_file_has_what_the_schema_requires_and_nothing_that_it_forbids(exported: Path) -> None:
+def test_every_file_has_what_the_schema_requires_and_nothing_that_it_forbids(
+    exported: Path,
+) -> None:
     for _, record in aggregates(exported):
         check_keys("aggregate", record)
         assert record["schema_version"] == "0.3.0"
@@ -365,6 +493,9 @@ def test_every_file_has_what_the_schema_requires_and_nothing_that_it_forbids(exp
             assert row["interaction_type"] == "single_turn"
             assert only_texts(row["metadata"])
             assert isinstance(row["evaluation"]["is_correct"], bool)
-            assert all(isinstance(text, str) for text in [*row["input"]["reference"], *row["output"]["raw"]])
+            assert all(
+                isinstance(text, str)
+                for text in [*row["input"]["reference"], *row["output"]["raw"]]
+            )
             for attribution in row["answer_attribution"]:
                 check_keys("attribution", attribution)

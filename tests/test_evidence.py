@@ -1,4 +1,6 @@
-"""What an audit looks at is one value: gathered from store and files once, audited without either; labels by their file."""
+"""What an audit looks at is one value: gathered from store and files once, audited without either;
+labels by their file.
+"""
 
 import ctypes
 import dataclasses
@@ -26,7 +28,10 @@ NAMES = "abcdef"
 @pytest.fixture
 def quiz(tmp_path: Path) -> Path:
     """Sixty yes/no questions without pictures."""
-    rows = [{"id": f"q{i}", "prompt": f"Is {i} there?", "target": "no" if i % 3 else "yes"} for i in range(60)]
+    rows = [
+        {"id": f"q{i}", "prompt": f"Is {i} there?", "target": "no" if i % 3 else "yes"}
+        for i in range(60)
+    ]
     return write_benchmark(tmp_path / "quiz", rows, name="quiz")
 
 
@@ -37,7 +42,9 @@ def sheets() -> dict[str, dict[tuple[str, int], dict[str, str]]]:
     wrong = {"yes": "no", "no": "yes"}
     return {
         name: {
-            ("original", run): {key: t if rng.random() < 0.95 - 0.08 * k else wrong[t] for key, t in right.items()}
+            ("original", run): {
+                key: t if rng.random() < 0.95 - 0.08 * k else wrong[t] for key, t in right.items()
+            }
             for run in (0, 1)
         }
         for k, name in enumerate(NAMES)
@@ -59,11 +66,17 @@ def answers(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def labels(tmp_path: Path) -> Callable[[int], Path]:
-    """A file of labels on the first thirty items; another seed gives a corrected file of the same name."""
+    """A file of labels on the first thirty items; another seed gives a corrected file of the same
+    name.
+    """
 
     def write(seed: int) -> Path:
         rng = random.Random(seed)
-        rows = [f"q{i},{name},{int(rng.random() < 0.9 - 0.1 * k)}" for k, name in enumerate(NAMES) for i in range(30)]
+        rows = [
+            f"q{i},{name},{int(rng.random() < 0.9 - 0.1 * k)}"
+            for k, name in enumerate(NAMES)
+            for i in range(30)
+        ]
         path = tmp_path / "labels.csv"
         path.write_text("\n".join(["item,respondent,label", *rows]))
         return path
@@ -73,12 +86,21 @@ def labels(tmp_path: Path) -> Callable[[int], Path]:
 
 @pytest.fixture
 def opened() -> Iterator[list[tuple[str, str]]]:
-    """Every file and database that Python opens while the list is watched (it holds a first entry)."""
+    """Every file and database that Python opens while the list is watched (it holds a first
+    entry).
+    """
     events: list[tuple[str, str]] = []
     watching = [False]
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if watching[0] and event in ("open", "sqlite3.connect", "os.mkdir", "os.rename", "os.listdir", "os.scandir"):
+        if watching[0] and event in (
+            "open",
+            "sqlite3.connect",
+            "os.mkdir",
+            "os.rename",
+            "os.listdir",
+            "os.scandir",
+        ):
             events.append((event, str(arguments[0])))
 
     sys.addaudithook(watch)
@@ -94,7 +116,9 @@ def test_an_audit_of_evidence_opens_nothing_and_needs_no_store(
     with Store(tmp_path / "store.sqlite") as store:
         respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets().items()])
         evidence = hqm.gather(benchmark, store, respondents, criterion=labels(1))
-    assert ("sqlite3.connect", str(tmp_path / "store.sqlite")) in [(e, p.partition("?")[0].removeprefix("file://")) for e, p in opened]  # fmt: skip
+    assert ("sqlite3.connect", str(tmp_path / "store.sqlite")) in [
+        (e, p.partition("?")[0].removeprefix("file://")) for e, p in opened
+    ]
     for path in tmp_path.glob("store.sqlite*"):
         path.unlink()
     (tmp_path / "labels.csv").unlink()
@@ -107,7 +131,9 @@ def test_an_audit_of_evidence_opens_nothing_and_needs_no_store(
         evidence.reference = hqm.Cell(run=1)  # type: ignore[misc]
 
 
-def test_evidence_is_of_every_respondent_in_the_store_unless_some_are_named(quiz: Path, store: Store) -> None:
+def test_evidence_is_of_every_respondent_in_the_store_unless_some_are_named(
+    quiz: Path, store: Store
+) -> None:
     benchmark = hqm.load(str(quiz))
     respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets().items()])
     every, some = hqm.gather(benchmark, store), hqm.gather(benchmark, store, respondents[:3])
@@ -124,7 +150,17 @@ def pearson_in(folder: Path) -> Any:
 def test_corrected_labels_give_the_corrected_numbers(
     run: Run, quiz: Path, answers: Path, labels: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    command = ("audit", quiz, "--recorded", answers, "--forms", "original", "-q", "--store", tmp_path / "one.sqlite")
+    command = (
+        "audit",
+        quiz,
+        "--recorded",
+        answers,
+        "--forms",
+        "original",
+        "-q",
+        "--store",
+        tmp_path / "one.sqlite",
+    )
     assert run(*command, "--out", tmp_path / "first", "--criterion", labels(1))[0] == 0
     first = pearson_in(tmp_path / "first")
     offline = (*command, "--offline", "--out")
@@ -135,7 +171,14 @@ def test_corrected_labels_give_the_corrected_numbers(
     record = json.loads((tmp_path / "corrected" / "audit.json").read_text())["record"]
     assert record["benchmarks"]["quiz"]["labels"] == [digest_file(tmp_path / "labels.csv")]
     # as if there had never been another file
-    fresh = (*command[:-1], tmp_path / "fresh.sqlite", "--out", tmp_path / "fresh", "--criterion", labels(2))
+    fresh = (
+        *command[:-1],
+        tmp_path / "fresh.sqlite",
+        "--out",
+        tmp_path / "fresh",
+        "--criterion",
+        labels(2),
+    )
     assert run(*fresh)[0] == 0
     assert pearson_in(tmp_path / "fresh") == corrected
     # both are in the store; without a file, the labels imported last are used
@@ -158,9 +201,19 @@ def test_readings_of_a_store_take_a_file_of_labels(
     command = ("audit", quiz, "--recorded", answers, "--forms", "original", "-q", "--store", path)
     assert run(*command, "--out", tmp_path / "first", "--criterion", labels(1))[0] == 0
     status, out, err = run(
-        "compare", quiz, "--store", path, "--metric", "accuracy", "--metric", "f1", "--criterion", labels(2),
-        "--to", tmp_path / "compare.json",
-    )  # fmt: skip
+        "compare",
+        quiz,
+        "--store",
+        path,
+        "--metric",
+        "accuracy",
+        "--metric",
+        "f1",
+        "--criterion",
+        labels(2),
+        "--to",
+        tmp_path / "compare.json",
+    )
     assert status == 0, out + err
     compared = json.loads((tmp_path / "compare.json").read_text())
     assert run(*command, "--offline", "--out", tmp_path / "second")[0] == 0
@@ -168,7 +221,9 @@ def test_readings_of_a_store_take_a_file_of_labels(
     assert measured["value"] == pytest.approx(pearson_in(tmp_path / "second")["value"])
 
 
-def test_labels_stored_by_earlier_versions_are_read(quiz: Path, store: Store, labels: Callable[[int], Path]) -> None:
+def test_labels_stored_by_earlier_versions_are_read(
+    quiz: Path, store: Store, labels: Callable[[int], Path]
+) -> None:
     benchmark = hqm.load(str(quiz))
     respondents = administered(store, benchmark, [recorded(n, s) for n, s in sheets().items()])
     names = [respondent.name for respondent in respondents]
@@ -177,20 +232,31 @@ def test_labels_stored_by_earlier_versions_are_read(quiz: Path, store: Store, la
     old = hqm.audit(hqm.gather(benchmark, store, respondents)).estimate("criterion.pearson")
     assert old.other.endswith("judge=human")
     assert (
-        hqm.audit(hqm.gather(benchmark, store, respondents, criterion=labels(1))).estimate("criterion.pearson") == old
+        hqm.audit(hqm.gather(benchmark, store, respondents, criterion=labels(1))).estimate(
+            "criterion.pearson"
+        )
+        == old
     )
-    other = hqm.audit(hqm.gather(benchmark, store, respondents, criterion=labels(2))).estimate("criterion.pearson")
+    other = hqm.audit(hqm.gather(benchmark, store, respondents, criterion=labels(2))).estimate(
+        "criterion.pearson"
+    )
     assert other.value != old.value
     # a rater's name may have any sign in it
     store.judge("quiz", "original", 1, [Judgement("human:anna@b2:x", "q1", names[0], 1.0)])
-    assert list(stored_labels(store, benchmark, benchmark.original, 1).by_rater) == ["human:anna@b2:x"]
+    assert list(stored_labels(store, benchmark, benchmark.original, 1).by_rater) == [
+        "human:anna@b2:x"
+    ]
 
 
-def test_raters_of_one_file_stay_apart_from_those_of_another(quiz: Path, store: Store, tmp_path: Path) -> None:
+def test_raters_of_one_file_stay_apart_from_those_of_another(
+    quiz: Path, store: Store, tmp_path: Path
+) -> None:
     benchmark = hqm.load(str(quiz))
     for rows in ("q1,a,anna@x.org,1\nq1,a,ben,0", "q1,a,cleo,1"):
         (tmp_path / "labels.csv").write_text(f"item,respondent,rater,label\n{rows}\n")
-        imported = import_labels(store, benchmark, benchmark.original, 0, tmp_path / "labels.csv", ["a"])
+        imported = import_labels(
+            store, benchmark, benchmark.original, 0, tmp_path / "labels.csv", ["a"]
+        )
         assert stored_labels(store, benchmark, benchmark.original, 0) == imported
     assert list(imported.by_rater) == ["human:cleo"]
     assert [label.label for label in imported.by_judge["human"]] == [1.0]
@@ -206,7 +272,9 @@ def without_write_permission() -> None:
 def test_a_store_that_cannot_be_written_takes_labels_in_memory(
     run: Run, quiz: Path, answers: Path, labels: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    """A store of mode 0444 in a folder of mode 0555, in a real process that has no right to write there."""
+    """A store of mode 0444 in a folder of mode 0555, in a real process that has no right to write
+    there.
+    """
     folder = tmp_path / "locked"
     path = folder / "store.sqlite"
     command = ("audit", quiz, "--recorded", answers, "--forms", "original", "-q", "--store", path)
@@ -220,17 +288,29 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
 
     def hqm_as_reader(*arguments: object) -> subprocess.CompletedProcess[str]:
         program = [sys.executable, "-m", "hqm.cli", *map(str, arguments)]
-        return subprocess.run(program, capture_output=True, text=True, check=False, preexec_fn=without_write_permission)
+        return subprocess.run(
+            program,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=without_write_permission,
+        )
 
     try:
-        touched = subprocess.run(["touch", folder / "x"], check=False, preexec_fn=without_write_permission)
+        touched = subprocess.run(
+            ["touch", folder / "x"], check=False, preexec_fn=without_write_permission
+        )
         if touched.returncode == 0:
             pytest.skip("this system lets the test write where the mode forbids it")
         file = labels(2)
-        done = hqm_as_reader(*command, "--offline", "--out", tmp_path / "second", "--criterion", file)
+        done = hqm_as_reader(
+            *command, "--offline", "--out", tmp_path / "second", "--criterion", file
+        )
         assert done.returncode == 0, done.stderr
-        assert done.stderr == (
-            f"hqm: {path} cannot be written, so the labels of {file} are held in memory for this command only.\n"
+        assert (
+            done.stderr
+            == f"hqm: {path} cannot be written, so the labels of {file} are held in memory for this"
+            " command only.\n"
         )
         again = hqm_as_reader(*command, "--offline", "--out", tmp_path / "third")
         assert (again.returncode, again.stderr) == (0, "")
@@ -244,21 +324,34 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
     finally:
         folder.chmod(0o755)
     assert pearson_in(tmp_path / "second")["value"] != pearson_in(tmp_path / "first")["value"]
-    assert pearson_in(tmp_path / "third") == pearson_in(tmp_path / "first"), "the store has the first labels only"
+    assert pearson_in(tmp_path / "third") == pearson_in(tmp_path / "first"), (
+        "the store has the first labels only"
+    )
     assert [file.name for file in folder.iterdir()] == ["store.sqlite"]
     assert path.read_bytes() == before
 
 
-def own_callers(run: Callable[[], object], name: str, file: str, caller: str = "") -> list[list[str]]:
-    """The functions of this project on the stack, wherever a function is called (by a caller in a folder) while `run` runs."""
+def own_callers(
+    run: Callable[[], object], name: str, file: str, caller: str = ""
+) -> list[list[str]]:
+    """The functions of this project on the stack, wherever a function is called (by a caller in a
+    folder) while `run` runs.
+    """
     root = str(Path(hqm.__file__).resolve().parent.parent)
     stacks: list[list[str]] = []
 
     def own(frame: FrameType) -> bool:
         code = frame.f_code
-        # a comprehension is no call of ours, nor is what dataclasses write ("<string>"), nor the command line library's own step
-        # from a command to its function, which `GroupedCommand.invoke` stands in for
-        return code.co_filename.startswith(root) and "/tests/" not in code.co_filename and "/.venv/" not in code.co_filename and not code.co_name.startswith("<") and code.co_name != "invoke"  # fmt: skip
+        # a comprehension is no call of ours, nor is what dataclasses write ("<string>"), nor the
+        # command line library's own step from a command to its function, which
+        # `GroupedCommand.invoke` stands in for
+        return (
+            code.co_filename.startswith(root)
+            and "/tests/" not in code.co_filename
+            and "/.venv/" not in code.co_filename
+            and not code.co_name.startswith("<")
+            and code.co_name != "invoke"
+        )
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
@@ -283,7 +376,9 @@ def own_callers(run: Callable[[], object], name: str, file: str, caller: str = "
 def test_a_score_is_five_calls_from_the_command_line(run: Run, quiz: Path, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(json.dumps({"item": f"q{i}", "answer": "no"}) for i in range(60)))
-    stacks = own_callers(lambda: run("score", quiz, "--answers", path), "__call__", "scoring/metrics.py")
+    stacks = own_callers(
+        lambda: run("score", quiz, "--answers", path), "__call__", "scoring/metrics.py"
+    )
     assert len(stacks) >= 6, "every metric of a yes/no benchmark"
     deepest = max(stacks, key=len)
     assert deepest[0] == "main"
@@ -293,8 +388,20 @@ def test_a_score_is_five_calls_from_the_command_line(run: Run, quiz: Path, tmp_p
 def test_an_audit_is_eight_calls_from_the_command_line_to_a_coefficient(
     run: Run, quiz: Path, answers: Path, tmp_path: Path
 ) -> None:
-    command = ("audit", quiz, "--recorded", answers, "--forms", "original", "-q", "--out", tmp_path / "out")
-    stacks = own_callers(lambda: run(*command), "pearson", "psychometrics/correlation.py", "/indicators/")
+    command = (
+        "audit",
+        quiz,
+        "--recorded",
+        answers,
+        "--forms",
+        "original",
+        "-q",
+        "--out",
+        tmp_path / "out",
+    )
+    stacks = own_callers(
+        lambda: run(*command), "pearson", "psychometrics/correlation.py", "/indicators/"
+    )
     assert stacks
     deepest = max(stacks, key=len)
     assert deepest[0] == "main"
@@ -304,7 +411,9 @@ def test_an_audit_is_eight_calls_from_the_command_line_to_a_coefficient(
 def test_the_parallel_form_is_built_only_where_it_was_put(
     run: Run, quiz: Path, answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To make it takes minutes for a benchmark of many questions in a script that the taggers do not know."""
+    """To make it takes minutes for a benchmark of many questions in a script that the taggers do
+    not know.
+    """
     built: list[str] = []
     build_parallel = hqm.build_parallel
 

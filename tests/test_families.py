@@ -1,4 +1,6 @@
-"""Every family of models answers through one path, shares what it can of a picture, and says what plain generate says."""
+"""Every family of models answers through one path, shares what it can of a picture, and says what
+plain generate says.
+"""
 
 import json
 import logging
@@ -16,12 +18,25 @@ from hqm.text import storable
 from tests.tiny_models import MODELS, build
 
 SHARED = {
-    "llava": "prefix", "llava_next": "prefix", "llava_onevision": "prefix", "qwen2_vl": "prefix", "qwen2_5_vl": "prefix",
-    "qwen3_vl": "prefix", "internvl": "prefix", "idefics3": "prefix", "smolvlm": "prefix", "gemma3": "prefix",
-    "pixtral": "prefix", "llava_without_template": "prefix", "paligemma": "features", "blip2": "features",
-    "blip2_t5": "features", "instructblip": "features", "instructblip_t5": "features",
+    "llava": "prefix",
+    "llava_next": "prefix",
+    "llava_onevision": "prefix",
+    "qwen2_vl": "prefix",
+    "qwen2_5_vl": "prefix",
+    "qwen3_vl": "prefix",
+    "internvl": "prefix",
+    "idefics3": "prefix",
+    "smolvlm": "prefix",
+    "gemma3": "prefix",
+    "pixtral": "prefix",
+    "llava_without_template": "prefix",
+    "paligemma": "features",
+    "blip2": "features",
+    "blip2_t5": "features",
+    "instructblip": "features",
+    "instructblip_t5": "features",
     "internvl_question_first": "features",
-}  # fmt: skip
+}
 """What each of the tiny models has to share."""
 QUESTIONS = (
     "Is there a dog in the image?",
@@ -32,7 +47,12 @@ Key = tuple[str, str, int]
 
 NEEDS = {"pixtral": "torchvision", "smolvlm": "num2words"}
 EVERY = [
-    pytest.param(n, marks=pytest.mark.skipif(n in NEEDS and not find_spec(NEEDS[n]), reason=f"needs {NEEDS.get(n)}"))
+    pytest.param(
+        n,
+        marks=pytest.mark.skipif(
+            n in NEEDS and not find_spec(NEEDS[n]), reason=f"needs {NEEDS.get(n)}"
+        ),
+    )
     for n in MODELS
 ]
 
@@ -64,11 +84,15 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-def asked(pictures: list[Path], temperature: float, words: tuple[str, ...] = (), tokens: int = 6) -> list[Request]:
+def asked(
+    pictures: list[Path], temperature: float, words: tuple[str, ...] = (), tokens: int = 6
+) -> list[Request]:
     """Every question about every picture, in two runs."""
     sampling = Sampling(temperature, 1.0, tokens, 0)
     return [
-        Request(question, picture, sampling, 1000 * p + 10 * q + run, run=run, item=str(q), words=words)
+        Request(
+            question, picture, sampling, 1000 * p + 10 * q + run, run=run, item=str(q), words=words
+        )
         for p, picture in enumerate(pictures)
         for q, question in enumerate(QUESTIONS)
         for run in (0, 1)
@@ -76,7 +100,11 @@ def asked(pictures: list[Path], temperature: float, words: tuple[str, ...] = (),
 
 
 def answers(respondent: Any, requests: list[Request]) -> dict[Key, Response]:
-    by_key = {(r.prompt, str(r.image), r.run): a for batch in respondent.answer(requests) for r, a in batch}
+    by_key = {
+        (r.prompt, str(r.image), r.run): a
+        for batch in respondent.answer(requests)
+        for r, a in batch
+    }
     assert len(by_key) == len(requests)
     return by_key
 
@@ -89,7 +117,10 @@ def texts(by_key: dict[Key, Response]) -> dict[Key, tuple[str, str]]:
 def test_every_family_says_what_plain_generate_says(
     name: str, made: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    """Greedy: transformers' own generate, written out here. Sampled: our draws within generate, one at a time."""
+    """Greedy: transformers' own generate, written out here.
+
+    Sampled: our draws within generate, one at a time.
+    """
     import torch
     from PIL import Image
 
@@ -97,7 +128,9 @@ def test_every_family_says_what_plain_generate_says(
     alone = make_respondent(f"hf/{made(name)}", batch=1)
     alone._engine.share_less("asked for by a test", "nothing")  # type: ignore[attr-defined]
     sampled = answers(respondent, asked(pictures, 1.0))
-    assert {response.detail["shared"] for response in sampled.values()} == {SHARED[name]}, respondent.how  # type: ignore[attr-defined]
+    assert {response.detail["shared"] for response in sampled.values()} == {SHARED[name]}, (
+        respondent.how
+    )  # type: ignore[attr-defined]
     assert texts(sampled) == texts(answers(alone, asked(pictures, 1.0)))
     assert len({text for text, _ in texts(sampled).values()}) > 6, "the draws differ"
 
@@ -107,7 +140,9 @@ def test_every_family_says_what_plain_generate_says(
         prompt = loaded.family.asked(question) if loaded.form else chat(loaded.processor, question)
         image = Image.open(picture).convert("RGB")
         begins = not prompt.startswith("<s>")
-        inputs = loaded.processor(images=image, text=prompt, return_tensors="pt", add_special_tokens=begins)
+        inputs = loaded.processor(
+            images=image, text=prompt, return_tensors="pt", add_special_tokens=begins
+        )
         inputs.pop("labels", None)
         with torch.inference_mode():
             tokens = loaded.model.generate(**inputs, do_sample=False, max_new_tokens=6)[0].tolist()
@@ -126,7 +161,9 @@ def chat(processor: Any, question: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_5_vl", "idefics3", "gemma3"])
-def test_side_by_side_and_in_rows_are_one(name: str, made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_side_by_side_and_in_rows_are_one(
+    name: str, made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     packed, rows = make_respondent(f"hf/{made(name)}"), make_respondent(f"hf/{made(name)}", batch=5)
     rows._engine.packs = False  # type: ignore[attr-defined]
     requests = asked(pictures, 1.0, tokens=20)
@@ -134,22 +171,37 @@ def test_side_by_side_and_in_rows_are_one(name: str, made: Callable[[str], Path]
     assert packed._engine.packs  # type: ignore[attr-defined]
 
 
-LOOKING = ("paligemma", "blip2", "blip2_t5", "instructblip", "instructblip_t5", "internvl_question_first")
-"""Those that answer no question without a picture: their class, their processor or their chat template asks for one."""
+LOOKING = (
+    "paligemma",
+    "blip2",
+    "blip2_t5",
+    "instructblip",
+    "instructblip_t5",
+    "internvl_question_first",
+)
+"""Those that answer no question without a picture: their class, their processor or their chat
+template asks for one.
+"""
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_questions_without_a_picture_get_the_answers_of_plain_generate(
     name: str, made: Callable[[str], Path], pictures: list[Path]
 ) -> None:
-    """Also behind questions with pictures, whose positions a model may remember; at any number of rows."""
+    """Also behind questions with pictures, whose positions a model may remember; at any number of
+    rows.
+    """
     seen = asked(pictures[:1], 1.0)
     twice = [r for r in asked(pictures[:2], 1.0, tokens=12) for _ in (0, 1)]
-    blind = [replace(r, image=None, run=n, seed=r.seed + 5000 * (n % 2)) for n, r in enumerate(twice)]
+    blind = [
+        replace(r, image=None, run=n, seed=r.seed + 5000 * (n % 2)) for n, r in enumerate(twice)
+    ]
     whole, few, alone = (make_respondent(f"hf/{made(name)}", batch=batch) for batch in (0, 5, 1))
     answers(whole, seen)
     if name in LOOKING:
-        with pytest.raises(RespondentError, match="answers no question without a picture: .* Leave it out"):
+        with pytest.raises(
+            RespondentError, match="answers no question without a picture: .* Leave it out"
+        ):
             answers(whole, blind)
         return
     alone._engine._texts = False  # type: ignore[attr-defined]
@@ -165,7 +217,9 @@ def test_questions_without_a_picture_get_the_answers_of_plain_generate(
 def test_a_picture_of_which_a_model_makes_no_numbers_spoils_no_other(
     made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory of its rows is not used again, for unseen places are multiplied by nought, and nought times NaN is NaN."""
+    """Memory of its rows is not used again, for unseen places are multiplied by nought, and nought
+    times NaN is NaN.
+    """
     import torch
 
     respondent: Any = make_respondent(f"hf/{made('llava')}", batch=6)
@@ -188,7 +242,9 @@ def test_a_picture_of_which_a_model_makes_no_numbers_spoils_no_other(
     requests = [replace(r, seed=seeds.get((r.prompt, r.image, r.run), r.seed)) for r in requests]
     given = texts(answers(respondent, requests))
     assert broken.count(True) == 1
-    assert len({given[key] for key in given if key not in sound}) == 1, "of the blue one it says nothing"
+    assert len({given[key] for key in given if key not in sound}) == 1, (
+        "of the blue one it says nothing"
+    )
     assert {key: given[key] for key in sound} == sound
 
 
@@ -199,13 +255,17 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
         ("blip2", "vision_model"),
     ):
         respondent: Any = make_respondent(f"hf/{made(name)}")
-        answers(respondent, asked(pictures[:1], 0.0))  # checked against plain generate, which looks again
+        answers(
+            respondent, asked(pictures[:1], 0.0)
+        )  # checked against plain generate, which looks again
         seen: list[int] = []
         module = respondent._loaded.model.get_submodule(tower)
         # what is replayed is no run: the hook counts pictures by what goes in
         original = type(module).forward
 
-        def count(self: Any, *args: Any, _original: Any = original, _seen: list[int] = seen, **more: Any) -> Any:
+        def count(
+            self: Any, *args: Any, _original: Any = original, _seen: list[int] = seen, **more: Any
+        ) -> Any:
             _seen.append(len(args[0] if args else more["pixel_values"]))
             return _original(self, *args, **more)
 
@@ -222,7 +282,9 @@ def test_a_picture_is_cut_once_where_prompts_do_not_come_apart(
     name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     respondent: Any = make_respondent(f"hf/{made(name)}")
-    answers(respondent, asked(pictures[:1], 0.0))  # checked against plain generate, which looks again
+    answers(
+        respondent, asked(pictures[:1], 0.0)
+    )  # checked against plain generate, which looks again
     kind, cut = type(respondent._loaded.processor.image_processor), []
     before = kind.__call__
 
@@ -245,22 +307,31 @@ def test_a_question_before_the_picture_is_said(
     assert "the question stands before the picture" in caplog.text
 
 
-def test_the_documented_form_is_used_and_recorded(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_the_documented_form_is_used_and_recorded(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     with_template: Any = make_respondent(f"hf/{made('llava')}")
     without: Any = make_respondent(f"hf/{made('llava_without_template')}")
     form = "USER: <image>\n{question} ASSISTANT:"
     responses = answers(without, asked(pictures, 0.0))
-    assert texts(responses) == texts(answers(with_template, asked(pictures, 0.0))), "the template says the same"
+    assert texts(responses) == texts(answers(with_template, asked(pictures, 0.0))), (
+        "the template says the same"
+    )
     assert {response.detail["prompt"] for response in responses.values()} == {form}
     assert without.identity()["prompt"] == form
     assert "prompt" not in with_template.identity()
-    assert make_respondent(f"hf/{made('blip2')}").identity()["prompt"] == "Question: {question} Answer:"
+    assert (
+        make_respondent(f"hf/{made('blip2')}").identity()["prompt"]
+        == "Question: {question} Answer:"
+    )
 
 
 # --- probabilities of the first token ---
 
 
-def test_first_token_probabilities_are_those_of_the_model(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_first_token_probabilities_are_those_of_the_model(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     """Against a forward pass of the whole prompt, summed over the spellings by hand."""
     import torch
     from PIL import Image
@@ -271,18 +342,29 @@ def test_first_token_probabilities_are_those_of_the_model(made: Callable[[str], 
     model, processor = respondent._loaded.model, respondent._loaded.processor
     vocabulary = processor.tokenizer.get_vocab()
     for (question, picture, run), response in responses.items():
-        inputs = processor(images=Image.open(picture), text=chat(processor, question), return_tensors="pt")
+        inputs = processor(
+            images=Image.open(picture), text=chat(processor, question), return_tensors="pt"
+        )
         with torch.inference_mode():
             scores = model(**inputs).logits[0, -1].double()
         for temperature, given in ((1.0, response), (0.5, cold[question, picture, run])):
             chances = torch.softmax(scores / temperature, dim=-1)
-            for word, spelt in (("yes", ("yes", "Yes", "Ġyes", "ĠYes")), ("no", ("no", "No", "Ġno", "ĠNo"))):
-                total = sum(float(chances[vocabulary[text]]) for text in spelt if text in vocabulary)
+            for word, spelt in (
+                ("yes", ("yes", "Yes", "Ġyes", "ĠYes")),
+                ("no", ("no", "No", "Ġno", "ĠNo")),
+            ):
+                total = sum(
+                    float(chances[vocabulary[text]]) for text in spelt if text in vocabulary
+                )
                 assert given.detail["p"][word] == pytest.approx(total, abs=1e-6)
-            assert given.detail["p_lost"] == pytest.approx(1 - sum(given.detail["p"].values()), abs=1e-12)
+            assert given.detail["p_lost"] == pytest.approx(
+                1 - sum(given.detail["p"].values()), abs=1e-12
+            )
 
 
-def test_the_answer_stays_the_sampled_one(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_the_answer_stays_the_sampled_one(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     respondent = make_respondent(f"hf/{made('llava')}")
     watched = answers(respondent, asked(pictures, 1.0, ("A", "B", "C")))
     assert texts(watched) == texts(answers(respondent, asked(pictures, 1.0)))
@@ -298,10 +380,19 @@ def test_draws_follow_the_recorded_probabilities() -> None:
     benchmark.prepare_images(benchmark.original)
     item = benchmark.original.items[0]
     requests = [
-        Request(benchmark.asked(item), benchmark.images / str(item.image), Sampling(1.0, 1.0, 4, 0), 7 + run, run=run, words=("yes", "no"))
+        Request(
+            benchmark.asked(item),
+            benchmark.images / str(item.image),
+            Sampling(1.0, 1.0, 4, 0),
+            7 + run,
+            run=run,
+            words=("yes", "no"),
+        )
         for run in range(400)
-    ]  # fmt: skip
-    drawn = [a for batch in make_respondent("hf/shapes:half-trained").answer(requests) for _, a in batch]
+    ]
+    drawn = [
+        a for batch in make_respondent("hf/shapes:half-trained").answer(requests) for _, a in batch
+    ]
     chance = drawn[0].detail["p"]["yes"]
     assert all(a.detail["p"]["yes"] == pytest.approx(chance, abs=1e-5) for a in drawn)
     share = sum(a.text.lower().startswith("yes") for a in drawn) / len(drawn)
@@ -320,14 +411,21 @@ def test_words_without_a_token_of_their_own_are_not_confused() -> None:
             return {"input_ids": [{"y": 1, "n": 2, "m": 9}.get(text.strip().lower()[:1], 7), 8]}
 
     words = Words(Tokenizer())
-    assert words.of(("yes", "no")) == {"yes": (1,), "no": (2,)}, "by the first token of their spellings"
+    assert words.of(("yes", "no")) == {
+        "yes": (1,),
+        "no": (2,),
+    }, "by the first token of their spellings"
     assert words.of(("maybe", "most")) == {"maybe": (), "most": ()}, "both begin with one token"
     assert words.of(("A",)) == {"A": (4, 6)}, "a letter counts as it is asked for"
 
 
-def test_a_word_that_no_token_tells_has_no_probability(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_a_word_that_no_token_tells_has_no_probability(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     """Two made-up words that begin with one token."""
-    responses = answers(make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz")))
+    responses = answers(
+        make_respondent(f"hf/{made('llava')}"), asked(pictures, 1.0, ("qqx", "qqz"))
+    )
     assert {str(response.detail["p"]) for response in responses.values()} == {"{}"}
     assert {response.detail["p_lost"] for response in responses.values()} == {1.0}
 
@@ -338,13 +436,34 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
     import hqm
     from hqm.cli import app
 
-    command = ["run", "shapes_yesno", "shapes_choice", "-r", "hf/shapes:steady", "--limit", "6", "--runs", "1"]
+    command = [
+        "run",
+        "shapes_yesno",
+        "shapes_choice",
+        "-r",
+        "hf/shapes:steady",
+        "--limit",
+        "6",
+        "--runs",
+        "1",
+    ]
     done = CliRunner().invoke(
-        app, [*command, "--probabilities", "--store", str(tmp_path / "s.sqlite"), "-q", "--workers", "1"]
+        app,
+        [
+            *command,
+            "--probabilities",
+            "--store",
+            str(tmp_path / "s.sqlite"),
+            "-q",
+            "--workers",
+            "1",
+        ],
     )
     assert done.exit_code == 0, done.output
     with hqm.Store(tmp_path / "s.sqlite", readonly=True) as store:
-        details = [d for number, _, _ in store.respondents() for d in store.details(number, 0).values()]
+        details = [
+            d for number, _, _ in store.respondents() for d in store.details(number, 0).values()
+        ]
     assert {tuple(sorted(d["p"])) for d in details} >= {("no", "yes"), ("A", "B", "C", "D")}
     assert all(abs(sum(d["p"].values()) + d["p_lost"] - 1) < 1e-9 for d in details)
 
@@ -374,7 +493,9 @@ class Memory:
         model.forward = forward
 
 
-def test_out_of_memory_halves_the_batch_and_loses_nothing(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_out_of_memory_halves_the_batch_and_loses_nothing(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     requests = asked(pictures, 1.0)
     whole = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
     respondent: Any = make_respondent(f"hf/{made('llava')}")
@@ -393,13 +514,17 @@ def test_one_question_that_does_not_fit_is_an_error_and_the_rest_goes_on(
     respondent: Any = make_respondent(f"hf/{made('llava')}")
     Memory(respondent, 150)
     long = Request("Is there a dog? " * 40, pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
-    got = {r.prompt: a for batch in respondent.answer([*asked(pictures, 1.0), long]) for r, a in batch}
+    got = {
+        r.prompt: a for batch in respondent.answer([*asked(pictures, 1.0), long]) for r, a in batch
+    }
     assert got[long.prompt].state == "error"
     assert "out of memory" in got[long.prompt].reason
     assert "error" not in {got[question].state for question in QUESTIONS}
 
 
-def test_another_runtime_error_is_no_lack_of_memory(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_another_runtime_error_is_no_lack_of_memory(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     respondent: Any = make_respondent(f"hf/{made('llava')}")
 
     def broken(*_args: Any, **_settings: Any) -> None:
@@ -415,7 +540,11 @@ def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
     from hqm.respondents.reading import Prompt
 
     sampling = Sampling()
-    requests = [Request("?" * (n % 3 + 1), Path(f"{p}.png"), sampling, n) for p in range(5) for n in range(6)]
+    requests = [
+        Request("?" * (n % 3 + 1), Path(f"{p}.png"), sampling, n)
+        for p in range(5)
+        for n in range(6)
+    ]
     requests.append(replace(requests[0], image=None))
     requests.append(replace(requests[0], sampling=replace(sampling, max_tokens=9)))
     split = list(kinds(list(reversed(requests))))
@@ -442,10 +571,16 @@ def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 4, 7, 0])
-def test_a_picture_runs_once_whatever_the_batch(made: Callable[[str], Path], pictures: list[Path], batch: int) -> None:
-    """Six questions a picture, one of them longer: a picture that two batches share keeps its prefix."""
+def test_a_picture_runs_once_whatever_the_batch(
+    made: Callable[[str], Path], pictures: list[Path], batch: int
+) -> None:
+    """Six questions a picture, one of them longer: a picture that two batches share keeps its
+    prefix.
+    """
     respondent: Any = make_respondent(f"hf/{made('llava_next')}", batch=batch)
-    whole = texts(answers(respondent, asked(pictures, 1.0)))  # the first answers are compared with plain generate
+    whole = texts(
+        answers(respondent, asked(pictures, 1.0))
+    )  # the first answers are compared with plain generate
     model, seen = respondent._loaded.model, []
     plain = model.forward
 
@@ -489,7 +624,9 @@ def test_who_is_told_to_finish_answers_what_it_has_begun(
 def test_answers_of_many_lengths_join_and_leave(
     name: str, made: Callable[[str], Path], pictures: list[Path], tmp_path: Path
 ) -> None:
-    """Twelve pictures of many shapes, answers of 1 to 40 tokens, seven at a time: as one at a time by plain generate."""
+    """Twelve pictures of many shapes, answers of 1 to 40 tokens, seven at a time: as one at a time
+    by plain generate.
+    """
     from PIL import Image
 
     shapes = [(40 + 9 * n, 90 - 5 * n) for n in range(12)]
@@ -502,7 +639,8 @@ def test_answers_of_many_lengths_join_and_leave(
     ends = [*few._engine.ends, *range(100, 112)]  # so that answers end soon and late
     for respondent in (few, alone):
         respondent._engine.ends = frozenset(ends)
-        respondent._loaded.model.double()  # among so many draws one would fall where rounding decides
+        # among so many draws one would fall where rounding decides
+        respondent._loaded.model.double()
     alone._engine.share_less("asked for by a test", "nothing")
     requests = asked(paths, 1.0, tokens=40)
     got = texts(answers(few, requests))
@@ -512,19 +650,31 @@ def test_answers_of_many_lengths_join_and_leave(
     assert 10 < states.count("ok") < len(states) - 3, "some answers end, others are cut"
 
 
-def test_a_mark_in_a_question_is_an_error_of_that_question(made: Callable[[str], Path], pictures: list[Path]) -> None:
+def test_a_mark_in_a_question_is_an_error_of_that_question(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
     bad = Request("What does <image> mean?", pictures[0], Sampling(1.0, 1.0, 6, 0), 1)
-    got = [pair for b in make_respondent(f"hf/{made('llava')}").answer([*asked(pictures, 1.0), bad]) for pair in b]
+    got = [
+        pair
+        for b in make_respondent(f"hf/{made('llava')}").answer([*asked(pictures, 1.0), bad])
+        for pair in b
+    ]
     assert [r.prompt for r, a in got if a.state == "error"] == [bad.prompt]
 
 
 def test_every_device_gets_a_process(
     made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two GPUs by name (there are none, so that both workers take the CPU): the work is cut finely, the answers are the same."""
+    """Two GPUs by name (there are none, so that both workers take the CPU): the work is cut finely,
+    the answers are the same.
+    """
     from hqm.administration.engines import local as engine
 
-    requests = [replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n) for n in range(8) for r in asked(pictures, 1.0)]
+    requests = [
+        replace(r, seed=r.seed + 100 * n, run=r.run + 2 * n)
+        for n in range(8)
+        for r in asked(pictures, 1.0)
+    ]
     alone = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
     monkeypatch.setattr(engine, "local_gpus", lambda respondents: ("0", "1"))
     cuts: list[int] = []
@@ -547,8 +697,16 @@ def test_every_device_gets_a_process(
 def test_the_device_chooses_number_format_and_attention(made: Callable[[str], Path]) -> None:
     from hqm.respondents.loading import suited_attention, suited_dtype
 
-    assert (suited_dtype("cpu"), suited_dtype("cpu:0"), suited_dtype("mps")) == ("float32", "float32", "float16")
-    assert (suited_attention("cpu"), suited_attention("cuda:1"), suited_attention("mps")) == ("sdpa", "sdpa", "eager")
+    assert (suited_dtype("cpu"), suited_dtype("cpu:0"), suited_dtype("mps")) == (
+        "float32",
+        "float32",
+        "float16",
+    )
+    assert (suited_attention("cpu"), suited_attention("cuda:1"), suited_attention("mps")) == (
+        "sdpa",
+        "sdpa",
+        "eager",
+    )
     eager: Any = make_respondent(f"hf/{made('llava')}?attention=eager")
     assert eager._loaded.model.config._attn_implementation == "eager"
     assert eager.identity()["attention"] == "eager"
@@ -566,8 +724,12 @@ def test_half_precision_is_near(made: Callable[[str], Path], pictures: list[Path
 # --- what cannot work says why ---
 
 
-@pytest.mark.parametrize("family", [f for f in FAMILIES if f.refusal or f.needs], ids=lambda f: f.name)
-def test_a_family_that_cannot_work_says_why(family: Any, tmp_path: Path, pictures: list[Path]) -> None:
+@pytest.mark.parametrize(
+    "family", [f for f in FAMILIES if f.refusal or f.needs], ids=lambda f: f.name
+)
+def test_a_family_that_cannot_work_says_why(
+    family: Any, tmp_path: Path, pictures: list[Path]
+) -> None:
     missing = [module for module in family.needs if find_spec(module) is None]
     if not family.refusal and not missing:
         pytest.skip("what it needs is installed")

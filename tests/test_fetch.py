@@ -1,4 +1,6 @@
-"""Fetching a release: from a copy, from a server, resumed, and what is said when it cannot be had."""
+"""Fetching a release: from a copy, from a server, resumed, and what is said when it cannot be
+had.
+"""
 
 import hashlib
 import json
@@ -31,7 +33,9 @@ class FileServer:
     def __init__(self) -> None:
         self.ranges: list[str] = []
         self.cut = False
-        app = Starlette(routes=[Route("/file.bin", self.file), Route("/gone", lambda _: Response("", 404))])
+        app = Starlette(
+            routes=[Route("/file.bin", self.file), Route("/gone", lambda _: Response("", 404))]
+        )
         self.server = uvicorn.Server(
             uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
         )
@@ -59,7 +63,13 @@ def server() -> Iterator[FileServer]:
 
 
 def card_of(url: str, **file: Any) -> Card:
-    entry = {"path": "sub/file.bin", "url": url, "sha256": hashlib.sha256(BODY).hexdigest(), "size": len(BODY), **file}
+    entry = {
+        "path": "sub/file.bin",
+        "url": url,
+        "sha256": hashlib.sha256(BODY).hexdigest(),
+        "size": len(BODY),
+        **file,
+    }
     data = {"name": "far", "title": "Far", "version": "1", "task": "vqa", "data": {"folder": "far"}}
     return Card.parse({**data, "source": {"revision": "1", "files": [entry]}}, "test")
 
@@ -67,7 +77,9 @@ def card_of(url: str, **file: Any) -> Card:
 def test_a_file_is_downloaded_checked_and_not_got_twice(server: FileServer, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     for state in ("downloaded", "there"):
-        (got,) = fetch(card_of(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: seen.append(a))
+        (got,) = fetch(
+            card_of(f"{server.url}/file.bin"), tmp_path, progress=lambda *a: seen.append(a)
+        )
         assert got.state == state
         assert got.path.read_bytes() == BODY
     assert seen[-1] == ("sub/file.bin", len(BODY), len(BODY))
@@ -95,7 +107,9 @@ def test_a_wrong_file_is_refused_and_removed(server: FileServer, tmp_path: Path)
         list(fetch(card_of(""), tmp_path / "root", source=tmp_path / "copy"))
 
 
-def test_without_the_network_the_address_and_the_place_are_said(server: FileServer, tmp_path: Path) -> None:
+def test_without_the_network_the_address_and_the_place_are_said(
+    server: FileServer, tmp_path: Path
+) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/file.bin"
@@ -114,25 +128,31 @@ def test_a_path_may_not_leave_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in hqm.names() if card(name).data.folder])
-def test_every_release_is_taken_from_a_copy_and_loads(name: str, data: Path, tmp_path: Path) -> None:
+def test_every_release_is_taken_from_a_copy_and_loads(
+    name: str, data: Path, tmp_path: Path
+) -> None:
     fetched = list(fetch(card(name), tmp_path, source=data))
     assert fetched, f"the card of {name} names no files"
     assert {got.state for got in fetched if not got.optional} <= {"copied"}
     again = list(fetch(card(name), tmp_path, source=data))
     assert {got.state for got in again} <= {"there", "missing"}
-    assert hqm.load(name, data=tmp_path).original.digest == hqm.load(name, data=data).original.digest
+    assert (
+        hqm.load(name, data=tmp_path).original.digest == hqm.load(name, data=data).original.digest
+    )
     source = card(name).source
     assert source.revision
     assert source.images
     for file in source.files:
-        # what only prompts or descriptions of pictures need may be of several revisions, and is then optional
-        # and the commit in an address fixes the file as a checksum does
+        # what only prompts or descriptions of pictures need may be of several revisions, and is
+        # then optional and the commit in an address fixes the file as a checksum does
         pinned = (file.sha256 and file.size) or re.search(r"/[0-9a-f]{40}/", file.url)
         assert file.optional or file.made_from or pinned, file.path
         assert file.url.startswith("https://") or file.how, file.path
 
 
-def test_the_command_says_what_is_missing(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_the_command_says_what_is_missing(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from hqm.cli import main
 
     def run(*arguments: object) -> tuple[int, str]:
@@ -154,7 +174,9 @@ def test_the_command_says_what_is_missing(data: Path, tmp_path: Path, capsys: py
     assert run("fetch", "shapes", "--data", tmp_path)[0] == 0
 
 
-def test_the_data_root_is_the_variable_or_a_folder_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_data_root_is_the_variable_or_a_folder_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("HQM_DATA", raising=False)
     assert data_root(None) == Path("data")
     monkeypatch.setenv("HQM_DATA", str(tmp_path))

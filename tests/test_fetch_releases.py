@@ -1,7 +1,9 @@
-"""`hqm fetch NAME` from an empty folder, for every benchmark: small files in the release's own layout, over loopback.
+"""`hqm fetch NAME` from an empty folder, for every benchmark: small files in the release's own
+layout, over loopback.
 
-The command is the real one. `--mirror` sends its requests to a server here, at the host and path that the card pins, and
-`--checksums` names the sums of the small files; without it the card's pins refuse them.
+The command is the real one. `--mirror` sends its requests to a server here, at the host and path
+that the card pins, and `--checksums` names the sums of the small files; without it the card's pins
+refuse them.
 """
 
 import csv
@@ -34,7 +36,9 @@ Release = Mapping[str, bytes]
 
 
 class Mirror:
-    """Serves files at `/<host>/<path>`, with ranges; ends a connection too early where it is told to."""
+    """Serves files at `/<host>/<path>`, with ranges; ends a connection too early where it is told
+    to.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -67,7 +71,9 @@ class Mirror:
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def put(self, name: str, release: Release) -> dict[str, str]:
-        """Serve a benchmark's files where its card says they lie; path -> address on this server."""
+        """Serve a benchmark's files where its card says they lie; path -> address on this
+        server.
+        """
         places = {}
         for file in card(name).source.files:
             if file.path in release:
@@ -75,7 +81,9 @@ class Mirror:
                 assert address.netloc, f"{name}: {file.path} has no address"
                 places[file.path] = f"/{address.netloc}{address.path}"
                 self.files[places[file.path]] = release[file.path]
-        assert places.keys() == release.keys(), f"the card of {name} does not name {release.keys() - places.keys()}"
+        assert places.keys() == release.keys(), (
+            f"the card of {name} does not name {release.keys() - places.keys()}"
+        )
         return places
 
 
@@ -90,7 +98,11 @@ def mirror() -> Iterator[Mirror]:
 def sums(folder: Path, *releases: Release) -> Path:
     """What `sha256sum` prints for the files of releases."""
     path = folder / "sums.txt"
-    lines = [f"{hashlib.sha256(body).hexdigest()}  {name}" for files in releases for name, body in files.items()]
+    lines = [
+        f"{hashlib.sha256(body).hexdigest()}  {name}"
+        for files in releases
+        for name, body in files.items()
+    ]
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -106,10 +118,16 @@ def lines(*records: object) -> bytes:
 # --- small releases, each in the layout of the real one ---
 
 SYNONYMS = (
-    b"person, girl, boy, man, woman\ncar, automobile, taxi\nmotorcycle, scooter,  motor bike, motor cycle\nbus, minibus\n"
-    b"dog, puppy, collie\nwine glass\ntie, bow, bow tie\n"
+    b"person, girl, boy, man, woman\ncar, automobile, taxi\nmotorcycle, scooter,  motor bike, motor"
+    b" cycle\nbus, minibus\ndog, puppy, collie\nwine glass\ntie, bow, bow tie\n"
 )
-CATEGORIES = [{"id": 1, "name": "person"}, {"id": 3, "name": "car"}, {"id": 6, "name": "bus"}, {"id": 18, "name": "dog"}, {"id": 32, "name": "tie"}]  # fmt: skip
+CATEGORIES = [
+    {"id": 1, "name": "person"},
+    {"id": 3, "name": "car"},
+    {"id": 6, "name": "bus"},
+    {"id": 18, "name": "dog"},
+    {"id": 32, "name": "tie"},
+]
 VAL = {
     42: ([18, 18], ["A dog.", "Two women with a puppy."]),
     73: ([], ["A bus and a tie."]),
@@ -119,23 +137,41 @@ TRAIN = {9: ([1], ["A man pours into wine glasses."]), 25: ([6], ["Minibus, buse
 
 
 def annotations() -> bytes:
-    """annotations_trainval2014.zip in COCO's layout: `annotations/instances_val2014.json` and so on."""
+    """annotations_trainval2014.zip in COCO's layout: `annotations/instances_val2014.json` and so
+    on.
+    """
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for split, pictures in (("train", TRAIN), ("val", VAL)):
-            images = [{"id": i, "file_name": f"COCO_{split}2014_{i:012}.jpg", "license": 3} for i in pictures]
+            images = [
+                {"id": i, "file_name": f"COCO_{split}2014_{i:012}.jpg", "license": 3}
+                for i in pictures
+            ]
             head = {"info": {"year": 2014}, "images": images, "licenses": [{"id": 3}]}
             instances = [
-                {"segmentation": [[0.5, 1.5]], "iscrowd": 0, "image_id": i, "category_id": category, "id": n}
+                {
+                    "segmentation": [[0.5, 1.5]],
+                    "iscrowd": 0,
+                    "image_id": i,
+                    "category_id": category,
+                    "id": n,
+                }
                 for i, (segmented, _) in pictures.items()
                 for n, category in enumerate(segmented)
             ]
-            captions = [{"image_id": i, "id": n, "caption": c} for i, (_, told_of) in pictures.items() for n, c in enumerate(told_of)]  # fmt: skip
+            captions = [
+                {"image_id": i, "id": n, "caption": c}
+                for i, (_, told_of) in pictures.items()
+                for n, c in enumerate(told_of)
+            ]
             archive.writestr(
                 f"annotations/instances_{split}2014.json",
                 json.dumps({**head, "annotations": instances, "categories": CATEGORIES}),
             )
-            archive.writestr(f"annotations/captions_{split}2014.json", json.dumps({**head, "annotations": captions}))
+            archive.writestr(
+                f"annotations/captions_{split}2014.json",
+                json.dumps({**head, "annotations": captions}),
+            )
             archive.writestr(f"annotations/person_keypoints_{split}2014.json", "{}")
     return packed.getvalue()
 
@@ -146,15 +182,25 @@ ANNOTATIONS = annotations()
 def pope(part: str) -> bytes:
     return lines(
         *(
-            {"question_id": i, "image": f"COCO_val2014_{i:012}.jpg", "text": f"Is there a {name} in the image?", "label": label}
+            {
+                "question_id": i,
+                "image": f"COCO_val2014_{i:012}.jpg",
+                "text": f"Is there a {name} in the image?",
+                "label": label,
+            }
             for i, (name, label) in enumerate((("dog", "yes"), (f"car{part[0]}", "no")), 1)
         )
-    )  # fmt: skip
+    )
 
 
 def captions(model: int, instruction: int) -> bytes:
     said = ("A dog and a man.", "A dog.", "A bus and a tie.", "A car.")[(model + instruction) % 4]
-    return lines(*({"question_id": n, "image_id": i, "prompt": "Describe.", "text": said} for n, i in enumerate(VAL)))
+    return lines(
+        *(
+            {"question_id": n, "image_id": i, "prompt": "Describe.", "text": said}
+            for n, i in enumerate(VAL)
+        )
+    )
 
 
 MODELS = ("instructblip", "llava", "minigpt-4", "mmgpt", "mplug")
@@ -167,65 +213,227 @@ AMBER = [
 AMBER_WORDS = {"sky": [], "grass": ["ground"], "dog": []}
 HAL_CAPTIONS = [
     {"type": kind, "caption": f"a {kind} caption", "from": "gpt-4"}
-    for kind in ("Spatial Relationship Hallucination", "Objective Hallucination", "Attributive Hallucination", "Event Hallucination")
-]  # fmt: skip
+    for kind in (
+        "Spatial Relationship Hallucination",
+        "Objective Hallucination",
+        "Attributive Hallucination",
+        "Event Hallucination",
+    )
+]
 HAL_EVAL = {
-    "in_domain_evaluation.json": text([{"image": "val2014/COCO_val2014_000000462565.jpg", "caption": "people ride", "hal_caption": HAL_CAPTIONS}]),
-    "out_of_domain_evaluation.json": text([{"image_path": "/hdd2/jcy/data/CC_SBU/image/007675839.jpg", "key": "007675839", "caption": "eggs", "hal_caption": HAL_CAPTIONS}]),
-}  # fmt: skip
+    "in_domain_evaluation.json": text(
+        [
+            {
+                "image": "val2014/COCO_val2014_000000462565.jpg",
+                "caption": "people ride",
+                "hal_caption": HAL_CAPTIONS,
+            }
+        ]
+    ),
+    "out_of_domain_evaluation.json": text(
+        [
+            {
+                "image_path": "/hdd2/jcy/data/CC_SBU/image/007675839.jpg",
+                "key": "007675839",
+                "caption": "eggs",
+                "hal_caption": HAL_CAPTIONS,
+            }
+        ]
+    ),
+}
 VALOR = {
-    "human_annotation/object_existence.jsonl": lines({"image_id": "2399941", "gt_objects": ["plate", "onion"]}),
+    "human_annotation/object_existence.jsonl": lines(
+        {"image_id": "2399941", "gt_objects": ["plate", "onion"]}
+    ),
     "human_annotation/attribute_object.json": text({"pexels-1": {"1": "(red, apple)"}}),
-    "human_annotation/attribute_people.json": text({"pexels-2": {"1": {"person": "woman", "object": "(black, jacket)", "action": "standing"}}}),
-    "human_annotation/relation_positional.json": text({"498148": {"0": ["chair is to the left of table"]}}),
-    "human_annotation/relation_comparative.json": text({"2385195": {"1": "ground", "2": "teddy bear"}}),
-    **{f"{part}.txt": b"Describe it." for part in ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")},
-}  # fmt: skip
+    "human_annotation/attribute_people.json": text(
+        {"pexels-2": {"1": {"person": "woman", "object": "(black, jacket)", "action": "standing"}}}
+    ),
+    "human_annotation/relation_positional.json": text(
+        {"498148": {"0": ["chair is to the left of table"]}}
+    ),
+    "human_annotation/relation_comparative.json": text(
+        {"2385195": {"1": "ground", "2": "teddy bear"}}
+    ),
+    **{
+        f"{part}.txt": b"Describe it."
+        for part in (
+            "object_existence",
+            "attribute_object",
+            "attribute_people",
+            "relation_positional",
+            "relation_comparative",
+        )
+    },
+}
 
 
 def hallusion(figure: int, question: str, answer: str) -> dict[str, str | None]:
     return {
-        "category": "VS", "subcategory": "chart", "visual_input": "1" if figure else "0", "set_id": "0", "figure_id": str(figure),
-        "sample_note": "import", "question_id": "0", "question": question, "gt_answer_details": "It is so.", "gt_answer": answer,
+        "category": "VS",
+        "subcategory": "chart",
+        "visual_input": "1" if figure else "0",
+        "set_id": "0",
+        "figure_id": str(figure),
+        "sample_note": "import",
+        "question_id": "0",
+        "question": question,
+        "gt_answer_details": "It is so.",
+        "gt_answer": answer,
         "filename": f"./VS/chart/0_{figure}.png" if figure else None,
-    }  # fmt: skip
+    }
 
 
 RELEASES: Mapping[str, tuple[Release, int, str, str]] = {
     # name: the files, the number of items, the first id, the last id
-    "amber_d": ({
-        "annotations.json": text(AMBER),
-        "query/query_discriminative.json": text([{"id": r["id"], "image": "AMBER_1.jpg", "query": f"Is the sky sunny {r['id']}?"} for r in AMBER[1:]]),
-        "relation.json": text(AMBER_WORDS),
-    }, 3, "1005", "15220"),
-    "amber_g": ({
-        "annotations.json": text(AMBER), "relation.json": text(AMBER_WORDS), "safe_words.txt": b"orange\nsnack\n",
-        "query/query_generative.json": text([{"id": 1, "image": "AMBER_1.jpg", "query": "Describe this image."}]),
-    }, 1, "1", "1"),
-    "coco_chair": ({"annotations_trainval2014.zip": ANNOTATIONS, "synonyms.txt": SYNONYMS}, 3, "42", "391895"),
-    "faithscore": ({"questions.jsonl": lines(
-        {"id": "000000525439", "image": "COCO_val2014_000000525439.jpg", "instruction": "Where is it?", "output": "There.", "type": "conv"},
-        {"id": "000000525439", "image": "COCO_val2014_000000525439.jpg", "instruction": "Tell more.", "output": "A lot.", "type": "detail"},
-    )}, 2, "000000525439/conv", "000000525439/detail"),
-    "gavie": ({"evaluation_set.json": text([{"image_id": "2356371", "question": "Which objects?"}, {"image_id": "2349204", "question": "Is there a balloon?"}])}, 2, "1", "2"),
+    "amber_d": (
+        {
+            "annotations.json": text(AMBER),
+            "query/query_discriminative.json": text(
+                [
+                    {"id": r["id"], "image": "AMBER_1.jpg", "query": f"Is the sky sunny {r['id']}?"}
+                    for r in AMBER[1:]
+                ]
+            ),
+            "relation.json": text(AMBER_WORDS),
+        },
+        3,
+        "1005",
+        "15220",
+    ),
+    "amber_g": (
+        {
+            "annotations.json": text(AMBER),
+            "relation.json": text(AMBER_WORDS),
+            "safe_words.txt": b"orange\nsnack\n",
+            "query/query_generative.json": text(
+                [{"id": 1, "image": "AMBER_1.jpg", "query": "Describe this image."}]
+            ),
+        },
+        1,
+        "1",
+        "1",
+    ),
+    "coco_chair": (
+        {"annotations_trainval2014.zip": ANNOTATIONS, "synonyms.txt": SYNONYMS},
+        3,
+        "42",
+        "391895",
+    ),
+    "faithscore": (
+        {
+            "questions.jsonl": lines(
+                {
+                    "id": "000000525439",
+                    "image": "COCO_val2014_000000525439.jpg",
+                    "instruction": "Where is it?",
+                    "output": "There.",
+                    "type": "conv",
+                },
+                {
+                    "id": "000000525439",
+                    "image": "COCO_val2014_000000525439.jpg",
+                    "instruction": "Tell more.",
+                    "output": "A lot.",
+                    "type": "detail",
+                },
+            )
+        },
+        2,
+        "000000525439/conv",
+        "000000525439/detail",
+    ),
+    "gavie": (
+        {
+            "evaluation_set.json": text(
+                [
+                    {"image_id": "2356371", "question": "Which objects?"},
+                    {"image_id": "2349204", "question": "Is there a balloon?"},
+                ]
+            )
+        },
+        2,
+        "1",
+        "2",
+    ),
     "hal_eval_d": (HAL_EVAL, 10, "in_domain/1/truth", "out_of_domain/1/event"),
     "hal_eval_g": (HAL_EVAL, 4, "in_domain/1/short", "out_of_domain/1/long"),
-    "hallusion_bench": ({"HallusionBench.json": text([hallusion(0, "Is it so?", "1"), hallusion(1, "Is it so here?", "0")])}, 2, "VS_chart_0_0_0", "VS_chart_0_1_0"),
-    "hqh": ({"HQH.json": text([
-        {"id": i, "image_id": 2358632 + i, "image": f"./images/{2358632 + i}.jpg", "instruction": f"What is it ({i})?", "ground_truth": "A sign.", "type": kind}
-        for i, kind in enumerate(("OCR", "count", "existence"), 1)
-    ])}, 3, "1", "3"),
-    "mmhal": ({"mmhal-bench_answer_template.json": text([
-        {"question_type": "attribute", "question_topic": "outdoor", "image_id": key, "image_src": f"https://c4.staticflickr.com/{key}_o.jpg", "image_content": ["Tap"], "question": "Which color?", "gt_answer": "Yellow.", "model_answer": ""}
-        for key in ("df62a56fdc1bb12b", "ee0b5cf8c1a2b3d4")
-    ])}, 2, "df62a56fdc1bb12b", "ee0b5cf8c1a2b3d4"),
-    "open_chair": ({"example_gen_file.csv": b'"generated_caption"\n"a wolf and a moose"\n"an air show"\n'}, 2, "1", "2"),
-    "pope": ({
-        **{f"coco_pope_{part}.json": pope(part) for part in ("random", "popular", "adversarial")},
-        **{f"captions/Instruction{i}_{model}.json": captions(m, i) for i in (1, 2) for m, model in enumerate(MODELS)},
-    }, 6, "coco_random/1", "coco_adversarial/2"),
+    "hallusion_bench": (
+        {
+            "HallusionBench.json": text(
+                [hallusion(0, "Is it so?", "1"), hallusion(1, "Is it so here?", "0")]
+            )
+        },
+        2,
+        "VS_chart_0_0_0",
+        "VS_chart_0_1_0",
+    ),
+    "hqh": (
+        {
+            "HQH.json": text(
+                [
+                    {
+                        "id": i,
+                        "image_id": 2358632 + i,
+                        "image": f"./images/{2358632 + i}.jpg",
+                        "instruction": f"What is it ({i})?",
+                        "ground_truth": "A sign.",
+                        "type": kind,
+                    }
+                    for i, kind in enumerate(("OCR", "count", "existence"), 1)
+                ]
+            )
+        },
+        3,
+        "1",
+        "3",
+    ),
+    "mmhal": (
+        {
+            "mmhal-bench_answer_template.json": text(
+                [
+                    {
+                        "question_type": "attribute",
+                        "question_topic": "outdoor",
+                        "image_id": key,
+                        "image_src": f"https://c4.staticflickr.com/{key}_o.jpg",
+                        "image_content": ["Tap"],
+                        "question": "Which color?",
+                        "gt_answer": "Yellow.",
+                        "model_answer": "",
+                    }
+                    for key in ("df62a56fdc1bb12b", "ee0b5cf8c1a2b3d4")
+                ]
+            )
+        },
+        2,
+        "df62a56fdc1bb12b",
+        "ee0b5cf8c1a2b3d4",
+    ),
+    "open_chair": (
+        {"example_gen_file.csv": b'"generated_caption"\n"a wolf and a moose"\n"an air show"\n'},
+        2,
+        "1",
+        "2",
+    ),
+    "pope": (
+        {
+            **{
+                f"coco_pope_{part}.json": pope(part)
+                for part in ("random", "popular", "adversarial")
+            },
+            **{
+                f"captions/Instruction{i}_{model}.json": captions(m, i)
+                for i in (1, 2)
+                for m, model in enumerate(MODELS)
+            },
+        },
+        6,
+        "coco_random/1",
+        "coco_adversarial/2",
+    ),
     "valor": (VALOR, 5, "object_existence/2399941", "relation_comparative/2385195"),
-}  # fmt: skip
+}
 FETCHED = [name for name in hqm.names() if card(name).data.folder]
 
 
@@ -240,7 +448,17 @@ def test_a_release_is_fetched_into_an_empty_folder_and_loads(
     release, count, first, last = RELEASES[name]
     mirror.put(name, release)
     root = tmp_path / "root"
-    command = ("fetch", name, "--data", root, "--mirror", mirror.url, "--checksums", sums(tmp_path, release), "--json")
+    command = (
+        "fetch",
+        name,
+        "--data",
+        root,
+        "--mirror",
+        mirror.url,
+        "--checksums",
+        sums(tmp_path, release),
+        "--json",
+    )
     status, out, err = run(*command)
     assert status == 0, out + err
     (report,) = json.loads(out)
@@ -252,8 +470,12 @@ def test_a_release_is_fetched_into_an_empty_folder_and_loads(
     requests = [path for path, _ in mirror.asked if path in mirror.files]
     status, out, _ = run(*command)
     assert status == 0
-    assert {file["state"] for file in json.loads(out)[0]["fetched"] if not file["optional"]} <= {"there"}
-    assert requests == [path for path, _ in mirror.asked if path in mirror.files], "nothing is downloaded twice"
+    assert {file["state"] for file in json.loads(out)[0]["fetched"] if not file["optional"]} <= {
+        "there"
+    }
+    assert requests == [path for path, _ in mirror.asked if path in mirror.files], (
+        "nothing is downloaded twice"
+    )
 
 
 def items_in(name: str, root: Path) -> int:
@@ -270,15 +492,28 @@ def test_an_interrupted_download_is_never_taken_and_goes_on(
 ) -> None:
     release, count, _, _ = RELEASES[name]
     places = mirror.put(name, release)
-    needed = [file.path for file in card(name).source.files if file.path in release and not file.optional]
+    needed = [
+        file.path for file in card(name).source.files if file.path in release and not file.optional
+    ]
     broken = max(needed, key=lambda path: len(release[path]))
     half = len(release[broken]) // 2
     mirror.cut[places[broken]] = half
     root = tmp_path / "root"
-    command = ("fetch", name, "--data", root, "--mirror", mirror.url, "--checksums", sums(tmp_path, release))
+    command = (
+        "fetch",
+        name,
+        "--data",
+        root,
+        "--mirror",
+        mirror.url,
+        "--checksums",
+        sums(tmp_path, release),
+    )
     status, out, err = run(*command)
     assert status == 1
-    assert "the connection ended early; run the same command again to go on" in " ".join(out.split())
+    assert "the connection ended early; run the same command again to go on" in " ".join(
+        out.split()
+    )
     assert not (root / card(name).data.folder / broken).exists()
     assert items_in(name, root) < count, "what is there is not taken for the whole"
     assert run(*command)[0] == 0, err
@@ -295,19 +530,35 @@ def test_a_wrong_checksum_is_one_sentence_and_leaves_nothing(
     mirror.put(name, release)
     wrong = sums(tmp_path, {path: body + b" " for path, body in release.items()})
     status, _, err = run(
-        "fetch", name, "--data", tmp_path / "root", "--mirror", mirror.url, "--checksums", wrong, "--quiet"
+        "fetch",
+        name,
+        "--data",
+        tmp_path / "root",
+        "--mirror",
+        mirror.url,
+        "--checksums",
+        wrong,
+        "--quiet",
     )
     assert status == 1
     said = " ".join(err.split())
     assert re.fullmatch(
-        r"hqm: \S+: \S+ is not the pinned one \(its checksum differs\)\. The file is damaged [^.]+\.", said
+        r"hqm: \S+: \S+ is not the pinned one \(its checksum differs\)\. The file is damaged"
+        r" [^.]+\.",
+        said,
     ), said
-    assert not [path for path in (tmp_path / "root").rglob("*") if path.is_file() and path.name in said]
+    assert not [
+        path for path in (tmp_path / "root").rglob("*") if path.is_file() and path.name in said
+    ]
 
 
 @pytest.mark.parametrize("name", FETCHED)
-def test_a_file_that_is_not_the_pinned_one_is_refused_without_checksums(name: str, mirror: Mirror, tmp_path: Path, run: Run) -> None:  # fmt: skip
-    """The small files have another size than the card says: too early an end at first, and then nothing behind it."""
+def test_a_file_that_is_not_the_pinned_one_is_refused_without_checksums(
+    name: str, mirror: Mirror, tmp_path: Path, run: Run
+) -> None:
+    """The small files have another size than the card says: too early an end at first, and then
+    nothing behind it.
+    """
     release, count, _, _ = RELEASES[name]
     mirror.put(name, release)
     command = ("fetch", name, "--data", tmp_path / "root", "--mirror", mirror.url, "--quiet")
@@ -317,7 +568,9 @@ def test_a_file_that_is_not_the_pinned_one_is_refused_without_checksums(name: st
     assert items_in(name, tmp_path / "root") < count
 
 
-def test_the_variable_names_the_mirror_too(mirror: Mirror, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_the_variable_names_the_mirror_too(
+    mirror: Mirror, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     release, *_ = RELEASES["gavie"]
     mirror.put("gavie", release)
     monkeypatch.setenv("HQM_MIRROR", mirror.url)
@@ -327,14 +580,27 @@ def test_the_variable_names_the_mirror_too(mirror: Mirror, tmp_path: Path, run: 
     assert (status, "is no web address" in err) == (2, True)
 
 
-def test_a_whole_part_that_was_not_renamed_is_fetched_again(mirror: Mirror, tmp_path: Path, run: Run) -> None:
-    """Killed after the last byte, before the file took its place: the server answers 416 to what lies behind the end."""
+def test_a_whole_part_that_was_not_renamed_is_fetched_again(
+    mirror: Mirror, tmp_path: Path, run: Run
+) -> None:
+    """Killed after the last byte, before the file took its place: the server answers 416 to what
+    lies behind the end.
+    """
     release, *_ = RELEASES["gavie"]
     mirror.put("gavie", release)
     part = tmp_path / "root" / "gavie" / "evaluation_set.json.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(release["evaluation_set.json"])
-    status, out, err = run("fetch", "gavie", "--data", tmp_path / "root", "--mirror", mirror.url, "--checksums", sums(tmp_path, release))  # fmt: skip
+    status, out, err = run(
+        "fetch",
+        "gavie",
+        "--data",
+        tmp_path / "root",
+        "--mirror",
+        mirror.url,
+        "--checksums",
+        sums(tmp_path, release),
+    )
     assert status == 0, out + err
     assert not part.exists()
 
@@ -347,48 +613,96 @@ def coco(mirror: Mirror, tmp_path: Path, run: Run) -> Callable[..., tuple[int, s
     """Fetch the small COCO, or one with other files, into `tmp_path/root`."""
 
     def fetch(*options: object, **changed: bytes) -> tuple[int, str, str]:
-        release = {**RELEASES["coco_chair"][0], **{name.replace("_zip", ".zip").replace("_txt", ".txt"): body for name, body in changed.items()}}  # fmt: skip
+        release = {
+            **RELEASES["coco_chair"][0],
+            **{
+                name.replace("_zip", ".zip").replace("_txt", ".txt"): body
+                for name, body in changed.items()
+            },
+        }
         mirror.put("coco_chair", release)
         return run(
-            "fetch", "coco_chair", "--data", tmp_path / "root", "--mirror", mirror.url, "--checksums", sums(tmp_path, release), "--quiet", *options
-        )  # fmt: skip
+            "fetch",
+            "coco_chair",
+            "--data",
+            tmp_path / "root",
+            "--mirror",
+            mirror.url,
+            "--checksums",
+            sums(tmp_path, release),
+            "--quiet",
+            *options,
+        )
 
     return fetch
 
 
-def test_coco_objects_are_those_that_the_release_takes(coco: Callable[..., Any], tmp_path: Path) -> None:
-    """By hand, after `get_annotations_from_segments` and `get_annotations_from_captions` of utils/chair.py."""
+def test_coco_objects_are_those_that_the_release_takes(
+    coco: Callable[..., Any], tmp_path: Path
+) -> None:
+    """By hand, after `get_annotations_from_segments` and `get_annotations_from_captions` of
+    utils/chair.py.
+    """
     assert coco()[0] == 0
-    made = {path.name: json.loads(path.read_text()) for path in (tmp_path / "root" / "coco").glob("*.json")}
-    # segmented: two dogs; in captions: "dog", "women" and "puppy". "bus" and "ties" are lost, and " motor bike" never matches
+    made = {
+        path.name: json.loads(path.read_text())
+        for path in (tmp_path / "root" / "coco").glob("*.json")
+    }
+    # segmented: two dogs; in captions: "dog", "women" and "puppy". "bus" and "ties" are lost, and "
+    # motor bike" never matches
     assert made["objects.json"] == {"42": ["dog", "person"], "73": ["tie"], "391895": ["car"]}
     assert made["objects_train2014.json"] == {"9": ["person", "wine glass"], "25": ["bus"]}
-    assert made["objects_paper.json"] == {"73": ["bus", "tie"], "391895": ["car", "motorcycle"], "25": ["bus", "tie"]}
+    assert made["objects_paper.json"] == {
+        "73": ["bus", "tie"],
+        "391895": ["car", "motorcycle"],
+        "25": ["bus", "tie"],
+    }
     assert made["synonyms.json"]["inverse"][" motor bike"] == "motorcycle"
     assert made["synonyms.json"]["double"]["baby bear"] == "bear"
     record = made["made.json"]["objects.json"]
-    assert record["made_from"]["annotations_trainval2014.zip"] == hashlib.sha256(ANNOTATIONS).hexdigest()
+    assert (
+        record["made_from"]["annotations_trainval2014.zip"]
+        == hashlib.sha256(ANNOTATIONS).hexdigest()
+    )
     assert record["made_from"]["synonyms.txt"] == hashlib.sha256(SYNONYMS).hexdigest()
-    assert record["sha256"] == hashlib.sha256((tmp_path / "root" / "coco" / "objects.json").read_bytes()).hexdigest()
+    assert (
+        record["sha256"]
+        == hashlib.sha256((tmp_path / "root" / "coco" / "objects.json").read_bytes()).hexdigest()
+    )
 
 
-def test_coco_captions_are_scored_against_what_was_made(coco: Callable[..., Any], tmp_path: Path, run: Run) -> None:
+def test_coco_captions_are_scored_against_what_was_made(
+    coco: Callable[..., Any], tmp_path: Path, run: Run
+) -> None:
     assert coco()[0] == 0
     (tmp_path / "answers.jsonl").write_bytes(
-        lines({"image_id": 73, "caption": "A bus, a bus and a tie."}, {"image_id": "COCO_train2014_000000000025.jpg", "caption": "A dog."})
-    )  # fmt: skip
+        lines(
+            {"image_id": 73, "caption": "A bus, a bus and a tie."},
+            {"image_id": "COCO_train2014_000000000025.jpg", "caption": "A dog."},
+        )
+    )
     for scoring, chair_i in (("official", 1 / 2), ("paper", 1 / 4)):
         benchmark = hqm.load("coco_chair", data=tmp_path / "root", scoring=scoring)  # type: ignore[arg-type]
         form, given = benchmark.read_answers(tmp_path / "answers.jsonl", benchmark.original)
-        assert [(item.id, item.image) for item in form.items] == [("73", "COCO_val2014_000000000073.jpg"), ("25", "COCO_train2014_000000000025.jpg")]  # fmt: skip
+        assert [(item.id, item.image) for item in form.items] == [
+            ("73", "COCO_val2014_000000000073.jpg"),
+            ("25", "COCO_train2014_000000000025.jpg"),
+        ]
         tallies = [benchmark.verdict(item, given[item.id]).tally for item in form.items]
-        assert sum(t["hallucinated"] for t in tallies) / sum(t["mentioned"] for t in tallies) == chair_i
-    status, out, err = run("score", "coco_chair", "--answers", tmp_path / "answers.jsonl", "--data", tmp_path / "root")
+        assert (
+            sum(t["hallucinated"] for t in tallies) / sum(t["mentioned"] for t in tallies)
+            == chair_i
+        )
+    status, out, err = run(
+        "score", "coco_chair", "--answers", tmp_path / "answers.jsonl", "--data", tmp_path / "root"
+    )
     assert status == 0, err
     assert "2" in out
 
 
-def test_coco_needs_its_zip_only_once(coco: Callable[..., Any], mirror: Mirror, tmp_path: Path) -> None:
+def test_coco_needs_its_zip_only_once(
+    coco: Callable[..., Any], mirror: Mirror, tmp_path: Path
+) -> None:
     assert coco()[0] == 0
     for name in RELEASES["coco_chair"][0]:
         (tmp_path / "root" / "coco" / name).unlink()
@@ -400,7 +714,9 @@ def test_coco_needs_its_zip_only_once(coco: Callable[..., Any], mirror: Mirror, 
 
 
 @pytest.mark.parametrize("damage", ["cut", "record", "other"])
-def test_coco_files_that_are_not_as_they_were_made_are_made_anew(damage: str, coco: Callable[..., Any], tmp_path: Path) -> None:  # fmt: skip
+def test_coco_files_that_are_not_as_they_were_made_are_made_anew(
+    damage: str, coco: Callable[..., Any], tmp_path: Path
+) -> None:
     assert coco()[0] == 0
     made = tmp_path / "root" / "coco" / "objects.json"
     whole = made.read_bytes()
@@ -414,7 +730,9 @@ def test_coco_files_that_are_not_as_they_were_made_are_made_anew(damage: str, co
     else:
         status, out, _ = coco("--json")
     assert status == 0
-    assert {Path(f["path"]).name: f["state"] for f in json.loads(out)[0]["fetched"]}["objects.json"] == "made"
+    assert {Path(f["path"]).name: f["state"] for f in json.loads(out)[0]["fetched"]}[
+        "objects.json"
+    ] == "made"
     assert made.read_bytes() == whole
 
 
@@ -425,21 +743,34 @@ def test_coco_takes_unpacked_annotations_where_they_lie(tmp_path: Path, run: Run
     (copy / "synonyms.txt").write_bytes(SYNONYMS)
     status, out, err = run("fetch", "coco_chair", "--data", tmp_path / "root", "--from", copy)
     assert status == 0, out + err
-    assert sorted(hqm.load("coco_chair", data=tmp_path / "root").original.by_id) == ["391895", "42", "73"]
+    assert sorted(hqm.load("coco_chair", data=tmp_path / "root").original.by_id) == [
+        "391895",
+        "42",
+        "73",
+    ]
     assert not (tmp_path / "root" / "coco" / "annotations").exists()
-    record = json.loads((tmp_path / "root" / "coco" / "made.json").read_text())["objects.json"]["made_from"]
-    assert record["annotations_trainval2014.zip"].keys() >= {"instances_val2014.json", "captions_train2014.json"}
+    record = json.loads((tmp_path / "root" / "coco" / "made.json").read_text())["objects.json"][
+        "made_from"
+    ]
+    assert record["annotations_trainval2014.zip"].keys() >= {
+        "instances_val2014.json",
+        "captions_train2014.json",
+    }
 
 
 def test_coco_is_pinned_to_the_zip_that_everybody_has() -> None:
-    """TensorFlow Datasets, url_checksums/coco.txt and coco_captions.txt: address, bytes, SHA-256."""
+    """TensorFlow Datasets, url_checksums/coco.txt and coco_captions.txt: address, bytes,
+    SHA-256.
+    """
     file = next(file for file in card("coco_chair").source.files if file.path.endswith(".zip"))
     assert (file.url, file.size, file.sha256) == (
         "http://images.cocodataset.org/annotations/annotations_trainval2014.zip",
         252872794,
         "031296bbc80c45a1d1f76bf9a90ead27e94e99ec629208449507a4917a3bf009",
     )
-    assert not [f.path for f in card("coco_chair").source.files if f.made_from and f.sha256], "a subset is pinned"
+    assert not [f.path for f in card("coco_chair").source.files if f.made_from and f.sha256], (
+        "a subset is pinned"
+    )
 
 
 def packed(**members: bytes | str) -> bytes:
@@ -471,7 +802,9 @@ def test_a_zip_never_writes_outside(coco: Callable[..., Any], tmp_path: Path) ->
     status, out, err = coco(annotations_trainval2014_zip=with_member("../../../escaped.json", "{}"))
     assert status == 0, out + err
     assert not list(tmp_path.parent.glob("escaped*"))
-    assert {path.parent.name for path in (tmp_path / "root").rglob("*") if path.is_file()} == {"coco"}
+    assert {path.parent.name for path in (tmp_path / "root").rglob("*") if path.is_file()} == {
+        "coco"
+    }
 
 
 @pytest.mark.parametrize(
@@ -481,14 +814,22 @@ def test_a_zip_never_writes_outside(coco: Callable[..., Any], tmp_path: Path) ->
         (ANNOTATIONS[:-60], "it is no zip, or damaged"),
         (packed(captions_train2014=""), "there is no such file in the zip"),
         (with_member("elsewhere/instances_val2014.json", "{}"), "the zip has 2 files of this name"),
-        (packed(instances_val2014='{"annotations": [{"image_id": 42'), "it is no JSON, or breaks off"),
+        (
+            packed(instances_val2014='{"annotations": [{"image_id": 42'),
+            "it is no JSON, or breaks off",
+        ),
         (packed(instances_val2014="[1, 2]"), "it is no JSON object"),
-        (packed(instances_val2014='{"annotations": [{"image_id": 42}]}'), "it is not in COCO's format"),
+        (
+            packed(instances_val2014='{"annotations": [{"image_id": 42}]}'),
+            "it is not in COCO's format",
+        ),
         (packed(captions_val2014='{"annotations": [7]}'), "it is not in COCO's format"),
         (packed(captions_val2014=b'{"annotations": "\xff"}'), "it is not UTF-8"),
     ],
 )
-def test_a_zip_that_is_not_cocos_is_one_sentence(archive: bytes, sentence: str, coco: Callable[..., Any], tmp_path: Path) -> None:  # fmt: skip
+def test_a_zip_that_is_not_cocos_is_one_sentence(
+    archive: bytes, sentence: str, coco: Callable[..., Any], tmp_path: Path
+) -> None:
     status, _, err = coco(annotations_trainval2014_zip=archive)
     assert status == 1
     assert sentence in " ".join(err.split())
@@ -525,10 +866,16 @@ def test_links_encryption_damage_and_bombs_in_a_zip_are_refused(tmp_path: Path) 
 
 
 def test_the_readmes_commands_work_from_an_empty_folder(mirror: Mirror, tmp_path: Path) -> None:
-    """`hqm fetch` as the README prints it, then its commands about released data, in a folder that has nothing."""
+    """`hqm fetch` as the README prints it, then its commands about released data, in a folder that
+    has nothing.
+    """
     readme = (ROOT / "README.md").read_text()
     fetching = re.findall(r"`(hqm fetch [^`]+)`", readme)
-    shown = [line.partition("#")[0] for block in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL) for line in block.splitlines()]  # fmt: skip
+    shown = [
+        line.partition("#")[0]
+        for block in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
+        for line in block.splitlines()
+    ]
     asked = [line for line in shown if re.search(r"\b(pope|coco_chair)\b", line)]
     assert len(fetching) == 1
     assert len(asked) >= 4
@@ -545,8 +892,17 @@ def test_the_readmes_commands_work_from_an_empty_folder(mirror: Mirror, tmp_path
         "HOME": str(home),
     }
     for command in (f"{fetching[0]} --checksums {named}", *asked):
-        words = [word.replace("$HQM_DATA", environment["HQM_DATA"]) for word in shlex.split(command)]
-        done = subprocess.run([sys.executable, "-m", "hqm.cli", *words[1:]], cwd=home, env=environment, capture_output=True, text=True, check=False)  # fmt: skip
+        words = [
+            word.replace("$HQM_DATA", environment["HQM_DATA"]) for word in shlex.split(command)
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "hqm.cli", *words[1:]],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     assert (home / "out" / "captions" / "report.html").is_file()
     assert (home / "negated.jsonl").is_file()
@@ -556,9 +912,10 @@ def test_the_readmes_commands_work_from_an_empty_folder(mirror: Mirror, tmp_path
 
 
 def test_the_singular_is_that_of_pattern_for_every_word_that_ends_in_the_list() -> None:
-    """tests/tables/pattern_singular.csv: words and what `singularize` makes of them, from pattern.en of clips/pattern dceb560
-    (Python 2; its rules run from textblob 0.20.1, MIT, with pattern's own word lists and without textblob's two additions).
-    In it are all words of 100,912 (captions of four releases, lemminflect's lexicon, the list with endings) whose singular is a
+    """tests/tables/pattern_singular.csv: words and what `singularize` makes of them, from
+    pattern.en of clips/pattern dceb560 (Python 2; its rules run from textblob 0.20.1, MIT, with
+    pattern's own word lists and without textblob's two additions). In it are all words of 100,912
+    (captions of four releases, lemminflect's lexicon, the list with endings) whose singular is a
     word of CHAIR's list or pairs, and others that are not.
     """
     from hqm.adapters.coco_chair import _ANIMALS, _PAIRS, pattern_singular  # type: ignore[import-not-found,unused-ignore]
@@ -571,12 +928,22 @@ def test_the_singular_is_that_of_pattern_for_every_word_that_ends_in_the_list() 
     for word, singular in expected.items():
         made = pattern_singular(word)
         assert made == singular or not {made, singular} & words, word
-    assert [pattern_singular(word) for word in ("bus", "airbus", "minibus", "ties", "collies", "buses", "airbuses")] == [
-        "bu", "airbu", "minibu", "ty", "collies", "bus", "airbus",
-    ]  # fmt: skip
+    assert [
+        pattern_singular(word)
+        for word in ("bus", "airbus", "minibus", "ties", "collies", "buses", "airbuses")
+    ] == [
+        "bu",
+        "airbu",
+        "minibu",
+        "ty",
+        "collies",
+        "bus",
+        "airbus",
+    ]
 
 
 LISTED = frozenset(
-    "person man woman boy girl child car taxi bus minibus airbus tie bow dog puppy collie bench knife mouse couch sandwich glass glas "
-    "goose ox cow canoe phone skis ski scissors locomotive ostrich lorry ferry calf thief buffalo flamingo pony husky".split()
+    "person man woman boy girl child car taxi bus minibus airbus tie bow dog puppy collie bench"
+    " knife mouse couch sandwich glass glas goose ox cow canoe phone skis ski scissors locomotive"
+    " ostrich lorry ferry calf thief buffalo flamingo pony husky".split()
 )

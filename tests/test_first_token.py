@@ -1,4 +1,6 @@
-"""P(yes), P(no) and P(letters) from servers: against the local model's own, and what `--expected` makes of them."""
+"""P(yes), P(no) and P(letters) from servers: against the local model's own, and what `--expected`
+makes of them.
+"""
 
 import base64
 import copy
@@ -26,14 +28,21 @@ DRAWN = ((1.0, 1.0), (0.5, 1.0), (1.5, 1.0), (1.0, 0.8), (0.7, 0.5), (0.0, 1.0))
 """Temperature and top-p."""
 
 
-RECORDED = json.loads((Path(__file__).parent / "replies" / "vllm_0.32.json").read_text(encoding="utf-8"))
-"""What a vLLM on this project's machine said of the first yes/no question, to the byte (`tests/perf/vllm_cpu.py --record`)."""
+RECORDED = json.loads(
+    (Path(__file__).parent / "replies" / "vllm_0.32.json").read_text(encoding="utf-8")
+)
+"""What a vLLM on this project's machine said of the first yes/no question, to the byte
+(`tests/perf/vllm_cpu.py --record`).
+"""
 
 
-def completion_of_vllm(answer: str, first: list[tuple[str, float]], drawn: tuple[str, float] | None = None) -> dict[str, Any]:  # fmt: skip
+def completion_of_vllm(
+    answer: str, first: list[tuple[str, float]], drawn: tuple[str, float] | None = None
+) -> dict[str, Any]:
     """The recorded reply with another answer and another list of first tokens.
 
-    Log probabilities are the model's own, before temperature (`--logprobs-mode raw_logprobs`), and never below -9999.
+    Log probabilities are the model's own, before temperature (`--logprobs-mode raw_logprobs`), and
+    never below -9999.
     """
 
     def entry(token: str, logprob: float) -> dict[str, Any]:
@@ -51,7 +60,14 @@ def asked_of(name: str, sampling: Sampling, n: int = 6) -> list[Request]:
     benchmark = hqm.load(name)
     benchmark.prepare_images(benchmark.original)
     return [
-        Request(benchmark.asked(item), benchmark.images / str(item.image), sampling, 7, item=item.id, words=WORDS[name])
+        Request(
+            benchmark.asked(item),
+            benchmark.images / str(item.image),
+            sampling,
+            7,
+            item=item.id,
+            words=WORDS[name],
+        )
         for item in benchmark.original.items[:n]
     ]
 
@@ -62,7 +78,9 @@ def key(text: str, picture: bytes) -> str:
 
 @pytest.fixture(scope="module")
 def logits() -> tuple[Any, Mapping[str, Any]]:
-    """The local respondent, and the scores of every first token, by plain forward passes of whole prompts."""
+    """The local respondent, and the scores of every first token, by plain forward passes of whole
+    prompts.
+    """
     import torch
     from PIL import Image
 
@@ -71,8 +89,11 @@ def logits() -> tuple[Any, Mapping[str, Any]]:
     for request in (r for name in WORDS for r in asked_of(name, Sampling())):
         assert request.image is not None
         inputs = local._loaded.processor(
-            images=Image.open(request.image).convert("RGB"), text=local._prompt(request), return_tensors="pt", add_special_tokens=False
-        )  # fmt: skip
+            images=Image.open(request.image).convert("RGB"),
+            text=local._prompt(request),
+            return_tensors="pt",
+            add_special_tokens=False,
+        )
         with torch.inference_mode():
             scores[key(request.prompt, request.image.read_bytes())] = (
                 local._loaded.model(**inputs).logits[0, -1].double()
@@ -93,13 +114,21 @@ def as_vllm_does(tokenizer: Any, scores: Any, listed: int) -> dict[str, Any]:
 def test_probabilities_from_a_server_are_those_of_the_local_model(
     name: str, logits: tuple[Any, Mapping[str, Any]]
 ) -> None:
-    """A server that lists the embedded model's true log probabilities, against what the local respondent records."""
+    """A server that lists the embedded model's true log probabilities, against what the local
+    respondent records.
+    """
     local, scores = logits
 
     def reply(_n: int, body: dict[str, Any], _h: dict[str, str]) -> Any:
-        picture = base64.b64decode(body["messages"][0]["content"][0]["image_url"]["url"].partition("base64,")[2])
-        said = as_vllm_does(local._loaded.tokenizer, scores[key(question(body), picture)], body["top_logprobs"])
-        said["choices"][0]["message"]["content"] = said["choices"][0]["logprobs"]["content"][0]["token"].strip()
+        picture = base64.b64decode(
+            body["messages"][0]["content"][0]["image_url"]["url"].partition("base64,")[2]
+        )
+        said = as_vllm_does(
+            local._loaded.tokenizer, scores[key(question(body), picture)], body["top_logprobs"]
+        )
+        said["choices"][0]["message"]["content"] = said["choices"][0]["logprobs"]["content"][0][
+            "token"
+        ].strip()
         return 200, JSON, json.dumps(said).encode()
 
     open_by = []
@@ -113,7 +142,13 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
                 own, given = here[id(request)], there[id(request)]
                 for word in request.words:
                     gap = own["p"][word] - given["p"][word]
-                    assert -1e-6 <= gap <= given["p_unseen"] + 1e-6, (temperature, top_p, word, own, given)
+                    assert -1e-6 <= gap <= given["p_unseen"] + 1e-6, (
+                        temperature,
+                        top_p,
+                        word,
+                        own,
+                        given,
+                    )
                 assert given["p_lost"] == pytest.approx(1 - sum(given["p"].values()), abs=1e-12)
                 if temperature <= 1:
                     open_by.append(given["p_unseen"])
@@ -124,12 +159,16 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
     assert min(open_by) < 1e-7, "and sometimes nothing, so that equality was tested"
 
 
-def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(logits: tuple[Any, Mapping[str, Any]]) -> None:
+def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(
+    logits: tuple[Any, Mapping[str, Any]],
+) -> None:
     """The reply that vLLM itself gave to this question about this picture, of the same weights."""
     import torch
 
     local, scores = logits
-    (request,) = (r for r in asked_of("shapes_yesno", Sampling(max_tokens=8)) if r.item == RECORDED["item"])
+    (request,) = (
+        r for r in asked_of("shapes_yesno", Sampling(max_tokens=8)) if r.item == RECORDED["item"]
+    )
     assert request.image is not None
     assert f"hf/shapes:{RECORDED['model']}" == MODEL
     read = read_reply(RECORDED["reply"], 0.1, f"shapes:{RECORDED['model']}", request)
@@ -145,7 +184,9 @@ def test_a_reply_of_vllm_gives_the_probabilities_of_the_local_model(logits: tupl
 
 def test_what_a_list_can_say() -> None:
     def at(
-        tokens: dict[str, float] | list[tuple[str, float]], words: tuple[str, ...] = ("yes", "no"), **drawn: float
+        tokens: dict[str, float] | list[tuple[str, float]],
+        words: tuple[str, ...] = ("yes", "no"),
+        **drawn: float,
     ) -> Any:
         entries = list(tokens.items()) if isinstance(tokens, dict) else tokens
         top = [{"token": token, "logprob": math.log(chance)} for token, chance in entries]
@@ -153,7 +194,9 @@ def test_what_a_list_can_say() -> None:
         return listed.probabilities(words, **drawn) if listed is not None else None
 
     # by hand: .5 + .1 and .2; two tokens that read alike are two
-    assert at([("Yes", 0.5), ("Yes", 0.1), (" NO", 0.2), ("Yess", 0.1)])["p"] == pytest.approx({"yes": 0.6, "no": 0.2})
+    assert at([("Yes", 0.5), ("Yes", 0.1), (" NO", 0.2), ("Yess", 0.1)])["p"] == pytest.approx(
+        {"yes": 0.6, "no": 0.2}
+    )
     # at temperature .5 chances are squared: .64 / (.64 + .04), and nothing is hidden
     cold = at({"Yes": 0.8, "No": 0.2}, temperature=0.5)
     assert cold["p"] == pytest.approx({"yes": 16 / 17, "no": 1 / 17})
@@ -169,7 +212,9 @@ def test_what_a_list_can_say() -> None:
     # a word that is not listed may stand behind its beginning
     assert at({"Yes": 0.6, "n": 0.3, "x": 0.05})["p_unseen"] == pytest.approx(0.35)
     assert at({"Yes": 0.6, "No": 0.1, "n": 0.3})["p_unseen"] == pytest.approx(0.0, abs=1e-9)
-    assert at({"B": 0.7, "a": 0.2, " A": 0.1}, ("A", "B"))["p"] == pytest.approx({"A": 0.1, "B": 0.7})
+    assert at({"B": 0.7, "a": 0.2, " A": 0.1}, ("A", "B"))["p"] == pytest.approx(
+        {"A": 0.1, "B": 0.7}
+    )
     assert at({"token_id:331": 0.9, "token_id:5": 0.1}) == {}, "numbers tell no word"
     assert at({"Yes": 0.9, "No": 0.4}) is None, "these are no probabilities"
 
@@ -181,9 +226,13 @@ def test_replies_that_tell_no_probability_tell_none() -> None:
     def detail(reply: dict[str, Any], request: Request | None = request) -> Mapping[str, Any]:
         return read_reply(reply, 0.1, "tiny", request).detail
 
-    assert detail(completion_of_vllm("Yes.", first))["p"] == pytest.approx({"yes": 0.75, "no": 0.25})
+    assert detail(completion_of_vllm("Yes.", first))["p"] == pytest.approx(
+        {"yes": 0.75, "no": 0.25}
+    )
     rare = detail(
-        completion_of_vllm("Maybe", [("Yes", math.log(0.7)), ("No", math.log(0.2))], ("Maybe", math.log(0.1)))
+        completion_of_vllm(
+            "Maybe", [("Yes", math.log(0.7)), ("No", math.log(0.2))], ("Maybe", math.log(0.1))
+        )
     )
     assert rare["p_unseen"] == pytest.approx(0.0, abs=1e-9), "what was drawn counts, listed or not"
     assert "p" not in detail(completion_of_vllm("Yes.", first), None)
@@ -202,8 +251,14 @@ def test_replies_that_tell_no_probability_tell_none() -> None:
 def test_a_server_that_lists_fewer_is_asked_for_fewer() -> None:
     def reply(_n: int, body: dict[str, Any], _h: dict[str, str]) -> Any:
         if body.get("top_logprobs", 0) > 5:
-            return failure(400, "Requested sample logprobs of 20, which is greater than max allowed: 5")
-        return 200, JSON, json.dumps(completion_of_vllm("Yes", [("Yes", -0.1), ("No", -3.0)])).encode()
+            return failure(
+                400, "Requested sample logprobs of 20, which is greater than max allowed: 5"
+            )
+        return (
+            200,
+            JSON,
+            json.dumps(completion_of_vllm("Yes", [("Yes", -0.1), ("No", -3.0)])).encode(),
+        )
 
     requests = [Request(f"q{i}", None, Sampling(), i, words=("yes", "no")) for i in range(30)]
     with PlannedServer(reply, delay=0.01) as server:
@@ -219,7 +274,9 @@ def test_a_server_that_lists_fewer_is_asked_for_fewer() -> None:
 
 
 class Leaderboard:
-    """Four models on one server, each with a probability of yes for every question, which it lists as vLLM does."""
+    """Four models on one server, each with a probability of yes for every question, which it lists
+    as vLLM does.
+    """
 
     def __init__(self) -> None:
         rng = np.random.default_rng(5)
@@ -230,17 +287,26 @@ class Leaderboard:
             right = rng.beta(2 + k, 1.5, len(self.items))
             rows = zip(self.items, right, strict=True)
             self.chances[f"m{k}"] = {
-                f"{item.prompt} {item.image}": p if item.target == "yes" else 1 - p for item, p in rows
+                f"{item.prompt} {item.image}": p if item.target == "yes" else 1 - p
+                for item, p in rows
             }
-        self.by_picture: dict[str, dict[str, str]] = {benchmark.asked(item): {} for item in self.items}
+        self.by_picture: dict[str, dict[str, str]] = {
+            benchmark.asked(item): {} for item in self.items
+        }
         benchmark.prepare_images(benchmark.original)
         for item in self.items:
             picture = (benchmark.images / str(item.image)).read_bytes()
-            self.by_picture[benchmark.asked(item)][hashlib.sha256(picture).hexdigest()] = f"{item.prompt} {item.image}"
+            self.by_picture[benchmark.asked(item)][hashlib.sha256(picture).hexdigest()] = (
+                f"{item.prompt} {item.image}"
+            )
 
     def reply(self, _n: int, body: dict[str, Any], _h: dict[str, str]) -> Any:
-        picture = base64.b64decode(body["messages"][0]["content"][0]["image_url"]["url"].partition("base64,")[2])
-        p = self.chances[body["model"]][self.by_picture[question(body)][hashlib.sha256(picture).hexdigest()]]
+        picture = base64.b64decode(
+            body["messages"][0]["content"][0]["image_url"]["url"].partition("base64,")[2]
+        )
+        p = self.chances[body["model"]][
+            self.by_picture[question(body)][hashlib.sha256(picture).hexdigest()]
+        ]
         u = np.random.default_rng(body["seed"]).random()
         first = [("Yes", math.log(p)), ("No", math.log(1 - p))]
         text = "Yes" if u < p else "No"
@@ -251,24 +317,56 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
     board = Leaderboard()
     with PlannedServer(board.reply) as server:
         who = [part for name in board.chances for part in ("-r", f"openai/{name}@{server.url}")]
-        command = ["audit", "shapes_yesno", *who, "--limit", "48", "--forms", "original", "--out", str(tmp_path), "-q"]
+        command = [
+            "audit",
+            "shapes_yesno",
+            *who,
+            "--limit",
+            "48",
+            "--forms",
+            "original",
+            "--out",
+            str(tmp_path),
+            "-q",
+        ]
         done = CliRunner().invoke(app, [*command, "--expected"])
         assert done.exit_code == 0, done.output
         assert len(server.asked) == 4 * 48, "nobody is asked twice"
-        alone = ["audit", "shapes_yesno", *who[:2], "--limit", "8", "--forms", "original", "-q", "--expected"]
-        cold = CliRunner().invoke(app, [*alone, "--temperature", "0", "--out", str(tmp_path / "cold")])
+        alone = [
+            "audit",
+            "shapes_yesno",
+            *who[:2],
+            "--limit",
+            "8",
+            "--forms",
+            "original",
+            "-q",
+            "--expected",
+        ]
+        cold = CliRunner().invoke(
+            app, [*alone, "--temperature", "0", "--out", str(tmp_path / "cold")]
+        )
     assert "expected and not observed" in " ".join(done.output.split())
     audit = json.loads((tmp_path / "audit.json").read_text())["audits"][0]
     estimate = next(e for e in audit["estimates"] if e["indicator"] == "expected.reliability")
-    right = np.array([
-        [p if item.target == "yes" else 1 - p for item in board.items for p in [chances[f"{item.prompt} {item.image}"]]]
-        for chances in board.chances.values()
-    ])  # fmt: skip
+    right = np.array(
+        [
+            [
+                p if item.target == "yes" else 1 - p
+                for item in board.items
+                for p in [chances[f"{item.prompt} {item.image}"]]
+            ]
+            for chances in board.chances.values()
+        ]
+    )
     # s2_mu / (s2_mu + vbar), from the probabilities that the server gave
     spread, noise = right.mean(axis=1).var(ddof=1), (right * (1 - right)).sum(axis=1).mean() / 48**2
     assert estimate["value"] == pytest.approx(spread / (spread + noise), abs=1e-9)
     assert "EXPECTED" in estimate["flags"]
-    assert not any(e["indicator"].startswith("test_retest.") and e["value"] is not None for e in audit["estimates"])
+    assert not any(
+        e["indicator"].startswith("test_retest.") and e["value"] is not None
+        for e in audit["estimates"]
+    )
     said = " ".join(cold.output.split())
     assert "has no number: at temperature 0 a rerun repeats the answers" in said
     refused = CliRunner().invoke(app, [*command, "--expected", "--runs", "3"])
@@ -277,19 +375,38 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
-    """Models that answer in sentences: nothing is expected of them, unless one token is all they are given."""
-    who = [part for name in ("half-trained", "dim", "small") for part in ("-r", f"hf/shapes:{name}")]
-    asking = ["shapes_yesno", *who, "--limit", "16", "--forms", "original", "--expected", "-q", "--workers", "1"]
+    """Models that answer in sentences: nothing is expected of them, unless one token is all they
+    are given.
+    """
+    who = [
+        part for name in ("half-trained", "dim", "small") for part in ("-r", f"hf/shapes:{name}")
+    ]
+    asking = [
+        "shapes_yesno",
+        *who,
+        "--limit",
+        "16",
+        "--forms",
+        "original",
+        "--expected",
+        "-q",
+        "--workers",
+        "1",
+    ]
     measured = {}
     for tokens in ("1", "24"):
         place = ["--max-tokens", tokens, "--store", str(tmp_path / f"{tokens}.sqlite")]
         done = CliRunner().invoke(app, ["run", *asking, *place])
         assert done.exit_code == 0, done.output
         assert "16 of 16 answers carry probabilities" in " ".join(done.output.split())
-        done = CliRunner().invoke(app, ["audit", *asking, *place, "--offline", "--out", str(tmp_path / tokens)])
+        done = CliRunner().invoke(
+            app, ["audit", *asking, *place, "--offline", "--out", str(tmp_path / tokens)]
+        )
         assert done.exit_code == 0, done.output
         audit = json.loads((tmp_path / tokens / "audit.json").read_text())["audits"][0]
-        measured[tokens] = next(e for e in audit["estimates"] if e["indicator"] == "expected.reliability")
+        measured[tokens] = next(
+            e for e in audit["estimates"] if e["indicator"] == "expected.reliability"
+        )
     assert measured["1"]["status"] == "ok"
     assert measured["24"]["status"] == "insufficient"
     assert "3 answer in more than one word" in measured["24"]["reason"]

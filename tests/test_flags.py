@@ -1,4 +1,6 @@
-"""Every flag has one case where it is raised and one where it must not be; planted effects are found."""
+"""Every flag has one case where it is raised and one where it must not be; planted effects are
+found.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,11 +31,16 @@ def items(n: int, flipped: bool = False, task: str = "yes_no", seed: int = 0) ->
     words = [f"w{k}" for k in range(40)]
     return tuple(
         Item(
-            f"q{rng.integers(1 << 40):x}{i}", f"Is there a {words[rng.integers(40)]} near the {words[rng.integers(40)]} in the image?",
-            task, ("yes" if (truth[i] == 1) != flipped else "no"), f"{i}.png", ("existence", "attribute")[int(rng.integers(2))],  # type: ignore[arg-type]
+            f"q{rng.integers(1 << 40):x}{i}",
+            f"Is there a {words[rng.integers(40)]} near the {words[rng.integers(40)]} in the"
+            " image?",
+            task,
+            ("yes" if (truth[i] == 1) != flipped else "no"),
+            f"{i}.png",
+            ("existence", "attribute")[int(rng.integers(2))],  # type: ignore[arg-type]
         )
         for i in range(n)
-    )  # fmt: skip
+    )
 
 
 def matrix(
@@ -50,17 +57,30 @@ def matrix(
     said = np.where(truth, right, 1 - right).astype(bool)
     keys = yes_no_tally("yes", "no")
     tallies = {
-        "tp": (said & truth), "fp": (said & ~truth), "tn": (~said & ~truth), "fn": (~said & truth),
-    }  # fmt: skip
+        "tp": said & truth,
+        "fp": said & ~truth,
+        "tn": ~said & ~truth,
+        "fn": ~said & truth,
+    }
     assert set(tallies) == set(keys)
     unread = np.zeros(right.shape, dtype=bool) if unscored is None else unscored
     values = np.where(unread, np.nan, right.astype(float))
     scored = {key: np.where(unread, 0.0, v.astype(float)) for key, v in tallies.items()}
     states = np.where(unread, STATES.index("unparsed"), STATES.index("ok")).astype(np.uint8)
     names = tuple(names or [f"{chr(97 + k // 26)}{chr(97 + k % 26)}-model" for k in range(m)])
-    kinds = {kind: np.array([item.type == kind for item in of]) for kind in ("existence", "attribute")}
+    kinds = {
+        kind: np.array([item.type == kind for item in of]) for kind in ("existence", "attribute")
+    }
     return ScoreMatrix(
-        cell or Cell(), names, of, values, scored, states, np.full(right.shape, 1.0), kinds, f"{right.sum()}{cell}"
+        cell or Cell(),
+        names,
+        of,
+        values,
+        scored,
+        states,
+        np.full(right.shape, 1.0),
+        kinds,
+        f"{right.sum()}{cell}",
     )
 
 
@@ -69,10 +89,14 @@ def answers(rates: Sequence[float] | MADE, n: int, rng: np.random.Generator) -> 
 
 
 def stable(rates: MADE, n: int, seed: int, spread: float = 2.5) -> tuple[MADE, MADE]:
-    """Two runs of respondents whose answers to an item mostly repeat: probabilities near 0 and 1."""
+    """Two runs of respondents whose answers to an item mostly repeat: probabilities near 0 and
+    1.
+    """
     rng = np.random.default_rng(seed)
     logit = (
-        np.log(rates / (1 - rates))[:, None] * spread + rng.normal(0, 4, (1, n)) + rng.normal(0, 1.5, (len(rates), n))
+        np.log(rates / (1 - rates))[:, None] * spread
+        + rng.normal(0, 4, (1, n))
+        + rng.normal(0, 1.5, (len(rates), n))
     )
     p = 1 / (1 + np.exp(-logit))
     return tuple((rng.random(p.shape) < p).astype(float) for _ in range(2))  # type: ignore[return-value]
@@ -82,9 +106,14 @@ GOOD = np.linspace(0.35, 0.75, 24)
 
 
 def raised(
-    estimates: Sequence[Estimate], first: ScoreMatrix, families: Sequence[str] | None = None, metric: Metric = ACCURACY
+    estimates: Sequence[Estimate],
+    first: ScoreMatrix,
+    families: Sequence[str] | None = None,
+    metric: Metric = ACCURACY,
 ) -> set[str]:
-    family = family_dependence(first.score(metric), families or list(first.respondents), np.random.default_rng(0))
+    family = family_dependence(
+        first.score(metric), families or list(first.respondents), np.random.default_rng(0)
+    )
     alone = case("", "", (first,), metric, PROTOCOL)
     warnings = list(warn(alone, estimates, family))
     for warned in warnings:
@@ -104,7 +133,14 @@ def forms(x: MADE, y: MADE) -> tuple[list[Estimate], ScoreMatrix]:
     n = x.shape[1]
     first = matrix(x, of=items(n))
     turned = tuple(
-        Item(a.id, a.prompt.replace("a ", "no ", 1), a.task, "no" if a.target == "yes" else "yes", a.image, a.type)
+        Item(
+            a.id,
+            a.prompt.replace("a ", "no ", 1),
+            a.task,
+            "no" if a.target == "yes" else "yes",
+            a.image,
+            a.type,
+        )
         for a in first.items
     )
     other = matrix(y, Cell(form="parallel"), of=turned)
@@ -113,10 +149,19 @@ def forms(x: MADE, y: MADE) -> tuple[list[Estimate], ScoreMatrix]:
 
 def test_a_good_benchmark_raises_nothing() -> None:
     estimates, first = runs(*stable(GOOD, 1500, 1))
-    described = list(describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence", "attribute")))
+    described = list(
+        describe(
+            first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence", "attribute")
+        )
+    )
     assert raised([*estimates, *described], first) <= {
-        "REDUNDANT", "CHANCE", "NEGATIVE_COMPONENT", "RANGE_INFLATED", "RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS",
-    }  # fmt: skip
+        "REDUNDANT",
+        "CHANCE",
+        "NEGATIVE_COMPONENT",
+        "RANGE_INFLATED",
+        "RANK_DEFICIENT",
+        "ZERO_VARIANCE_ITEMS",
+    }
 
 
 def test_few_models() -> None:
@@ -145,14 +190,18 @@ def test_dominant_model() -> None:
 
 
 def test_a_respondent_that_changes_no_decision_does_not_dominate() -> None:
-    """One respondent far from the others, whose scores agree as well without it: 1.000 with, .99 or more without."""
+    """One respondent far from the others, whose scores agree as well without it: 1.000 with, .99 or
+    more without.
+    """
     rng = np.random.default_rng(44)
     rates = np.r_[np.linspace(0.4, 0.9, 11), 0.01]
     x = answers(rates, 4000, rng)
     again = np.where(rng.random(x.shape) < 0.002, 1 - x, x)
     estimates, first = runs(x, again)
     pearson = next(e for e in estimates if e.indicator == "test_retest.pearson")
-    assert pearson.detail["without_low"] > 0.99, "the respondent has a leverage above a half, and nothing hangs on it"
+    assert pearson.detail["without_low"] > 0.99, (
+        "the respondent has a leverage above a half, and nothing hangs on it"
+    )
     spread = (first.score(ACCURACY) - first.score(ACCURACY).mean()) ** 2
     assert (1 / 12 + spread / spread.sum()).max() > 0.5
     assert "DOMINANT_MODEL" not in raised(estimates, first)
@@ -161,18 +210,26 @@ def test_a_respondent_that_changes_no_decision_does_not_dominate() -> None:
 def test_range_inflated() -> None:
     rates = np.r_[np.linspace(0.05, 0.3, 12), np.linspace(0.6, 0.64, 12)]
     estimates, first = runs(*stable(rates, 800, 5))
-    assert "RANGE_INFLATED" in raised(estimates, first), "reliable over all, not among the best half"
-    assert "RANGE_INFLATED" not in raised([], first), "without a reliability nothing hangs on the spread"
+    assert "RANGE_INFLATED" in raised(estimates, first), (
+        "reliable over all, not among the best half"
+    )
+    assert "RANGE_INFLATED" not in raised([], first), (
+        "without a reliability nothing hangs on the spread"
+    )
     rates = np.r_[np.full(12, 0.5) + np.linspace(0, 0.01, 12), np.linspace(0.5, 0.75, 12)]
     estimates, first = runs(*stable(rates, 800, 5))
     assert "RANGE_INFLATED" not in raised(estimates, first)
     rates = np.r_[np.linspace(0.05, 0.1, 12), np.linspace(0.3, 0.8, 12)]
     estimates, first = runs(*stable(rates, 800, 5))
     assert first.score(ACCURACY).std() > 1.5 * np.sort(first.score(ACCURACY))[12:].std()
-    assert "RANGE_INFLATED" not in raised(estimates, first), "the best half is told apart as well as is asked for"
+    assert "RANGE_INFLATED" not in raised(estimates, first), (
+        "the best half is told apart as well as is asked for"
+    )
 
 
-def graded(estimates: Sequence[Estimate], first: ScoreMatrix, metric: Metric = ACCURACY) -> dict[str, bool]:
+def graded(
+    estimates: Sequence[Estimate], first: ScoreMatrix, metric: Metric = ACCURACY
+) -> dict[str, bool]:
     """Flag -> whether it is a note."""
     alone = case("", "", (first,), metric, PROTOCOL)
     return {warned.flag: warned.note for warned in warn(alone, estimates)}
@@ -182,7 +239,9 @@ def test_a_flag_on_which_no_decision_hangs_is_a_note() -> None:
     rng = np.random.default_rng(6)
     rates = np.linspace(0.2, 0.9, 24)
     estimates, first = runs(answers(rates, 2000, rng), answers(rates, 2000, rng))
-    assert graded(estimates, first)["NOISE_FLOOR"] is True, "coin flips on 2,000 items repeat well enough as scores"
+    assert graded(estimates, first)["NOISE_FLOOR"] is True, (
+        "coin flips on 2,000 items repeat well enough as scores"
+    )
     rates = np.linspace(0.45, 0.55, 24)
     estimates, first = runs(answers(rates, 200, rng), answers(rates, 200, rng))
     assert graded(estimates, first)["NOISE_FLOOR"] is False, "here the reliability misses the goal"
@@ -240,7 +299,10 @@ def test_deterministic() -> None:
     x, y = stable(GOOD, 300, 9)
     estimates, first = runs(x, x, deterministic=True)
     assert "DETERMINISTIC" in raised(estimates, first)
-    assert next(e for e in estimates if e.indicator == "test_retest.pearson").status == "not_informative"
+    assert (
+        next(e for e in estimates if e.indicator == "test_retest.pearson").status
+        == "not_informative"
+    )
     estimates, first = runs(x, y)
     assert "DETERMINISTIC" not in raised(estimates, first)
 
@@ -256,7 +318,9 @@ def test_non_parallel() -> None:
     deaf = x.copy()
     deaf[:3] = 1 - deaf[:3]  # three respondents answer the negated question as if it were not
     deaf[3:] = y[3:]
-    assert "NON_PARALLEL" not in raised(*at_chance(10)), "at chance half of the respondents lie below it by luck"
+    assert "NON_PARALLEL" not in raised(*at_chance(10)), (
+        "at chance half of the respondents lie below it by luck"
+    )
     estimates, first = forms(np.maximum(x, x), deaf)
     estimates_high, first_high = forms(*stable(np.linspace(0.7, 0.9, 24), 800, 10))
     assert "NON_PARALLEL" in raised(estimates, first)
@@ -264,7 +328,8 @@ def test_non_parallel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "rates"), [("CEILING", np.linspace(0.97, 0.999, 24)), ("FLOOR", np.linspace(0.001, 0.03, 24))]
+    ("flag", "rates"),
+    [("CEILING", np.linspace(0.97, 0.999, 24)), ("FLOOR", np.linspace(0.001, 0.03, 24))],
 )
 def test_ceiling_and_floor(flag: str, rates: MADE) -> None:
     rng = np.random.default_rng(11)
@@ -277,7 +342,12 @@ def test_chance() -> None:
 
     def described(rates: MADE) -> set[str]:
         first = matrix(answers(rates, 400, rng))
-        return raised(list(describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))), first)
+        return raised(
+            list(
+                describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
+            ),
+            first,
+        )
 
     assert "CHANCE" in described(np.linspace(0.3, 0.9, 20))
     assert "CHANCE" not in described(np.linspace(0.7, 0.95, 20))
@@ -289,9 +359,16 @@ def labelled(labels: MADE, first: ScoreMatrix, judged: int) -> ScoreMatrix:
     tallies = {"faithful": labels[:, :n].astype(float), "n": np.ones((len(labels), n))}
     shape = (len(labels), n)
     return ScoreMatrix(
-        Cell(judge="human"), first.respondents, first.items[:n], labels[:, :n].astype(float), tallies,
-        np.zeros(shape, np.uint8), np.full(shape, np.nan), {}, "people",
-    )  # fmt: skip
+        Cell(judge="human"),
+        first.respondents,
+        first.items[:n],
+        labels[:, :n].astype(float),
+        tallies,
+        np.zeros(shape, np.uint8),
+        np.full(shape, np.nan),
+        {},
+        "people",
+    )
 
 
 def criterion(
@@ -301,7 +378,9 @@ def criterion(
     truth = answers(rates, n, rng)
     noisy = np.where(rng.random(truth.shape) < error, 1 - truth, truth)
     first = matrix(noisy)
-    estimates = compare("judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+    estimates = compare(
+        "judge", first, labelled(truth, first, judged), ACCURACY, PROTOCOL, other_metric=FAITHFUL
+    )
     return {e.indicator: e for e in estimates}, first
 
 
@@ -324,7 +403,9 @@ def test_what_people_say_is_used() -> None:
     truth = np.linspace(0.3, 0.9, 24)
     ppi = np.array([corrected[name]["score"] for name in first.respondents])
     assert np.sqrt(((ppi - truth) ** 2).mean()) < np.sqrt(((raw - truth) ** 2).mean())
-    assert estimates["criterion.rogan_gladen"].status == "ok", "errors are alike, so the pooled correction is allowed"
+    assert estimates["criterion.rogan_gladen"].status == "ok", (
+        "errors are alike, so the pooled correction is allowed"
+    )
 
 
 def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
@@ -334,7 +415,9 @@ def test_a_judge_that_errs_differently_forbids_the_pooled_correction() -> None:
     first = matrix(np.where(rng.random(truth.shape) < error, 1 - truth, truth))
     estimates = {
         e.indicator: e
-        for e in compare("judge", first, labelled(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL)
+        for e in compare(
+            "judge", first, labelled(truth, first, 400), ACCURACY, PROTOCOL, other_metric=FAITHFUL
+        )
     }
     assert estimates["criterion.judge_functioning"].value < 0.001  # type: ignore[operator]
     assert estimates["criterion.rogan_gladen"].value is None
@@ -354,17 +437,26 @@ def by_people(
     labels = replace(whole, values=values, tallies=tallies)
     sample = PooledLabels(
         judgements=(),
-        probabilities={}
-        if probability is None
-        else {(first.respondents[k], first.items[i].id): probability for k, i in np.argwhere(chosen)},
+        probabilities=(
+            {}
+            if probability is None
+            else {
+                (first.respondents[k], first.items[i].id): probability
+                for k, i in np.argwhere(chosen)
+            }
+        ),
         stale=stale,
     )
-    estimates = compare("judge", first, labels, ACCURACY, PROTOCOL, other_metric=FAITHFUL, sample=sample)
+    estimates = compare(
+        "judge", first, labels, ACCURACY, PROTOCOL, other_metric=FAITHFUL, sample=sample
+    )
     return estimates, first
 
 
 def test_labels_not_random() -> None:
-    """Wrong answers are labelled more than twice as often as right ones; then all with one probability."""
+    """Wrong answers are labelled more than twice as often as right ones; then all with one
+    probability.
+    """
     chance = np.random.default_rng(22).random((24, 400))
     estimates, first = by_people(GOOD, chance)
     assert "LABELS_NOT_RANDOM" in raised(estimates, first)
@@ -404,7 +496,9 @@ def test_reversed() -> None:
         if hasattr(base, "__dict__")
         else base
     )
-    estimates = compare("judge", first, labelled(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL)
+    estimates = compare(
+        "judge", first, labelled(truth, first, 500), lower, PROTOCOL, other_metric=FAITHFUL
+    )
     assert graded(estimates, first, lower)["REVERSED"] is True, "a note, no warning"
     assert estimates[0].value == pytest.approx(1.0)
     straight, first = criterion(np.linspace(0.3, 0.9, 24), 500, 500, 17)
@@ -430,7 +524,8 @@ def test_planted_items_are_found() -> None:
     x[:, planted] = 1 - x[:, planted]
     first = matrix(x)
     estimates = {
-        e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
+        e.indicator: e
+        for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
     }
     named = {row["item"] for row in estimates["items.label_errors"].detail["candidates"]}
     wrong = {first.items[i].id for i in planted}
@@ -439,7 +534,9 @@ def test_planted_items_are_found() -> None:
 
 
 def test_judge_noise_is_split_from_the_answers() -> None:
-    """Verdicts wrong at random 10% of the time, answers that change 20% of the time: known shares of the variance."""
+    """Verdicts wrong at random 10% of the time, answers that change 20% of the time: known shares
+    of the variance.
+    """
     rng = np.random.default_rng(19)
     n, m = 3000, 24
     quality = answers(GOOD, n, rng)
@@ -449,9 +546,15 @@ def test_judge_noise_is_split_from_the_answers() -> None:
 
     again = np.where(rng.random(quality.shape) < 0.2, 1 - quality, quality)
     of = items(n)
-    first, rejudged = matrix(judged(quality), Cell(judge="j"), of), matrix(judged(quality), Cell(judge="j#1"), of)
+    first, rejudged = (
+        matrix(judged(quality), Cell(judge="j"), of),
+        matrix(judged(quality), Cell(judge="j#1"), of),
+    )
     rerun = matrix(judged(again), Cell(run=1, judge="j"), of)
-    estimates = {e.indicator: e for e in compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=[first, rerun])}
+    estimates = {
+        e.indicator: e
+        for e in compare("judge", first, rejudged, ACCURACY, PROTOCOL, runs=[first, rerun])
+    }
     # judge: 2 * .1 * .9 = .18 of pairs differ; rerun: .18 (1 - .2) + (1 - .18) .2 = .308
     assert estimates["judge_consistency.flip_rate"].value == pytest.approx(0.18, abs=0.01)
     assert estimates["judge_consistency.judge_share"].value == pytest.approx(0.18 / 0.308, abs=0.03)
@@ -464,7 +567,11 @@ def test_the_design_that_is_advised_reaches_its_target() -> None:
     phi = next(e for e in estimates if e.indicator == "generalizability.phi")
     assert {row["facet"] for row in phi.detail["components"]} >= {"respondent", "item"}
     rows = {row["target"]: row for row in phi.detail["d_study"]}
-    assert rows[0.8]["items"] is None or rows[0.9]["items"] is None or rows[0.8]["answers"] <= rows[0.9]["answers"]
+    assert (
+        rows[0.8]["items"] is None
+        or rows[0.9]["items"] is None
+        or rows[0.8]["answers"] <= rows[0.9]["answers"]
+    )
     curve = [row["phi"] for row in phi.detail["curve"]]
     assert curve == sorted(curve), "more items never make it worse"
 
@@ -474,11 +581,15 @@ def test_tied_respondents_stand_together() -> None:
     rates = np.r_[0.30, 0.30, 0.60, 0.60, 0.90]
     first = matrix(answers(rates, 3000, rng), names=list("abcde"))
     estimates = {
-        e.indicator: e for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
+        e.indicator: e
+        for e in describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ("existence",))
     }
     pairs = estimates["discriminability.separable_pairs"]
     assert pairs.value == pytest.approx(0.8)
-    assert {frozenset(group) for group in pairs.detail["tied_sets"]} >= {frozenset("ab"), frozenset("cd")}
+    assert {frozenset(group) for group in pairs.detail["tied_sets"]} >= {
+        frozenset("ab"),
+        frozenset("cd"),
+    }
     assert pairs.detail["ranks"]["e"] == [1, 1]
     lead = estimates["discriminability.lead"]
     assert lead.detail["best"] == "e"
@@ -501,8 +612,12 @@ def test_families_are_named() -> None:
 
 
 def test_what_is_expected_is_said_to_be() -> None:
-    """Probabilities of nine respondents, drawn at temperature 1, at 0, and before answers of three words."""
-    chances = np.random.default_rng(3).uniform(0.05, 0.95, (9, 200)) * np.linspace(0.4, 1.0, 9)[:, None]
+    """Probabilities of nine respondents, drawn at temperature 1, at 0, and before answers of three
+    words.
+    """
+    chances = (
+        np.random.default_rng(3).uniform(0.05, 0.95, (9, 200)) * np.linspace(0.4, 1.0, 9)[:, None]
+    )
     first = matrix((chances > 0.5).astype(float))
     alone = case("expected", "", (first,), ACCURACY, PROTOCOL)
     (estimate,) = expected(alone, chances, 1.0)
@@ -511,7 +626,11 @@ def test_what_is_expected_is_said_to_be() -> None:
     assert note.note, "it says how a number was made"
     for other, temperature, why in (
         (alone, 0.0, "a rerun repeats the answers"),
-        (replace(alone, matrices=(replace(first, words=first.words * 3),)), 1.0, "9 answer in more than one word"),
+        (
+            replace(alone, matrices=(replace(first, words=first.words * 3),)),
+            1.0,
+            "9 answer in more than one word",
+        ),
     ):
         (absent,) = expected(other, chances, temperature)
         assert absent.value is None
@@ -525,7 +644,15 @@ def test_every_flag_is_tested_here() -> None:
     text = Path(__file__).read_text()
     # raised by the coefficients themselves, and WITHHELD by the scores; their own tests hold them
     elsewhere = {
-        "NEGATIVE_COMPONENT", "MISSING", "REDUNDANT", "CAPPED", "JUDGE_DIF", "RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS",
-        "HEYWOOD", "UNBOUNDED", "WITHHELD",
-    }  # fmt: skip
+        "NEGATIVE_COMPONENT",
+        "MISSING",
+        "REDUNDANT",
+        "CAPPED",
+        "JUDGE_DIF",
+        "RANK_DEFICIENT",
+        "ZERO_VARIANCE_ITEMS",
+        "HEYWOOD",
+        "UNBOUNDED",
+        "WITHHELD",
+    }
     assert {flag for flag in FLAGS if f'"{flag}"' not in text and flag not in text} <= elsewhere

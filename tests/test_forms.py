@@ -31,25 +31,41 @@ from hqm.types import LETTERS
 FLIPPED = {
     "Is there a dog in the image?": "Is there no dog in the image?",
     "Are there any potatoes in this figure?": "Are there no potatoes in this figure?",
-    "Is there direct contact between the cat and ground?": "Is there no direct contact between the cat and ground?",
-    "Is there a dog and a cat in the image?": "Is it false that there is a dog and a cat in the image?",
+    "Is there direct contact between the cat and ground?": (
+        "Is there no direct contact between the cat and ground?"
+    ),
+    "Is there a dog and a cat in the image?": (
+        "Is it false that there is a dog and a cat in the image?"
+    ),
     "Is there a dog in every room?": "Is it false that there is a dog in every room?",
     "Are there a lot of people?": "Is it false that there are a lot of people?",
     # numbers
-    "Is there one toothbrush in this image?": "Is the number of toothbrushes in this image other than one?",
+    "Is there one toothbrush in this image?": (
+        "Is the number of toothbrushes in this image other than one?"
+    ),
     "Is there one person in the image?": "Is the number of people in the image other than one?",
-    "Is there one cup of tea on the table?": "Is the number of cups of tea on the table other than one?",
+    "Is there one cup of tea on the table?": (
+        "Is the number of cups of tea on the table other than one?"
+    ),
     "Are there two horses in this image?": "Is the number of horses in this image other than two?",
     "Are there exactly two circles?": "Is the number of circles other than two?",
-    "Are there a total of four people? Please answer yes or no.": "Is the number of people other than four? Please answer yes or no.",
+    "Are there a total of four people? Please answer yes or no.": (
+        "Is the number of people other than four? Please answer yes or no."
+    ),
     "Are there at least three people?": "Is it false that there are at least three people?",
     "Are there more circles than squares?": "Is it false that there are more circles than squares?",
     # "not" behind a short subject with "the" only
     "Is the sky sunny in this image?": "Is the sky not sunny in this image?",
     "Is the traffic light red in this image?": "Is the traffic light not red in this image?",
-    "Does the lion open your mouth in this image?": "Does the lion not open your mouth in this image?",
-    "Is the top line the same size as the bottom line?": "Is the top line not the same size as the bottom line?",
-    "Is the green line shorter than the red line? Yes or No": "Is the green line not shorter than the red line? Yes or No",
+    "Does the lion open your mouth in this image?": (
+        "Does the lion not open your mouth in this image?"
+    ),
+    "Is the top line the same size as the bottom line?": (
+        "Is the top line not the same size as the bottom line?"
+    ),
+    "Is the green line shorter than the red line? Yes or No": (
+        "Is the green line not shorter than the red line? Yes or No"
+    ),
     # everything that "isn't" could be heard in, and everything wider, is denied as a whole
     "Is this a dog?": "Is it false that this is a dog?",
     "Is it night in the image?": "Is it false that it is night in the image?",
@@ -62,27 +78,47 @@ FLIPPED = {
     "Should the man wear a helmet?": "Is it false that the man should wear a helmet?",
     "Is he the only person in the room?": "Is it false that he is the only person in the room?",
     "Is the tallest building red?": "Is the tallest building not red?",
-    "Does China have the largest population, followed by India?": "Is it false that China has the largest population, followed by India?",
-    "Does A flow north, while B flows south?": "Is it false that A flows north, while B flows south?",
-    "Does the value of the square root of 2 range from 1.40 to 1.41?": "Is it false that the value of the square root of 2 ranges from 1.40 to 1.41?",
-    "Are all the animals in this figure chickens?": "Is it false that all the animals in this figure are chickens?",
-    "Are all the characters here from a film?": "Is it false that all the characters here are from a film?",
+    "Does China have the largest population, followed by India?": (
+        "Is it false that China has the largest population, followed by India?"
+    ),
+    "Does A flow north, while B flows south?": (
+        "Is it false that A flows north, while B flows south?"
+    ),
+    "Does the value of the square root of 2 range from 1.40 to 1.41?": (
+        "Is it false that the value of the square root of 2 ranges from 1.40 to 1.41?"
+    ),
+    "Are all the animals in this figure chickens?": (
+        "Is it false that all the animals in this figure are chickens?"
+    ),
+    "Are all the characters here from a film?": (
+        "Is it false that all the characters here are from a film?"
+    ),
     'Is the word in the logo "angie\'s"?': 'Is it false that the word in the logo is "angie\'s"?',
-    'Is the text on the sign "Is there a dog?"': 'Is it false that the text on the sign is "Is there a dog?"?',
-    "Whether the red shape is a square? Yes or No": "Is it false that the red shape is a square? Yes or No",
+    'Is the text on the sign "Is there a dog?"': (
+        'Is it false that the text on the sign is "Is there a dog?"?'
+    ),
+    "Whether the red shape is a square? Yes or No": (
+        "Is it false that the red shape is a square? Yes or No"
+    ),
     # "any" in the subject
     "Is anyone smiling in the image?": "Is no one smiling in the image?",
     "Are any of the cats black?": "Are none of the cats black?",
     # what stands before and behind keeps its place
-    "According to the map, is Montana larger than Texas?": "According to the map, is it false that Montana is larger than Texas?",
-    "If AF, BE, CD, are the three midlines, is M the centroid?": "If AF, BE, CD, are the three midlines, is it false that M is the centroid?",
+    "According to the map, is Montana larger than Texas?": (
+        "According to the map, is it false that Montana is larger than Texas?"
+    ),
+    "If AF, BE, CD, are the three midlines, is M the centroid?": (
+        "If AF, BE, CD, are the three midlines, is it false that M is the centroid?"
+    ),
     "A man rides a horse. Is he old?": "A man rides a horse. Is it false that he is old?",
     "Question: Is the bus yellow? Answer:": "Question: Is the bus not yellow? Answer:",
     "Is the text made by John F. Kennedy?": "Is the text not made by John F. Kennedy?",
     "Is it made in the U.K.?": "Is it false that it is made in the U.K.?",
     "Is angle 1 + angle 2 < 180 ?": "Is it false that angle 1 + angle 2 < 180 ?",
     # where a reader took a turned question otherwise (docs/negations.md)
-    "Is there one cat sleeping on the bed?": "Is it false that there is one cat sleeping on the bed?",
+    "Is there one cat sleeping on the bed?": (
+        "Is it false that there is one cat sleeping on the bed?"
+    ),
     "Is the red ball as big as the blue ball?": "Is the red ball not as big as the blue ball?",
     "Is the glass almost empty?": "Is it false that the glass is almost empty?",
     "Is it true that the dog is asleep?": "Is it false that the dog is asleep?",
@@ -92,18 +128,40 @@ FLIPPED = {
     "Are there dogs as well as cats?": "Is it false that there are dogs as well as cats?",
     "Were there three cups at first?": "Was the number of cups at first other than three?",
     "Please answer yes or no. Is there a cat?": "Please answer yes or no. Is there no cat?",
-    "Is the woman kick in this image?": 'Is "no" the right answer to "Is the woman kick in this image?"',
-    "Is the giraffe eating leaves from the tree?": 'Is "no" the right answer to "Is the giraffe eating leaves from the tree?"',
-    "Is the liquid in the glass water?": 'Is "no" the right answer to "Is the liquid in the glass water?"',
-    "Is the organ shown in the diagram the heart?": 'Is "no" the right answer to "Is the organ shown in the diagram the heart?"',
-    "Is the actor in the center Brad Pitt?": 'Is "no" the right answer to "Is the actor in the center Brad Pitt?"',
-    "Is the horse on the left brown?": 'Is "no" the right answer to "Is the horse on the left brown?"',
-    "Is Anna, the girl on the left, smiling?": 'Is "no" the right answer to "Is Anna, the girl on the left, smiling?"',
+    "Is the woman kick in this image?": (
+        'Is "no" the right answer to "Is the woman kick in this image?"'
+    ),
+    "Is the giraffe eating leaves from the tree?": (
+        'Is "no" the right answer to "Is the giraffe eating leaves from the tree?"'
+    ),
+    "Is the liquid in the glass water?": (
+        'Is "no" the right answer to "Is the liquid in the glass water?"'
+    ),
+    "Is the organ shown in the diagram the heart?": (
+        'Is "no" the right answer to "Is the organ shown in the diagram the heart?"'
+    ),
+    "Is the actor in the center Brad Pitt?": (
+        'Is "no" the right answer to "Is the actor in the center Brad Pitt?"'
+    ),
+    "Is the horse on the left brown?": (
+        'Is "no" the right answer to "Is the horse on the left brown?"'
+    ),
+    "Is Anna, the girl on the left, smiling?": (
+        'Is "no" the right answer to "Is Anna, the girl on the left, smiling?"'
+    ),
     # where the order of a statement would be a guess, the question is quoted
-    "Is the person swim in this image?": 'Is "no" the right answer to "Is the person swim in this image?"',
-    "Does the snow white in this image?": 'Is "no" the right answer to "Does the snow white in this image?"',
-    "Are the people that are walking wearing helmets?": 'Is "no" the right answer to "Are the people that are walking wearing helmets?"',
-    "Is the cake on the plate chocolate? Answer yes or no.": 'Is "no" the right answer to "Is the cake on the plate chocolate?" Answer yes or no.',
+    "Is the person swim in this image?": (
+        'Is "no" the right answer to "Is the person swim in this image?"'
+    ),
+    "Does the snow white in this image?": (
+        'Is "no" the right answer to "Does the snow white in this image?"'
+    ),
+    "Are the people that are walking wearing helmets?": (
+        'Is "no" the right answer to "Are the people that are walking wearing helmets?"'
+    ),
+    "Is the cake on the plate chocolate? Answer yes or no.": (
+        'Is "no" the right answer to "Is the cake on the plate chocolate?" Answer yes or no.'
+    ),
 }
 
 
@@ -135,7 +193,9 @@ NO_OPPOSITE = {
 
 
 @pytest.mark.parametrize(("question", "reason"), NO_OPPOSITE.items())
-def test_a_question_without_a_clear_opposite_is_left_out_with_its_reason(question: str, reason: str) -> None:
+def test_a_question_without_a_clear_opposite_is_left_out_with_its_reason(
+    question: str, reason: str
+) -> None:
     with pytest.raises(NoRule, match=reason):
         flip(question)
 
@@ -163,16 +223,29 @@ def test_the_linter_names_what_does_not_invert(question: str, fault: str) -> Non
 
 def test_the_linter_checks_a_form_that_somebody_brings() -> None:
     prompts = ["Is the sky blue?", "Is the dog asleep?", "Is there a cat?", "Is it day?"]
-    original = Form("original", tuple(Item(str(i), text, "yes_no", "yes") for i, text in enumerate(prompts)))
-    brought = ["Isn't the sky blue?", "Is the dog not asleep?", "Is there a cat?", "Is it false that it is day?"]
+    original = Form(
+        "original", tuple(Item(str(i), text, "yes_no", "yes") for i, text in enumerate(prompts))
+    )
+    brought = [
+        "Isn't the sky blue?",
+        "Is the dog not asleep?",
+        "Is there a cat?",
+        "Is it false that it is day?",
+    ]
     targets = ["no", "yes", "no", "no"]
     form = Form(
-        "mine", tuple(Item(str(i), p, "yes_no", t) for i, (p, t) in enumerate(zip(brought, targets, strict=True)))
+        "mine",
+        tuple(
+            Item(str(i), p, "yes_no", t)
+            for i, (p, t) in enumerate(zip(brought, targets, strict=True))
+        ),
     )
     findings = {finding.name: finding for finding in check_wordings(original, form)}
     assert {name: finding.count for name, finding in findings.items()} == {
-        AFFIRMS: 1, "negation-same-answer": 1, "form-same-words": 1,
-    }  # fmt: skip
+        AFFIRMS: 1,
+        "negation-same-answer": 1,
+        "form-same-words": 1,
+    }
     row = findings[AFFIRMS].to_dict()
     assert (row["code"], row["severity"]) == ("F101", "error")
     assert row["remedy"].startswith("Ask")
@@ -181,15 +254,25 @@ def test_the_linter_checks_a_form_that_somebody_brings() -> None:
 
 def test_further_wordings_differ_from_the_original_and_from_each_other() -> None:
     items = (
-        Item("1", "Is there a dog?", "yes_no", "yes"), Item("2", "Are all the dogs black?", "yes_no", "no"),
-        Item("3", "Does the dog walking?", "yes_no", "no"), Item("4", "Which?", "yes_no", "no"),
-    )  # fmt: skip
+        Item("1", "Is there a dog?", "yes_no", "yes"),
+        Item("2", "Are all the dogs black?", "yes_no", "no"),
+        Item("3", "Does the dog walking?", "yes_no", "no"),
+        Item("4", "Which?", "yes_no", "no"),
+    )
     original = Form("original", items)
     first = build_parallel(original)
     second = build_rewording(original, 2, [first])
     third = build_rewording(original, 3, [first, second])
-    assert [item.target for item in second.items] == ["yes", "no", "no"], "the second keeps the right answers"
-    assert [item.target for item in third.items] == [item.target for item in first.items] == ["no", "yes", "yes"]
+    assert [item.target for item in second.items] == [
+        "yes",
+        "no",
+        "no",
+    ], "the second keeps the right answers"
+    assert (
+        [item.target for item in third.items]
+        == [item.target for item in first.items]
+        == ["no", "yes", "yes"]
+    )
     for key in "123":
         assert len({form.by_id[key].prompt for form in (original, first, second, third)}) == 4
     assert [is_negated(form.by_id["1"]) for form in (first, second, third)] == [True, False, True]
@@ -236,8 +319,12 @@ def test_every_question_of_pope_and_amber_flips(
 
 
 @pytest.mark.data
-def test_amber_is_negated_where_its_own_pairs_differ(flipped: Callable[[str], tuple[Form, Form]]) -> None:
-    """Attribute questions come in pairs that share everything up to the predicate: the negation belongs just there."""
+def test_amber_is_negated_where_its_own_pairs_differ(
+    flipped: Callable[[str], tuple[Form, Form]],
+) -> None:
+    """Attribute questions come in pairs that share everything up to the predicate: the negation
+    belongs just there.
+    """
     original, form = flipped("amber_d")
     parallel, wrong = form.by_id, Counter[str]()
     for item in original.items:
@@ -246,10 +333,12 @@ def test_amber_is_negated_where_its_own_pairs_differ(flipped: Callable[[str], tu
             # every subject in AMBER is one word: "Is the sky", "Does the cat"
             if parallel[item.id].prompt.split() != [*words[:3], "not", *words[3:]]:
                 wrong[item.prompt] += 1
-    # denied as a whole, or quoted because the release's grammar is broken ("Does the dog walking in this image?")
+    # denied as a whole, or quoted because the release's grammar is broken ("Does the dog walking in
+    # this image?")
     assert sum(wrong.values()) <= 100
     plain = [parallel[item.id] for item in original.items if item.prompt in wrong]
-    # of these one has its "not" behind a verb where the release has no noun: "Is the woman kick in this image?"
+    # of these one has its "not" behind a verb where the release has no noun: "Is the woman kick in
+    # this image?"
     assert Counter(item.rule for item in plain)["polar.not"] <= 1
 
 
@@ -308,7 +397,10 @@ def test_a_template_keeps_what_is_asked_about(question: str, other: str) -> None
 
 
 def test_a_form_lists_what_it_leaves_out() -> None:
-    form = Form("original", (Item("1", "Is it red?", "yes_no", "yes"), Item("2", "Which one?", "yes_no", "no")))
+    form = Form(
+        "original",
+        (Item("1", "Is it red?", "yes_no", "yes"), Item("2", "Which one?", "yes_no", "no")),
+    )
     parallel = build_parallel(form)
     assert [item.id for item in parallel.items] == ["1"]
     assert parallel.items[0].target == "no"
@@ -319,15 +411,26 @@ def test_a_form_lists_what_it_leaves_out() -> None:
 
 
 def test_a_person_reviews_a_form_and_feeds_it_back(tmp_path: Path) -> None:
-    form = Form("original", (Item("1", "Is it red?", "yes_no", "yes"), Item("2", "Which one?", "yes_no", "no")))
+    form = Form(
+        "original",
+        (Item("1", "Is it red?", "yes_no", "yes"), Item("2", "Which one?", "yes_no", "no")),
+    )
     path = tmp_path / "parallel.jsonl"
     write_form(build_parallel(form), path)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert rows[1]["left_out"]
-    rows[1] = {"id": "2", "prompt": "Is it not the first one?", "target": "yes", "rule": "polar.person"}
+    rows[1] = {
+        "id": "2",
+        "prompt": "Is it not the first one?",
+        "target": "yes",
+        "rule": "polar.person",
+    }
     path.write_text("\n".join(map(json.dumps, rows)))
     read = read_form(path, form)
-    assert [item.prompt for item in read.items] == ["Is it false that it is red?", "Is it not the first one?"]
+    assert [item.prompt for item in read.items] == [
+        "Is it false that it is red?",
+        "Is it not the first one?",
+    ]
     assert is_negated(read.items[1])
     assert read.left_out == ()
 

@@ -19,26 +19,58 @@ from tests.conftest import Run
 FIRST = str(Cell())
 
 
-def estimate(indicator: str = "test_retest.rho_g", low: float = 0.92, high: float = 0.98, **more: Any) -> Estimate:
+def estimate(
+    indicator: str = "test_retest.rho_g", low: float = 0.92, high: float = 0.98, **more: Any
+) -> Estimate:
     interval = Interval(low, high, "fixed_models", "jackknife")
     settings = {"value": 0.96, "facet": "run", "intervals": (interval,), **more}
-    return Estimate(indicator=indicator, metric="accuracy", first=FIRST, other=str(Cell(run=1)), **settings)
+    return Estimate(
+        indicator=indicator, metric="accuracy", first=FIRST, other=str(Cell(run=1)), **settings
+    )
 
 
 def audit_of(*estimates: Estimate, **more: Any) -> Audit:
     """An audit of one respondent and three answers, two of them scored."""
     respondent = RespondentScores(
-        "hf/x", {"accuracy": 0.5}, {}, {}, {FIRST: {}}, {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}}, {}, {}
+        "hf/x",
+        {"accuracy": 0.5},
+        {},
+        {},
+        {FIRST: {}},
+        {FIRST: {"ok": 2, "refused": 0, "unparsed": 1}},
+        {},
+        {},
     )
     settings: dict[str, Any] = {
-        "benchmark": "mine", "title": "Mine", "version": "1", "task": "yes_no", "scoring": "official", "parser": "strict",
-        "summary": "", "reference": FIRST, "items": 3, "images": 3, "metrics": {"accuracy": {"about": "", "better": "higher"}}, "forms": {}, "truth_yes": {},
-        "cells": (FIRST,), "respondents": (respondent,), "estimates": estimates, "findings": (),
+        "benchmark": "mine",
+        "title": "Mine",
+        "version": "1",
+        "task": "yes_no",
+        "scoring": "official",
+        "parser": "strict",
+        "summary": "",
+        "reference": FIRST,
+        "items": 3,
+        "images": 3,
+        "metrics": {"accuracy": {"about": "", "better": "higher"}},
+        "forms": {},
+        "truth_yes": {},
+        "cells": (FIRST,),
+        "respondents": (respondent,),
+        "estimates": estimates,
+        "findings": (),
         "coverage": {
-            kind: {"type": kind, "claimed": items > 0, "items": items, "images": items, "wordings": items, "state": "labelled"}
+            kind: {
+                "type": kind,
+                "claimed": items > 0,
+                "items": items,
+                "images": items,
+                "wordings": items,
+                "state": "labelled",
+            }
             for kind, items in (("ocr", 12), ("action", 0))
         },
-    }  # fmt: skip
+    }
     return Audit((BenchmarkAudit(**{**settings, **more}),))
 
 
@@ -94,11 +126,23 @@ def test_what_was_not_measured_is_not_passed(missing: Estimate) -> None:
 
 def test_every_estimate_of_an_indicator_must_pass() -> None:
     worse = estimate(low=0.5)
-    tests = hold_against(audit_of(estimate(), worse), asked(interval="fixed_models", at_least=0.9)).tests
-    assert [test.outcome for test in tests if test.what.startswith("test_retest")] == ["PASS", "FAIL"]
-    assert outcome(audit_of(worse), asked(interval="fixed_models", at_least=0.9, tasks=["yes_no"])) == "FAIL"
+    tests = hold_against(
+        audit_of(estimate(), worse), asked(interval="fixed_models", at_least=0.9)
+    ).tests
+    assert [test.outcome for test in tests if test.what.startswith("test_retest")] == [
+        "PASS",
+        "FAIL",
+    ]
+    assert (
+        outcome(audit_of(worse), asked(interval="fixed_models", at_least=0.9, tasks=["yes_no"]))
+        == "FAIL"
+    )
     other = asked(interval="fixed_models", at_least=0.9, tasks=["caption"])
-    assert not [test for test in hold_against(audit_of(worse), other).tests if test.what.startswith("test_retest")]
+    assert not [
+        test
+        for test in hold_against(audit_of(worse), other).tests
+        if test.what.startswith("test_retest")
+    ]
 
 
 def test_facets_respondents_unscored_coverage_findings() -> None:
@@ -110,11 +154,20 @@ def test_facets_respondents_unscored_coverage_findings() -> None:
     # one of three answers has no score
     assert outcome(audit, policy(limits={"unscored": 0.34}), "unscored answers") == "PASS"
     assert outcome(audit, policy(limits={"unscored": 0.33}), "unscored answers") == "FAIL"
-    assert outcome(audit, policy(coverage={"claimed": True, "items_a_type": 12}), "coverage") == "PASS"
-    assert outcome(audit, policy(coverage={"claimed": True, "items_a_type": 13}), "coverage") == "FAIL"
-    assert outcome(audit_of(coverage={}), policy(coverage={"claimed": True}), "coverage") == "NOT MEASURED"
+    assert (
+        outcome(audit, policy(coverage={"claimed": True, "items_a_type": 12}), "coverage") == "PASS"
+    )
+    assert (
+        outcome(audit, policy(coverage={"claimed": True, "items_a_type": 13}), "coverage") == "FAIL"
+    )
+    assert (
+        outcome(audit_of(coverage={}), policy(coverage={"claimed": True}), "coverage")
+        == "NOT MEASURED"
+    )
     for severity, let_through in (("note", "note"), ("warning", "warning"), ("error", "error")):
-        odd = audit_of(findings=({"code": "D104", "name": "x", "severity": severity, "sentence": "s"},))
+        odd = audit_of(
+            findings=({"code": "D104", "name": "x", "severity": severity, "sentence": "s"},)
+        )
         assert outcome(odd, policy(limits={"findings": let_through}), "findings") == "PASS"
         below = {"note": "none", "warning": "note", "error": "warning"}[severity]
         assert outcome(odd, policy(limits={"findings": below}), "findings") == "FAIL"
@@ -136,10 +189,19 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
     [
         ("name = ", "no TOML"),
         ('name = "x"\n[limit]\nunscored = 1', r"unknown key 'limit'\. Did you mean 'limits'\? See"),
-        ('name = "x"\n[[require]]\nindicator = "a.b"\nat_least = 0.9', "a point estimate is no evidence"),
-        ('name = "x"\n[[require]]\nindicator = "a.b"\nexact = true', "give one of at_least, at_most and within"),
         (
-            'name = "x"\n[[require]]\nindicator = "parallel_forms.mean_shift"\nwithin = 0.02\nend = "upper"\ninterval = "fixed_models"',
+            'name = "x"\n[[require]]\nindicator = "a.b"\nat_least = 0.9',
+            "a point estimate is no evidence",
+        ),
+        (
+            'name = "x"\n[[require]]\nindicator = "a.b"\nexact = true',
+            "give one of at_least, at_most and within",
+        ),
+        (
+            (
+                'name = "x"\n[[require]]\nindicator = "parallel_forms.mean_shift"\nwithin ='
+                ' 0.02\nend = "upper"\ninterval = "fixed_models"'
+            ),
             "both ends",
         ),
         (
@@ -158,19 +220,40 @@ def test_a_policy_that_means_nothing_is_refused(tmp_path: Path, text: str, sente
 
 def test_the_end_that_a_policy_names_decides() -> None:
     wide = estimate(low=0.5, high=0.98)
-    assert outcome(audit_of(wide), asked(interval="fixed_models", at_least=0.9, end="upper")) == "PASS"
-    assert outcome(audit_of(wide), asked(interval="fixed_models", at_most=0.6, end="lower")) == "PASS"
-    sentence = hold_against(audit_of(wide), asked(interval="fixed_models", at_least=0.9)).tests[-1].sentence
-    assert sentence.startswith("lower end 0.500 of fixed_models (these respondents, other items), at least 0.9")
+    assert (
+        outcome(audit_of(wide), asked(interval="fixed_models", at_least=0.9, end="upper")) == "PASS"
+    )
+    assert (
+        outcome(audit_of(wide), asked(interval="fixed_models", at_most=0.6, end="lower")) == "PASS"
+    )
+    sentence = (
+        hold_against(audit_of(wide), asked(interval="fixed_models", at_least=0.9))
+        .tests[-1]
+        .sentence
+    )
+    assert sentence.startswith(
+        "lower end 0.500 of fixed_models (these respondents, other items), at least 0.9"
+    )
 
 
 @pytest.mark.parametrize(
     ("ends", "outcome_expected"),
-    [((-0.004, 0.012), "PASS"), ((-0.004, 0.021), "FAIL"), ((-0.03, -0.005), "FAIL"), ((0.4, 0.5), "FAIL")],
+    [
+        ((-0.004, 0.012), "PASS"),
+        ((-0.004, 0.021), "FAIL"),
+        ((-0.03, -0.005), "FAIL"),
+        ((0.4, 0.5), "FAIL"),
+    ],
 )
-def test_a_margin_of_equivalence_is_declared_in_the_policy(ends: tuple[float, float], outcome_expected: str) -> None:
+def test_a_margin_of_equivalence_is_declared_in_the_policy(
+    ends: tuple[float, float], outcome_expected: str
+) -> None:
     shift = estimate("parallel_forms.mean_shift", *ends, value=sum(ends) / 2, n_items=100)
-    wanted = policy(require=[{"indicator": "parallel_forms.mean_shift", "interval": "fixed_models", "within": 0.02}])
+    wanted = policy(
+        require=[
+            {"indicator": "parallel_forms.mean_shift", "interval": "fixed_models", "within": 0.02}
+        ]
+    )
     test = hold_against(audit_of(shift), wanted).tests[-1]
     assert test.outcome == outcome_expected
     assert "-0.02 to 0.02 is asked for" in test.sentence
@@ -185,8 +268,17 @@ def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:
     assert not gate.tests[-1].required
     assert gate.passed
     # what was found counts, also where the design would have found few
-    weak = estimate("items.label_errors", value=2.0, status="not_informative", reason="power .1", intervals=(), detail={"candidates": [{"item": "q7"}]})  # fmt: skip
-    wanted = policy(require=[{"indicator": "items.label_errors", "exact": True, "at_most": 0, "optional": True}])
+    weak = estimate(
+        "items.label_errors",
+        value=2.0,
+        status="not_informative",
+        reason="power .1",
+        intervals=(),
+        detail={"candidates": [{"item": "q7"}]},
+    )
+    wanted = policy(
+        require=[{"indicator": "items.label_errors", "exact": True, "at_most": 0, "optional": True}]
+    )
     (test,) = [t for t in hold_against(audit_of(weak), wanted).tests if t.what.startswith("items")]
     assert test.outcome == "FAIL"
     assert "q7" in test.remedy
@@ -197,19 +289,33 @@ def test_what_need_not_be_measured_does_not_stop_the_gate() -> None:
 
 def by_oracle(**more: Any) -> Audit:
     respondent = RespondentScores(
-        "hf/x", {"accuracy": 0.5}, {}, {}, {FIRST: {}}, {FIRST: {"ok": 3}}, {}, {}, {str(Cell(judge="oracle")): 0.9}
+        "hf/x",
+        {"accuracy": 0.5},
+        {},
+        {},
+        {FIRST: {}},
+        {FIRST: {"ok": 3}},
+        {},
+        {},
+        {str(Cell(judge="oracle")): 0.9},
     )
     interval = Interval(0.95, 0.99, "model_population", "Fisher z")
     agreement = estimate(
-        "oracle.pearson", intervals=(interval,), status="not_informative", reason="the labels come from 'oracle'", facet="judge",
+        "oracle.pearson",
+        intervals=(interval,),
+        status="not_informative",
+        reason="the labels come from 'oracle'",
+        facet="judge",
         detail={"labelled_by": "oracle", "labels_of": "oracle"},
-    )  # fmt: skip
+    )
     return audit_of(agreement, respondents=(respondent,), **more)
 
 
 def test_an_oracle_is_not_people() -> None:
     asks = {"interval": "model_population", "at_least": 0.7}
-    by_people = policy(required={"facets": ["judge"]}, require=[{"indicator": "criterion.pearson", **asks}])
+    by_people = policy(
+        required={"facets": ["judge"]}, require=[{"indicator": "criterion.pearson", **asks}]
+    )
     tests = {test.what: test for test in hold_against(by_oracle(), by_people).tests}
     assert tests["criterion.pearson"].outcome == tests["facet judge"].outcome == "NOT MEASURED"
     assert "no people labelled answers (oracle is an oracle" in tests["criterion.pearson"].sentence
@@ -222,23 +328,39 @@ def test_an_oracle_is_not_people() -> None:
 
 
 def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
-    """By the formulas themselves: Spearman and Brown for items, the root of n on Fisher's scale for respondents."""
+    """By the formulas themselves: Spearman and Brown for items, the root of n on Fisher's scale for
+    respondents.
+    """
     low = estimate(low=0.8, high=0.95, n_items=500, n_respondents=12)
-    (test,) = [t for t in hold_against(audit_of(low), asked(interval="fixed_models", at_least=0.9)).tests if t.needed and t.what.startswith("test_retest")]  # fmt: skip
+    (test,) = [
+        t
+        for t in hold_against(audit_of(low), asked(interval="fixed_models", at_least=0.9)).tests
+        if t.needed and t.what.startswith("test_retest")
+    ]
     k = (test.needed or 0) / 500
     assert k * 0.8 / (1 + (k - 1) * 0.8) == pytest.approx(0.9, abs=1e-3)
     assert f"from 500 to about {test.needed:,.0f}" in test.remedy
     assert "or average 3 seeds" in test.remedy
     over = Interval(0.55, 0.95, "model_population", "Fisher z")
-    form = estimate("parallel_forms.icc_a1", value=0.85, intervals=(over,), n_items=500, n_respondents=12)
-    wanted = policy(require=[{"indicator": "parallel_forms.icc_a1", "interval": "model_population", "at_least": 0.75}])
-    (test,) = [t for t in hold_against(audit_of(form), wanted).tests if t.what.startswith("parallel")]
+    form = estimate(
+        "parallel_forms.icc_a1", value=0.85, intervals=(over,), n_items=500, n_respondents=12
+    )
+    wanted = policy(
+        require=[
+            {"indicator": "parallel_forms.icc_a1", "interval": "model_population", "at_least": 0.75}
+        ]
+    )
+    (test,) = [
+        t for t in hold_against(audit_of(form), wanted).tests if t.what.startswith("parallel")
+    ]
     half = (math.atanh(0.85) - math.atanh(0.55)) * math.sqrt(12 / (test.needed or 0))
     assert math.tanh(math.atanh(0.85) - half) == pytest.approx(0.75, abs=0.005)
     assert "respondents from 12 to about" in test.remedy
     # no number of respondents helps where the number itself misses it
     missed = replace(form, value=0.7)
-    (test,) = [t for t in hold_against(audit_of(missed), wanted).tests if t.what.startswith("parallel")]
+    (test,) = [
+        t for t in hold_against(audit_of(missed), wanted).tests if t.what.startswith("parallel")
+    ]
     assert test.needed is None
     assert "More respondents will not do" in test.remedy
     assert "drop the claim" in test.remedy
@@ -246,33 +368,71 @@ def test_the_number_in_a_remedy_brings_the_end_to_the_threshold() -> None:
 
 def leaking(*rows: dict[str, Any]) -> Audit:
     table = [
-        {"type": "", "part": "", "name": "all items", "cue": "words", "items": 300, "images": 150, "accuracy": 0.5, "baseline": 0.5,
-         "gain": 0.0, "low": -0.1, "high": 0.1, "p": 1.0, "leak": False, "detectable": 0.15, "status": "ok", "reason": "", **row}
+        {
+            "type": "",
+            "part": "",
+            "name": "all items",
+            "cue": "words",
+            "items": 300,
+            "images": 150,
+            "accuracy": 0.5,
+            "baseline": 0.5,
+            "gain": 0.0,
+            "low": -0.1,
+            "high": 0.1,
+            "p": 1.0,
+            "leak": False,
+            "detectable": 0.15,
+            "status": "ok",
+            "reason": "",
+            **row,
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     return audit_of(
-        estimate("solvability.blind_accuracy", intervals=(), detail={"strata": table, "gain_interval": [0, 0.121]})
+        estimate(
+            "solvability.blind_accuracy",
+            intervals=(),
+            detail={"strata": table, "gain_interval": [0, 0.121]},
+        )
     )
 
 
 def test_leaks_are_judged_by_type_and_part() -> None:
     wanted = policy(limits={"leak": 0.02, "leak_found": 0.25})
-    whole = {"type": "action", "name": "action", "accuracy": 1.0, "gain": 0.5, "low": 0.4, "high": 0.6, "leak": True}
+    whole = {
+        "type": "action",
+        "name": "action",
+        "accuracy": 1.0,
+        "gain": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "leak": True,
+    }
     inside = {**whole, "part": "val", "name": "action in val"}
-    tests = {t.what: t for t in hold_against(leaking({"type": "ocr", "name": "ocr"}, whole, inside), wanted).tests}
+    tests = {
+        t.what: t
+        for t in hold_against(leaking({"type": "ocr", "name": "ocr"}, whole, inside), wanted).tests
+    }
     assert tests["leak in action"].outcome == "FAIL"
     assert "limits.leak" in tests["leak in action"].remedy
     assert "leak in action in val" not in tests, "it is said once"
     assert "leak in ocr" not in tests
     # .121 at the upper end of the total is no leak
-    sound = hold_against(leaking({"type": "ocr", "name": "ocr"}, {"type": "action", "name": "action"}), wanted)
+    sound = hold_against(
+        leaking({"type": "ocr", "name": "ocr"}, {"type": "action", "name": "action"}), wanted
+    )
     assert {t.what: t.outcome for t in sound.tests}["leaks"] == "PASS"
     assert sound.passed
     # shown to be above chance, but by less than matters
     assert hold_against(leaking({"low": 0.01, "leak": True}), wanted).passed
     # a type in which nothing could have been shown does not pass as sound
     small = {"type": "ocr", "name": "ocr", "items": 40, "detectable": 0.5}
-    (test,) = [t for t in hold_against(leaking(small), wanted).tests if t.what == "leaks that would be found"]
+    (test,) = [
+        t
+        for t in hold_against(leaking(small), wanted).tests
+        if t.what == "leaks that would be found"
+    ]
     assert (test.outcome, test.needed) == ("FAIL", 160)
     none = {
         "type": "ocr",
@@ -283,42 +443,79 @@ def test_leaks_are_judged_by_type_and_part() -> None:
         "status": "insufficient",
         "reason": "too few",
     }
-    assert {t.what: t.outcome for t in hold_against(leaking(none), wanted).tests}["leaks that would be found in ocr"] == "NOT MEASURED"  # fmt: skip
-    caption = hold_against(Audit(tuple(replace(a, task="caption") for a in leaking(whole).audits)), wanted)
+    assert {t.what: t.outcome for t in hold_against(leaking(none), wanted).tests}[
+        "leaks that would be found in ocr"
+    ] == "NOT MEASURED"
+    caption = hold_against(
+        Audit(tuple(replace(a, task="caption") for a in leaking(whole).audits)), wanted
+    )
     assert not [t for t in caption.tests if t.what.startswith("leak")]
 
 
 def test_every_finding_is_counted_and_the_grave_ones_are_named() -> None:
     rows = tuple(
-        {"code": code, "name": name, "severity": severity, "sentence": f"about {name}", "count": 1, "examples": ["x.png"]}
+        {
+            "code": code,
+            "name": name,
+            "severity": severity,
+            "sentence": f"about {name}",
+            "count": 1,
+            "examples": ["x.png"],
+        }
         for code, name, severity in (
-            ("C101", "no-licence", "warning"), ("I101", "image-missing", "error"), ("L202", "leakage-cue", "warning"),
+            ("C101", "no-licence", "warning"),
+            ("I101", "image-missing", "error"),
+            ("L202", "leakage-cue", "warning"),
             ("I105", "image-unused", "note"),
         )
-    )  # fmt: skip
-    tests = {t.what: t for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "warning"})).tests}
+    )
+    tests = {
+        t.what: t
+        for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "warning"})).tests
+    }
     assert "in all 1 error, 2 warnings, 1 note" in tests["findings"].sentence
     assert tests["finding I101 image-missing"].remedy.startswith("Put the pictures")
     assert "x.png" in tests["finding I101 image-missing"].sentence
-    let = {t.what: t for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "error"})).tests}
+    let = {
+        t.what: t
+        for t in hold_against(audit_of(findings=rows), policy(limits={"findings": "error"})).tests
+    }
     assert let["findings"].outcome == "PASS"
     assert "1 error, 2 warnings, 1 note" in let["findings"].sentence
 
 
 def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     types = [
-        {"type": kind, "items": 126, "sem": sem, "measured": True, "missing_items": missing, "state": state, "adds_value": adds}
+        {
+            "type": kind,
+            "items": 126,
+            "sem": sem,
+            "measured": True,
+            "missing_items": missing,
+            "state": state,
+            "adds_value": adds,
+        }
         for kind, sem, missing, state, adds in (
-            ("ocr", 0.02, 0, "measurable", False), ("action", 0.045, 158, "labelled, not measurable", True),
+            ("ocr", 0.02, 0, "measurable", False),
+            ("action", 0.045, 158, "labelled, not measurable", True),
         )
-    ]  # fmt: skip
+    ]
     covered = {
-        kind: {"type": kind, "claimed": True, "items": 126, "images": 126, "wordings": 9, "state": "labelled"}
+        kind: {
+            "type": kind,
+            "claimed": True,
+            "items": 126,
+            "images": 126,
+            "wordings": 9,
+            "state": "labelled",
+        }
         for kind in ("ocr", "action")
     }
     audit = audit_of(estimate("types.index", detail={"types": types}), coverage=covered)
     (test,) = [
-        t for t in hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests if t.what == "coverage"
+        t
+        for t in hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
+        if t.what == "coverage"
     ]
     assert test.outcome == "FAIL"
     assert "1 of 2 claimed types" in test.sentence
@@ -327,7 +524,9 @@ def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     # without answers its number forecasts it: 278 for .03
     bare = audit_of(coverage=covered)
     (test,) = [
-        t for t in hold_against(bare, policy(coverage={"claimed": True, "error": 0.03})).tests if t.what == "coverage"
+        t
+        for t in hold_against(bare, policy(coverage={"claimed": True, "error": 0.03})).tests
+        if t.what == "coverage"
     ]
     assert "ocr to 278, action to 278" in test.remedy
     first, second = definitions.types_measured(audit.audits[0])
@@ -340,11 +539,21 @@ def test_a_policy_for_small_benchmarks() -> None:
     small = Policy.load(Path("release-small"))
     assert small.name == "release-small"
     assert all(row.reason for row in small.require)
-    default = {(row.indicator, row.interval): row.at_least for row in Policy.load().require if row.at_least is not None}
-    lowered = {(row.indicator, row.interval): row.at_least for row in small.require if row.at_least is not None}
+    default = {
+        (row.indicator, row.interval): row.at_least
+        for row in Policy.load().require
+        if row.at_least is not None
+    }
+    lowered = {
+        (row.indicator, row.interval): row.at_least
+        for row in small.require
+        if row.at_least is not None
+    }
     assert lowered.keys() == default.keys()
     assert all((lowered[key] or 0) < (default[key] or 0) for key in default)
-    assert small.limits.leak == Policy.load().limits.leak, "a leak is a leak in a small benchmark too"
+    assert small.limits.leak == Policy.load().limits.leak, (
+        "a leak is a leak in a small benchmark too"
+    )
     assert outcome(audit_of(items=1000), small, "items") == "FAIL"
     assert outcome(audit_of(items=999), small, "items") == "PASS"
     for source in ("Nunnally", "Koo and Li", "Cohen"):
@@ -353,7 +562,8 @@ def test_a_policy_for_small_benchmarks() -> None:
 
 def failing() -> Gate:
     return hold_against(
-        audit_of(estimate(low=0.5)), asked(interval="fixed_models", at_least=0.9, reason="100% & <sure>\nof it")
+        audit_of(estimate(low=0.5)),
+        asked(interval="fixed_models", at_least=0.9, reason="100% & <sure>\nof it"),
     )
 
 
@@ -368,7 +578,9 @@ def test_junit_and_annotations() -> None:
     assert text.startswith("100% & <sure>\nof it\nRaise the number of items; average several seeds")
     assert text.endswith("or change `at_least` of `test_retest.rho_g` in the policy")
     (line,) = failing().annotations()
-    assert line.startswith("::error title=mine%3A test_retest.rho_g (accuracy)::FAIL: lower end 0.500 of fixed_models")
+    assert line.startswith(
+        "::error title=mine%3A test_retest.rho_g (accuracy)::FAIL: lower end 0.500 of fixed_models"
+    )
     assert "\n" not in line
 
 
@@ -376,7 +588,8 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     path, wanted = tmp_path / "audit.json", tmp_path / "policy.toml"
     path.write_text(audit_of(estimate()).to_json())
     wanted.write_text(
-        'name = "mild"\n[[require]]\nindicator = "test_retest.rho_g"\ninterval = "fixed_models"\nat_least = 0.9'
+        'name = "mild"\n[[require]]\nindicator = "test_retest.rho_g"\ninterval ='
+        ' "fixed_models"\nat_least = 0.9'
     )
     status, out, _ = run("gate", path, "--policy", wanted, "--github")
     assert status == 0

@@ -1,4 +1,6 @@
-"""A sound benchmark passes the gate; a broken one fails it, every planted fault named with what to do about it."""
+"""A sound benchmark passes the gate; a broken one fails it, every planted fault named with what to
+do about it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,15 @@ from tests.release_worlds import World
 
 def audited(run: Run, world: World, out: Path) -> Path:
     status, _, err = run(
-        "audit", world.folder, "--recorded", world.answers, "--criterion", world.labels, "--out", out, "--quiet"
+        "audit",
+        world.folder,
+        "--recorded",
+        world.answers,
+        "--criterion",
+        world.labels,
+        "--out",
+        out,
+        "--quiet",
     )
     assert status == 0, err
     return out / "audit.json"
@@ -39,12 +49,16 @@ def test_a_sound_benchmark_passes_both_policies(run: Run, tmp_path: Path) -> Non
     world = release_worlds.sound(tmp_path)
     assert lint_benchmarks(str(world.folder))[0].findings == () or {
         finding.name for finding in lint_benchmarks(str(world.folder))[0].findings
-    } <= {"type-not-measurable"}, "by the number of items before anybody answered; the audit knows better"
+    } <= {"type-not-measurable"}, (
+        "by the number of items before anybody answered; the audit knows better"
+    )
     audit = audited(run, world, tmp_path / "out")
     assert json.loads(audit.read_text())["audits"][0]["findings"] == []
     for policy in ((), ("--policy", "release-small")):
         tests = gate(run, audit, *policy)
-        stopped = [test for test in tests.values() if test["outcome"] != "PASS" and test["required"]]
+        stopped = [
+            test for test in tests.values() if test["outcome"] != "PASS" and test["required"]
+        ]
         assert stopped == []
         assert tests["leaks"]["outcome"] == "PASS"
         assert tests["criterion.pearson (accuracy)"]["sentence"].endswith("people labelled")
@@ -60,7 +74,11 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
     audit = audited(run, world, tmp_path / "out")
     tests = gate(run, audit)
     for what, sentence, remedy in (
-        ("leak in action", "the words predict 100.0%", "Ask the same questions about pictures with the other answer"),
+        (
+            "leak in action",
+            "the words predict 100.0%",
+            "Ask the same questions about pictures with the other answer",
+        ),
         ("leak in counting", "place predicts|cluster predicts", "Shuffle the items"),
         ("finding D104 contradictory-twins", "3 times", "correct the wrong one of the two answers"),
         ("finding I101 image-missing", "0003.png", "Put the pictures into the image folder"),
@@ -76,14 +94,17 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
     listed = benchmark.estimate("criterion.contradicted_items").detail["candidates"]
     twins = {row["item"] for row in listed} - set(world.wrong_keys)
     assert set(world.wrong_keys) <= {row["item"] for row in listed}
-    assert all(name.startswith("again") for name in twins), "the twins' keys are wrong too, and nothing else"
+    assert all(name.startswith("again") for name in twins), (
+        "the twins' keys are wrong too, and nothing else"
+    )
     codes = {finding["code"] for finding in benchmark.findings}
     assert {"I101", "I102", "D104", "L202", "L203", "L301"} <= codes
     checked = lint_benchmarks(str(world.folder))[0]
     assert {finding.name for finding in checked.findings} - {"type-not-measurable"} == {
         finding["name"] for finding in benchmark.findings
     } - {"type-not-measurable"}, "one list of findings"
-    # without the pictures and the labels' faults it is the same file: no path of this machine is in it
+    # without the pictures and the labels' faults it is the same file: no path of this machine is in
+    # it
     assert str(tmp_path) not in json.dumps(benchmark.to_dict()["findings"])
     coverage = tests["coverage"]
     needed = [int(n) for n in re.findall(r" to (\d+)", coverage["remedy"])]
@@ -97,9 +118,16 @@ PLACES = ("street", "kitchen", "garden", "beach", "office", "park", "forest", "s
 
 
 def form_of(
-    rng: np.random.Generator, count: int, types: int, parts: int, label: Callable[[int, str], str], a_picture: int = 2
+    rng: np.random.Generator,
+    count: int,
+    types: int,
+    parts: int,
+    label: Callable[[int, str], str],
+    a_picture: int = 2,
 ) -> Form:
-    """Questions with wordings, things and places drawn by lot; `label` gives the answer of item i of a type."""
+    """Questions with wordings, things and places drawn by lot; `label` gives the answer of item i
+    of a type.
+    """
     items = []
     for i in range(count):
         kind = release_worlds.TYPES[int(rng.integers(types))]
@@ -123,22 +151,34 @@ def by_picture(rng: np.random.Generator) -> Callable[[int, str], str]:
 
 
 SOUND: dict[str, Callable[[np.random.Generator], Form]] = {
-    "three types": lambda rng: form_of(rng, 120, 3, 1, by_rate(rng, dict.fromkeys(release_worlds.TYPES, 0.5))),
-    "skewed": lambda rng: form_of(rng, 150, 3, 1, by_rate(rng, {"existence": 0.8, "action": 0.3, "counting": 0.6})),
+    "three types": lambda rng: form_of(
+        rng, 120, 3, 1, by_rate(rng, dict.fromkeys(release_worlds.TYPES, 0.5))
+    ),
+    "skewed": lambda rng: form_of(
+        rng, 150, 3, 1, by_rate(rng, {"existence": 0.8, "action": 0.3, "counting": 0.6})
+    ),
     "labels by picture": lambda rng: form_of(rng, 120, 2, 1, by_picture(rng)),
-    "two parts": lambda rng: form_of(rng, 160, 2, 2, by_rate(rng, dict.fromkeys(release_worlds.TYPES, 0.5))),
+    "two parts": lambda rng: form_of(
+        rng, 160, 2, 2, by_rate(rng, dict.fromkeys(release_worlds.TYPES, 0.5))
+    ),
 }
 
 
 @pytest.mark.parametrize("world", SOUND)
 def test_a_sound_benchmark_is_not_called_leaking(world: str) -> None:
-    """50 seeds a world: the rule promises at most 5%, and 6 of 50 would be met once in a hundred times at that."""
-    leaking = sum(bool(leaks_in(SOUND[world](np.random.default_rng([7, seed]))).shown) for seed in range(50))
+    """50 seeds a world: the rule promises at most 5%, and 6 of 50 would be met once in a hundred
+    times at that.
+    """
+    leaking = sum(
+        bool(leaks_in(SOUND[world](np.random.default_rng([7, seed]))).shown) for seed in range(50)
+    )
     assert leaking <= 5
 
 
 def test_a_leak_of_the_size_that_is_called_detectable_is_shown() -> None:
-    """Some questions carry a word that tells the answer, in as many as make the gain that would be shown with 80% power."""
+    """Some questions carry a word that tells the answer, in as many as make the gain that would be
+    shown with 80% power.
+    """
     shown = 0
     for seed in range(30):
         rng = np.random.default_rng([11, seed])
@@ -148,17 +188,31 @@ def test_a_leak_of_the_size_that_is_called_detectable_is_shown() -> None:
         size = next(s.detectable for s in clean.words.strata if s.type == "action")
         # of the questions that tell, half would have been guessed right anyway
         items = [
-            Item(i.id, f"{i.prompt} {'surely' if i.target == 'yes' else 'hardly'}", i.task, i.target, i.image, i.type, cluster=i.cluster)
-            if i.type == "action" and rng.random() < 2 * size
-            else i
+            (
+                Item(
+                    i.id,
+                    f"{i.prompt} {'surely' if i.target == 'yes' else 'hardly'}",
+                    i.task,
+                    i.target,
+                    i.image,
+                    i.type,
+                    cluster=i.cluster,
+                )
+                if i.type == "action" and rng.random() < 2 * size
+                else i
+            )
             for i in plain.items
-        ]  # fmt: skip
+        ]
         shown += any(s.type == "action" for s in leaks_in(Form("original", tuple(items))).shown)
-    assert shown >= 20, f"{shown} of 30; at the 80% that are promised, fewer than 20 come in 3 of 100 such tests"
+    assert shown >= 20, (
+        f"{shown} of 30; at the 80% that are promised, fewer than 20 come in 3 of 100 such tests"
+    )
 
 
 def test_a_leak_of_one_part_that_turns_round_in_another_is_named() -> None:
-    """Odd places of part p0 are yes, odd places of p1 are no: over both parts together nothing shows."""
+    """Odd places of part p0 are yes, odd places of p1 are no: over both parts together nothing
+    shows.
+    """
     rng = np.random.default_rng(5)
     items, at = [], {"p0": 0, "p1": 0}
     for i in range(300):
@@ -167,24 +221,37 @@ def test_a_leak_of_one_part_that_turns_round_in_another_is_named() -> None:
         yes = (at[part] % 2 == 1) == (part == "p0")
         prompt = f"Is there a {rng.choice(release_worlds.THINGS)}?"
         items.append(
-            Item(f"q{rng.integers(10**8)}x{i}", prompt, "yes_no", "yes" if yes else "no", f"{i}.png", "action", part)
+            Item(
+                f"q{rng.integers(10**8)}x{i}",
+                prompt,
+                "yes_no",
+                "yes" if yes else "no",
+                f"{i}.png",
+                "action",
+                part,
+            )
         )
     shown = leaks_in(Form("original", tuple(items))).shown
     by_place = [s for s in shown if s.cue == "odd or even place"]
-    assert {(s.type, s.part) for s in by_place} == {("", "p0"), ("", "p1")}, (
-        "a single type is not repeated for each part"
-    )
+    assert {(s.type, s.part) for s in by_place} == {
+        ("", "p0"),
+        ("", "p1"),
+    }, "a single type is not repeated for each part"
     assert all(s.accuracy > 0.95 for s in by_place)
 
 
 def test_a_sound_small_benchmark_is_not_failed_for_its_total() -> None:
-    """120 items: the upper end of the total gain passes .10 by chance alone, which used to fail the gate."""
+    """120 items: the upper end of the total gain passes .10 by chance alone, which used to fail the
+    gate.
+    """
     wide = failed = 0
     for seed in range(20):
         leaks = leaks_in(SOUND["three types"](np.random.default_rng([13, seed])))
         wide += leaks.words.gain.high > 0.1
         failed += any(
-            stratum.low > 0.02 for stratum in (*leaks.words.strata, *leaks.cues.strata) if stratum.low == stratum.low
+            stratum.low > 0.02
+            for stratum in (*leaks.words.strata, *leaks.cues.strata)
+            if stratum.low == stratum.low
         )
     assert wide >= 3
     assert failed == 0
@@ -196,11 +263,15 @@ def test_the_study_is_that_of_the_check_and_of_the_audit(tmp_path: Path) -> None
     rows = release_worlds.rows_of(rng, 60)
     for row in rows:
         if row["type"] == "action":
-            row["prompt"] = release_worlds.WORDINGS[0 if row["target"] == "yes" else 1].format("dog")
+            row["prompt"] = release_worlds.WORDINGS[0 if row["target"] == "yes" else 1].format(
+                "dog"
+            )
     folder = release_worlds.write(tmp_path / "mine", rows)
     benchmark = hqm.load(str(folder))
     named = {stratum.name for stratum in leaks_in(benchmark.original).words.leaks}
     assert named == {"action"}
-    finding = next(f for f in lint_benchmarks(str(folder))[0].findings if f.name == "blind-solvable")
+    finding = next(
+        f for f in lint_benchmarks(str(folder))[0].findings if f.name == "blind-solvable"
+    )
     assert "in action;" in finding.sentence
     assert finding.count == 60

@@ -1,4 +1,6 @@
-"""GAVIE on its real evaluation set: golden records, replies in the release's format, one answer or several in a call."""
+"""GAVIE on its real evaluation set: golden records, replies in the release's format, one answer or
+several in a call.
+"""
 
 import asyncio
 import json
@@ -29,7 +31,8 @@ def release(relevancy: list[Any], accuracy: list[Any], style: int = 0) -> str:
     blocks = []
     for name, scores in zip(names, (relevancy, accuracy), strict=True):
         lines = [
-            f"{label}{i}: {score}\nreason: The {i + 3} cats; accuracy matters." for i, score in enumerate(scores, 1)
+            f"{label}{i}: {score}\nreason: The {i + 3} cats; accuracy matters."
+            for i, score in enumerate(scores, 1)
         ]
         blocks.append(f"{name}:\n" + "\n".join(lines))
     return "\n\n".join(blocks)
@@ -37,7 +40,9 @@ def release(relevancy: list[Any], accuracy: list[Any], style: int = 0) -> str:
 
 def marks(benchmark: Benchmark, reply: str, item: int = 0) -> tuple[float | None, float | None]:
     verdict = asyncio.run(
-        benchmark.judge(benchmark.original.items[item], Response("A"), played_back({"judge": [reply]}))
+        benchmark.judge(
+            benchmark.original.items[item], Response("A"), played_back({"judge": [reply]})
+        )
     )
     return verdict.value, verdict.tally.get("relevancy")
 
@@ -56,7 +61,11 @@ def test_count_first_tenth_last(benchmark: Benchmark) -> None:
 
 def test_oddities(benchmark: Benchmark) -> None:
     by_name = {f.name: f for f in benchmark.check(benchmark.original)}
-    assert (by_name["wordings"].count, by_name["coordinates"].count, by_name["full-width"].count) == (993, 25, 1)
+    assert (
+        by_name["wordings"].count,
+        by_name["coordinates"].count,
+        by_name["full-width"].count,
+    ) == (993, 25, 1)
     assert "2 to 18 each" in by_name["shared-pictures"].sentence
     assert "no-regions" in by_name
 
@@ -68,7 +77,13 @@ def test_oddities(benchmark: Benchmark) -> None:
         (release([8], [6], style=1), (6, 8)),
         (release(["9/10"], ["7.5"]), (7.5, 9)),
         ("**Relevancy:** 8\nIt follows.\n\n**Accuracy:** 3/10\nNo cat.", (3, 8)),
-        ("Relevance:\nScore of Answer 1: 10\nreason: x\n\nAccuracy:\nScore of Answer 1: 0\nreason: y", (0, 10)),
+        (
+            (
+                "Relevance:\nScore of Answer 1: 10\nreason: x\n\nAccuracy:\nScore of Answer 1:"
+                " 0\nreason: y"
+            ),
+            (0, 10),
+        ),
         (release([8], [11]), (None, None)),
         (release([8], ["-1"]), (None, None)),
         (release([8], [""]), (None, None)),
@@ -84,7 +99,9 @@ def test_a_reply_is_read(benchmark: Benchmark, reply: str, read: tuple[Any, Any]
 
 def test_what_cannot_be_read_is_unscored_with_its_reason(benchmark: Benchmark) -> None:
     item = benchmark.original.items[0]
-    verdict = asyncio.run(benchmark.judge(item, Response("A"), played_back({"judge": [release([8], [11])]})))
+    verdict = asyncio.run(
+        benchmark.judge(item, Response("A"), played_back({"judge": [release([8], [11])]}))
+    )
     assert (verdict.value, verdict.state) == (None, "unparsed")
     assert verdict.reason == "the accuracy of answer 1 is 11, not 0 to 10"
     with pytest.raises(hqm.NoReply):
@@ -97,9 +114,18 @@ def test_means_against_plain_counting(data: Path, tmp_path: Path, seed: int) -> 
     benchmark = hqm.load("gavie", data=data)
     rows = json.loads((data / "gavie" / "evaluation_set.json").read_text())
     drawn = [(rng.choice([*range(11), ""]), rng.choice([*range(11), "", 12])) for _ in rows]
-    answers = [{"image_id": r["image_id"], ("instruction" if seed % 2 else "question"): r["question"], "answer": str(i)} for i, r in enumerate(rows)]  # fmt: skip
+    answers = [
+        {
+            "image_id": r["image_id"],
+            ("instruction" if seed % 2 else "question"): r["question"],
+            "answer": str(i),
+        }
+        for i, r in enumerate(rows)
+    ]
     (tmp_path / "answers.json").write_text(json.dumps(rng.sample(answers, 1000)))
-    (tmp_path / "replies.json").write_text(json.dumps([release([a], [b], rng.randint(0, 1)) for a, b in drawn]))
+    (tmp_path / "replies.json").write_text(
+        json.dumps([release([a], [b], rng.randint(0, 1)) for a, b in drawn])
+    )
     form, given = benchmark.read_answers(tmp_path / "answers.json", benchmark.original)
     assert given["5"].text == "4"
     replies = benchmark.read_replies(tmp_path / "replies.json", form)
@@ -107,7 +133,9 @@ def test_means_against_plain_counting(data: Path, tmp_path: Path, seed: int) -> 
     def verdict(item: hqm.Item, response: Response) -> hqm.Verdict:
         return asyncio.run(benchmark.judge(item, response, played_back(replies[item.id])))
 
-    builder = MatrixBuilder(Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+    builder = MatrixBuilder(
+        Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+    )
     builder.add("a", [given[item.id] for item in form.items])
     matrix = builder.build()
     accurate = [b for _, b in drawn if b != "" and b <= 10]
@@ -142,17 +170,23 @@ def test_several_answers_in_one_call(data: Path) -> None:
     assert prompts[0].count("score of the answer3:") == 2
     single = hqm.load("gavie", data=data)
 
-    async def ask_single(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+    async def ask_single(
+        role: str, prompt: str, image: str | None = None, schema: Any = None
+    ) -> str:
         return release([5], [len(re.findall(r"Answer\d+: ", prompt))])
 
     apart = asyncio.run(
-        single.judge_together(single.original.items[0], {"a": Response("A"), "b": Response("B")}, ask_single)
+        single.judge_together(
+            single.original.items[0], {"a": Response("A"), "b": Response("B")}, ask_single
+        )
     )
     assert [v.value for v in apart.values()] == [1, 1]
 
 
 def test_the_regions_and_the_releases_prompt(data: Path, tmp_path: Path) -> None:
-    """The release writes the width for the height; its prompt is its own example with the particulars taken out."""
+    """The release writes the width for the height; its prompt is its own example with the
+    particulars taken out.
+    """
     folder = tmp_path / "gavie"
     folder.mkdir()
     (folder / "evaluation_set.json").symlink_to(data / "gavie" / "evaluation_set.json")
@@ -161,16 +195,18 @@ def test_the_regions_and_the_releases_prompt(data: Path, tmp_path: Path) -> None
         hqm.load("gavie", data=tmp_path, prompts="official").prompt("rating")
     (folder / "vg_annotation.json").write_text(json.dumps(regions))
     (folder / "GAVIE.txt").write_text(
-        "Given this, mind the boxes.\n\na fork X:1 Y:2 Width:3 Height:3\n\nHere is the instruction for the image:\n"
-        "Find it.\n\n\nAnswer1: there\nAnswer2: here\n\n\nSuppose you mark them:\n1: this\n2: that\n\n\nOutput format:\n\n"
-        "relevancy: \nscore of answer1: \n"
+        "Given this, mind the boxes.\n\na fork X:1 Y:2 Width:3 Height:3\n\nHere is the instruction"
+        " for the image:\nFind it.\n\n\nAnswer1: there\nAnswer2: here\n\n\nSuppose you mark"
+        " them:\n1: this\n2: that\n\n\nOutput format:\n\nrelevancy: \nscore of answer1: \n"
     )
     for scoring, height in (("official", 30), ("paper", 40)):
         for prompts in ("hqm", "official"):
             benchmark = hqm.load("gavie", data=tmp_path, scoring=scoring, prompts=prompts)  # type: ignore[arg-type]
             seen: list[tuple[str, Any]] = []
 
-            async def ask(r: str, prompt: str, image: Any = None, schema: Any = None, seen: list[Any] = seen) -> str:
+            async def ask(
+                r: str, prompt: str, image: Any = None, schema: Any = None, seen: list[Any] = seen
+            ) -> str:
                 seen.append((prompt, image))
                 return release([1], [2])
 
@@ -191,7 +227,11 @@ def test_the_regions_and_the_releases_prompt(data: Path, tmp_path: Path) -> None
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path, benchmark: Benchmark) -> None:
     path = tmp_path / "answers.json"
-    row = {"image_id": "2356371", "question": "Which objects are on the wooden table?", "answer": "A cup."}
+    row = {
+        "image_id": "2356371",
+        "question": "Which objects are on the wooden table?",
+        "answer": "A cup.",
+    }
     for rows in ([row, row], [{**row, "image_id": "1"}], [{**row, "question": "Why?"}]):
         path.write_text(json.dumps(rows))
         with pytest.raises(AnswerError, match="unknown or answered twice"):
@@ -210,4 +250,7 @@ def test_nine_of_ten_questions_have_a_parallel_with_their_coordinates(benchmark:
         assert number.findall(item.prompt) == number.findall(before)
         assert re.findall(r'"[^"]+"', item.prompt) == re.findall(r'"[^"]+"', before)
     for item in random.Random(11).sample(parallel.items, 20):
-        print(f"\n{item.id} [{item.rule}]\n  {benchmark.original.by_id[item.id].prompt}\n  {item.prompt}")
+        print(
+            f"\n{item.id} [{item.rule}]\n  {benchmark.original.by_id[item.id].prompt}\n "
+            f" {item.prompt}"
+        )

@@ -1,4 +1,6 @@
-"""The documentation from its first line: the way in one click, an example on every page, terms, and pages that begin in plain words."""
+"""The documentation from its first line: the way in one click, an example on every page, terms, and
+pages that begin in plain words.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,11 @@ from tests.test_audits import PAGES as AUDITS
 from tests.test_site import DOCS, TRIED, WRITTEN, blocks, page_of
 
 CODE = (
-    "import json, sys\n"
-    f"sys.path.insert(0, {str(DOCS)!r})\n"
-    "from make import glossary, hook, pages, questions, reading\n"
-    "made = dict(pages.made())\n"
-    "print(json.dumps({'made': made, 'questions': dict(questions.grouped()), 'reading': dict(reading.READING),\n"
-    "    'field': dict(glossary.FIELD), 'menu': hook.menu([*made, 'index.md', 'audits/index.md', 'audits/a.md'])}))\n"
+    f"import json, sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom make import glossary, hook, pages,"
+    " questions, reading\nmade = dict(pages.made())\nprint(json.dumps({'made': made, 'questions':"
+    " dict(questions.grouped()), 'reading': dict(reading.READING),\n    'field':"
+    " dict(glossary.FIELD), 'menu': hook.menu([*made, 'index.md', 'audits/index.md',"
+    " 'audits/a.md'])}))\n"
 )
 
 
@@ -46,7 +47,11 @@ def made(guide: dict[str, dict[str, object]]) -> dict[str, str]:
 def test_each_of_three_readers_finds_the_way_in_one_click() -> None:
     table = WRITTEN["index.md"].partition("## Who are you?")[2].partition("\n## ")[0]
     rows = [line for line in table.splitlines() if line.startswith("| **")]
-    for who, page in (("write a benchmark", "tutorial_release.md"), ("run models", "tutorial_logs.md"), ("write a paper", "which_coefficient.md")):  # fmt: skip
+    for who, page in (
+        ("write a benchmark", "tutorial_release.md"),
+        ("run models", "tutorial_logs.md"),
+        ("write a paper", "which_coefficient.md"),
+    ):
         (row,) = [row for row in rows if who in row]
         assert f"]({page})" in row.split("|")[2], f"{who}: the first step is {page}"
     before = WRITTEN["index.md"].partition("## Who are you?")[0]
@@ -56,9 +61,18 @@ def test_each_of_three_readers_finds_the_way_in_one_click() -> None:
 
 
 def test_the_paper_is_cited_with_both_titles() -> None:
-    for name in ("docs/index.md", "README.md", "CITATION.cff", "docs/theory/1_what_a_benchmark_measures.md"):
+    for name in (
+        "docs/index.md",
+        "README.md",
+        "CITATION.cff",
+        "docs/theory/1_what_a_benchmark_measures.md",
+    ):
         text = " ".join((ROOT / name).read_text("utf-8").split())
-        for part in ("Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks", "Evaluating the Quality of Hallucination Benchmarks", "version 3"):  # fmt: skip
+        for part in (
+            "Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks",
+            "Evaluating the Quality of Hallucination Benchmarks",
+            "version 3",
+        ):
             assert part.casefold() in text.casefold(), f"{name}: {part}"
 
 
@@ -66,7 +80,9 @@ def test_the_paper_is_cited_with_both_titles() -> None:
 
 
 def test_every_written_page_has_an_example_that_a_test_runs() -> None:
-    """Python in the pages runs in test_site, the commands of these pages in test_site, test_audits, test_release, test_tutorial_people, test_design, test_shorten and below."""
+    """Python in the pages runs in test_site, the commands of these pages in test_site, test_audits,
+    test_release, test_tutorial_people, test_design, test_shorten and below.
+    """
     run = {
         *TRIED,
         *(f"audits/{name}" for name in AUDITS),
@@ -93,20 +109,28 @@ def test_the_commands_that_need_nothing_run(page: str) -> None:
     assert commands
     for line in commands:
         done = subprocess.run(
-            [sys.executable, "-m", "hqm.cli", *line.split()[1:]], capture_output=True, text=True, check=False, cwd=ROOT
+            [sys.executable, "-m", "hqm.cli", *line.split()[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
         )
         assert done.returncode == 0, done.stderr
         assert "shapes_yesno" in done.stdout
 
 
 def test_every_made_page_has_an_example_that_runs(made: dict[str, str]) -> None:
-    """Examples of indicators come from docstrings and the page of worked examples, which run elsewhere."""
+    """Examples of indicators come from docstrings and the page of worked examples, which run
+    elsewhere.
+    """
     for page, text in made.items():
         assert ">>> " in text, page
         if page.startswith("indicators/") and page != "indicators/index.md":
             continue
         code = "\n".join(block for language, block in blocks(text) if language == "python")
-        example = doctest.DocTestParser().get_doctest(code, vars(types.ModuleType("page")), page, page, 0)
+        example = doctest.DocTestParser().get_doctest(
+            code, vars(types.ModuleType("page")), page, page, 0
+        )
         report: list[str] = []
         result = doctest.DocTestRunner().run(example, out=report.append)
         assert result.attempted, page
@@ -116,14 +140,18 @@ def test_every_made_page_has_an_example_that_runs(made: dict[str, str]) -> None:
 # --- terms ---
 
 
-def test_the_glossary_has_the_words_of_the_reports(made: dict[str, str], guide: dict[str, dict[str, str]]) -> None:
+def test_the_glossary_has_the_words_of_the_reports(
+    made: dict[str, str], guide: dict[str, dict[str, str]]
+) -> None:
     page = made["glossary.md"]
     for term, (_, sentence) in TERMS.items():
         assert f"**{term}**\n:   {sentence[0].upper()}{sentence[1:]}." in page, term
     assert not set(guide["field"]) & set(TERMS), "a term has one explanation"
     terms = re.findall(r"^\*\*(.+)\*\*$", page, re.MULTILINE)
     assert terms == sorted(terms, key=str.casefold)
-    assert {"respondent", "administration", "facet", "item", "form", "criterion", "verdict"} <= set(terms)
+    assert {"respondent", "administration", "facet", "item", "form", "criterion", "verdict"} <= set(
+        terms
+    )
 
 
 # --- indicators ---
@@ -156,7 +184,17 @@ def test_a_page_opens_in_plain_words_and_ends_with_the_function(
         assert len(opening.split()) > 8, name
         assert ">>>" not in opening
         assert "(\n" not in opening
-        order = [page.index(part) for part in ("**A value.**", "**For which decision.**", "**When it misleads.**", "**In a paper.**", "- Estimates:", "## `hqm.psychometrics.")]  # fmt: skip
+        order = [
+            page.index(part)
+            for part in (
+                "**A value.**",
+                "**For which decision.**",
+                "**When it misleads.**",
+                "**In a paper.**",
+                "- Estimates:",
+                "## `hqm.psychometrics.",
+            )
+        ]
         assert order == sorted(order), name
         assert ('<figure class="hqm-value">' in page) == ("None in an audit" not in page), (
             f"{name}: a value has its picture"

@@ -1,4 +1,6 @@
-"""Hal-Eval on the real files: golden records, the released answer lists, metrics by a rival, the evaluator's protocol."""
+"""Hal-Eval on the real files: golden records, the released answer lists, metrics by a rival, the
+evaluator's protocol.
+"""
 
 import asyncio
 import json
@@ -38,15 +40,40 @@ def test_count_first_tenth_last(questions: Any) -> None:
     assert Counter((i.part, i.meta["kind"], i.type, i.target) for i in items) == {
         (part, kind, kind_of, "yes" if kind == "truth" else "no"): 5000
         for part in ("in_domain", "out_of_domain")
-        for kind, kind_of in zip(ORDER, (None, "relation", "existence", "attribute", "action"), strict=True)
+        for kind, kind_of in zip(
+            ORDER, (None, "relation", "existence", "attribute", "action"), strict=True
+        )
     }
     golden = [
-        (0, "in_domain/1/truth", "val2014/COCO_val2014_000000462565.jpg", "people on bicycles ride down a busy street "),
-        (9, "in_domain/2/event", "val2014/COCO_val2014_000000394240.jpg", "A number of motorbikes parked on an alley, ready to take part in the upcoming street race."),
+        (
+            0,
+            "in_domain/1/truth",
+            "val2014/COCO_val2014_000000462565.jpg",
+            "people on bicycles ride down a busy street ",
+        ),
+        (
+            9,
+            "in_domain/2/event",
+            "val2014/COCO_val2014_000000394240.jpg",
+            (
+                "A number of motorbikes parked on an alley, ready to take part in the upcoming"
+                " street race."
+            ),
+        ),
         (45, "in_domain/10/truth", None, "The view of runway from behind the windows of airport."),
-        (25000, "out_of_domain/1/truth", "out_of_domain/007675839.jpg", "chickens and eggs in an enclosed cage on a farm stock images"),
-        (49995, "out_of_domain/5000/truth", None, "an elaborate costume that looks like an image, but has to be more elaborate"),
-    ]  # fmt: skip
+        (
+            25000,
+            "out_of_domain/1/truth",
+            "out_of_domain/007675839.jpg",
+            "chickens and eggs in an enclosed cage on a farm stock images",
+        ),
+        (
+            49995,
+            "out_of_domain/5000/truth",
+            None,
+            "an elaborate costume that looks like an image, but has to be more elaborate",
+        ),
+    ]
     for index, key, image, caption in golden:
         item = items[index]
         assert (item.id, item.meta["caption"]) == (key, caption)
@@ -61,7 +88,10 @@ def test_oddities(questions: Any, descriptions: Any) -> None:
     assert (counts["in_domain-event-length"], counts["out_of_domain-event-length"]) == (4993, 4995)
     assert counts["out_of_domain-full-stop"] == 0
     assert counts["out_of_domain-repeated"] == 5  # 4,995 distinct pictures
-    assert {f.name for f in descriptions.check(descriptions.original)} == {"out_of_domain-repeated", "pictures-not-distributed"}  # fmt: skip
+    assert {f.name for f in descriptions.check(descriptions.original)} == {
+        "out_of_domain-repeated",
+        "pictures-not-distributed",
+    }
 
 
 def test_descriptions_short_and_long(descriptions: Any) -> None:
@@ -69,7 +99,10 @@ def test_descriptions_short_and_long(descriptions: Any) -> None:
     assert len(form) == len(parallel) == 20000
     pairs = {(a.prompt, b.prompt) for a, b in zip(form.items, parallel.items, strict=True)}
     assert pairs == {
-        ("Describe this image in one short sentence.", "Give a one-sentence description of this image."),
+        (
+            "Describe this image in one short sentence.",
+            "Give a one-sentence description of this image.",
+        ),
         ("Describe this image in detail.", "Provide a detailed description of this image."),
     }
     assert set(descriptions.subsets(form.items[1])) == {"in_domain", "long", "in_domain.long"}
@@ -88,11 +121,17 @@ def test_four_forms_of_one_question(questions: Any) -> None:
     assert {len(form) for form in forms.values()} == {50000}
     first = {name: form.items[0] for name, form in forms.items()}
     assert {name: item.target for name, item in first.items()} == {
-        "original": "yes", "parallel": "yes", "flipped": "no", "cot": "yes",
-    }  # fmt: skip
+        "original": "yes",
+        "parallel": "yes",
+        "flipped": "no",
+        "cot": "yes",
+    }
     assert first["cot"].prompt.startswith(first["parallel"].prompt + "\n")
     assert "does not match the image?" in first["flipped"].prompt
-    assert all(a.target != b.target for a, b in zip(forms["original"].items, forms["flipped"].items, strict=True))
+    assert all(
+        a.target != b.target
+        for a, b in zip(forms["original"].items, forms["flipped"].items, strict=True)
+    )
 
 
 def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path) -> None:
@@ -100,7 +139,11 @@ def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path
     from hqm.commands.session import Session
 
     with hqm.Store(tmp_path / "store.sqlite") as store:
-        session = Session(["hal_eval_d"], store, RunOptions(what=What(forms=("original", "cot"), limit=10, data=data)))
+        session = Session(
+            ["hal_eval_d"],
+            store,
+            RunOptions(what=What(forms=("original", "cot"), limit=10, data=data)),
+        )
         benchmark = session.benchmarks[0]
         assert [form.name for form in session.forms(benchmark)] == ["original", "cot"]
         assert benchmark.further_forms is benchmark.further_forms
@@ -110,12 +153,17 @@ def test_further_forms_are_made_once_and_can_be_named(data: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("form", "text", "said"),
     [
-        ("original", "Yes", "yes"), ("original", "I know it does", "no"), ("original", "it matches, no doubt", "yes"),
-        ("parallel", "The caption is accurate", None), ("flipped", "Yes, it does.", "yes"),
-        ("flipped", "No, they match.", "no"), ("cot", "The caption has no dog. There is one, so the answer is: Yes.", "yes"),
-        ("cot", "Yes, there is a dog, but not two. So no", "no"), ("cot", "step by step", None),
+        ("original", "Yes", "yes"),
+        ("original", "I know it does", "no"),
+        ("original", "it matches, no doubt", "yes"),
+        ("parallel", "The caption is accurate", None),
+        ("flipped", "Yes, it does.", "yes"),
+        ("flipped", "No, they match.", "no"),
+        ("cot", "The caption has no dog. There is one, so the answer is: Yes.", "yes"),
+        ("cot", "Yes, there is a dog, but not two. So no", "no"),
+        ("cot", "step by step", None),
     ],
-)  # fmt: skip
+)
 def test_each_form_has_its_reader(questions: Any, form: str, text: str, said: str | None) -> None:
     item = next(f for f in forms_of(questions) if f.name == form).items[0]
     verdict = questions.verdict(item, Response(text))
@@ -128,7 +176,9 @@ def test_each_form_has_its_reader(questions: Any, form: str, text: str, said: st
 
 
 def rival(rows: list[list[int]], kind: str, everything: bool) -> dict[str, float | None]:
-    """The paper's five numbers over the true captions and one type's, from the released lists of 0, 1 and 2."""
+    """The paper's five numbers over the true captions and one type's, from the released lists of 0,
+    1 and 2.
+    """
     place = ORDER.index(kind)
     pairs = [(row[0], 1) for row in rows] + [(row[place], 0) for row in rows]
     if not everything:
@@ -137,9 +187,19 @@ def rival(rows: list[list[int]], kind: str, everything: bool) -> dict[str, float
     yes = sum(said == 1 for said, _ in pairs)
     true = sum(truth for _, truth in pairs)
     precision, recall = (tp / yes if yes else None), tp / true
-    f1 = None if precision is None or not precision + recall else 2 * precision * recall / (precision + recall)
+    f1 = (
+        None
+        if precision is None or not precision + recall
+        else 2 * precision * recall / (precision + recall)
+    )
     right = sum(said == truth for said, truth in pairs) / len(pairs)
-    return {"accuracy": right, "precision": precision, "recall": recall, "f1": f1, "yes_ratio": yes / len(pairs)}
+    return {
+        "accuracy": right,
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        "yes_ratio": yes / len(pairs),
+    }
 
 
 TEXTS = {
@@ -151,19 +211,27 @@ TEXTS = {
 
 @pytest.mark.parametrize("shape", ["dictionaries", "lists"])
 @pytest.mark.parametrize("part", ["in_domain", "out_of_domain"])
-def test_the_released_lists_against_a_rival(data: Path, questions: Any, tmp_path: Path, part: str, shape: str) -> None:
+def test_the_released_lists_against_a_rival(
+    data: Path, questions: Any, tmp_path: Path, part: str, shape: str
+) -> None:
     rng = random.Random(part)
     rows = [rng.choices([0, 1, 2], weights=[5, 4, 1], k=5) for _ in range(5000)]
     written: list[Any] = rows
     if shape == "dictionaries":
-        written = [{"predict": [rng.choice(TEXTS[code]) for code in row], "result": row} for row in rows]
+        written = [
+            {"predict": [rng.choice(TEXTS[code]) for code in row], "result": row} for row in rows
+        ]
     (tmp_path / "code2.json").write_text(json.dumps(written))
     scored = score_file(questions, tmp_path / "code2.json", part)
     for kind in ORDER[1:]:
         expected = rival(rows, kind, everything=True)
-        assert {name: scored.metrics[f"{part}.{kind}.{name}"] for name in expected} == pytest.approx(expected)
+        assert {
+            name: scored.metrics[f"{part}.{kind}.{name}"] for name in expected
+        } == pytest.approx(expected)
         assert scored.metrics[f"{kind}.f1"] == scored.metrics[f"{part}.{kind}.f1"]
-    assert len({scored.metrics[f"{kind}.recall"] for kind in ORDER[1:]}) == 1, "all types share the true captions"
+    assert len({scored.metrics[f"{kind}.recall"] for kind in ORDER[1:]}) == 1, (
+        "all types share the true captions"
+    )
     assert scored.unscored == sum(code == 2 for row in rows for code in row)
     assert "in_domain.f1" not in scored.metrics or part == "in_domain"
 
@@ -189,7 +257,9 @@ def test_paper_scoring_leaves_out_what_it_cannot_read(data: Path, tmp_path: Path
     scored = score_file(paper, tmp_path / "lists.json", "in_domain")
     for kind in ORDER[1:]:
         expected = rival(rows, kind, everything=False)
-        assert {name: scored.metrics[f"in_domain.{kind}.{name}"] for name in expected} == pytest.approx(expected)
+        assert {
+            name: scored.metrics[f"in_domain.{kind}.{name}"] for name in expected
+        } == pytest.approx(expected)
 
 
 def test_wrong_lists_are_refused(questions: Any, tmp_path: Path) -> None:
@@ -225,7 +295,9 @@ def judged(benchmark: Any, *replies: str, text: str = "A dog on a sofa.") -> Any
         return await play(role, prompt)
 
     verdict = asyncio.run(benchmark.judge(item, Response(text), ask))
-    assert all((role, image) == ("judge", item.image) for role, _, image in seen), "the evaluator sees the picture"
+    assert all((role, image) == ("judge", item.image) for role, _, image in seen), (
+        "the evaluator sees the picture"
+    )
     assert all(text in prompt for _, prompt, _ in seen)
     assert len(seen) == len(replies)
     return verdict
@@ -235,7 +307,11 @@ def judged(benchmark: Any, *replies: str, text: str = "A dog on a sofa.") -> Any
     ("replies", "official", "paper"),
     [
         (("No",), [], []),
-        (("Yes, there is.", "Object and attribute"), ["object", "attribute"], ["object", "attribute"]),
+        (
+            ("Yes, there is.", "Object and attribute"),
+            ["object", "attribute"],
+            ["object", "attribute"],
+        ),
         (("Yes", "Event"), ["event"], ["event"]),
         (("Yes", "additional information"), ["event"], ["event"]),
         (("Yes", "aditional"), ["event", "other"], ["event"]),
@@ -244,10 +320,24 @@ def judged(benchmark: Any, *replies: str, text: str = "A dog on a sofa.") -> Any
         (("Yes", "none I can name"), ["other"], ["other"]),
     ],
 )
-def test_types_as_the_evaluator_names_them(data: Path, replies: tuple[str, ...], official: list[str], paper: list[str]) -> None:  # fmt: skip
+def test_types_as_the_evaluator_names_them(
+    data: Path, replies: tuple[str, ...], official: list[str], paper: list[str]
+) -> None:
     for scoring, kinds in (("official", official), ("paper", paper)):
         benchmark = hqm.load("hal_eval_g", data=data, scoring=scoring)  # type: ignore[arg-type]
-        benchmark.original = hqm.Form("original", (hqm.Item("in_domain/1/long", "Describe this image in detail.", "caption", image="a.jpg", part="in_domain", meta={"kind": "long"}),))  # fmt: skip
+        benchmark.original = hqm.Form(
+            "original",
+            (
+                hqm.Item(
+                    "in_domain/1/long",
+                    "Describe this image in detail.",
+                    "caption",
+                    image="a.jpg",
+                    part="in_domain",
+                    meta={"kind": "long"},
+                ),
+            ),
+        )
         verdict = judged(benchmark, *replies)
         assert verdict.read.split(", ") == (kinds or [""])
         assert verdict.value == float(not kinds)
@@ -266,10 +356,15 @@ def test_what_the_evaluator_does_not_say(data: Path, descriptions: Any) -> None:
 def test_shares_of_the_hallucinated_descriptions(descriptions: Any) -> None:
     from hqm.scoring.matrix import Sums
 
-    verdicts = [judged(descriptions, "No")] * 5 + [judged(descriptions, "Yes", kinds) for kinds in ("object", "Object, event", "?")]  # fmt: skip
+    verdicts = [judged(descriptions, "No")] * 5 + [
+        judged(descriptions, "Yes", kinds) for kinds in ("object", "Object, event", "?")
+    ]
     keys = {key for v in verdicts for key in v.tally}
     sums: Any = Sums({key: sum(v.tally.get(key, 0.0) for v in verdicts) for key in keys})  # type: ignore[misc]
-    metrics = {name: float(descriptions.metric(name)(sums)) for name in ("accuracy", "object_ratio", "event_ratio", "other_ratio", "length")}  # fmt: skip
+    metrics = {
+        name: float(descriptions.metric(name)(sums))
+        for name in ("accuracy", "object_ratio", "event_ratio", "other_ratio", "length")
+    }
     assert metrics == {
         "accuracy": 5 / 8,
         "object_ratio": 2 / 3,
@@ -284,17 +379,26 @@ def test_shares_of_the_hallucinated_descriptions(descriptions: Any) -> None:
 def test_released_descriptions_and_replies_are_read(descriptions: Any, tmp_path: Path) -> None:
     images = ["/data/coco/val2014/COCO_val2014_000000462565.jpg", "/x/007675839.jpg"]
     rows = [
-        {"image": images[0], "predict": "A street.", "first_answer": "Yes", "second_answer": "object"},
+        {
+            "image": images[0],
+            "predict": "A street.",
+            "first_answer": "Yes",
+            "second_answer": "object",
+        },
         {"image": images[1], "predict": "Chickens.", "first_answer": "No"},
     ]
     path = tmp_path / "result1_llava15_select_short.json"
     path.write_text(json.dumps(rows))
     form, given = descriptions.read_answers(path, descriptions.original)
     assert {key: r.text for key, r in given.items()} == {
-        "in_domain/1/short": "A street.", "out_of_domain/1/short": "Chickens.",
-    }  # fmt: skip
+        "in_domain/1/short": "A street.",
+        "out_of_domain/1/short": "Chickens.",
+    }
     replies = descriptions.read_replies(path, form)
-    assert replies == {"in_domain/1/short": {"judge": ["Yes", "object"]}, "out_of_domain/1/short": {"judge": ["No"]}}
+    assert replies == {
+        "in_domain/1/short": {"judge": ["Yes", "object"]},
+        "out_of_domain/1/short": {"judge": ["No"]},
+    }
     path.rename(tmp_path / "result.json")
     with pytest.raises(hqm.AnswerError, match="neither 'short' nor 'long'"):
         descriptions.read_answers(tmp_path / "result.json", descriptions.original)
@@ -306,7 +410,14 @@ def test_the_releases_own_words_are_read_from_its_script(data: Path, tmp_path: P
     benchmark = hqm.load("hal_eval_g", data=tmp_path, prompts="official")
     with pytest.raises(hqm.DataError, match="eval_our_model_llava15"):
         benchmark.prompt("exists")
-    script = 'text = "Caption: {}\\nIs it true?".format(c)\nadd = p + first + "USER: What types?" + s + "ASSISTANT: The types: "\n'
+    script = (
+        'text = "Caption: {}\\nIs it true?".format(c)\nadd = p + first + "USER: What types?" + s +'
+        ' "ASSISTANT: The types: "\n'
+    )
     (home / "eval_our_model_llava15.py").write_text(script)
     assert benchmark.prompt("exists") == "Caption: {caption}\nIs it true?"
-    assert benchmark.prompt("types") == "Caption: {caption}\nIs it true?\nASSISTANT: {reply}\nUSER: What types?\nASSISTANT: The types: "  # fmt: skip
+    assert (
+        benchmark.prompt("types")
+        == "Caption: {caption}\nIs it true?\nASSISTANT: {reply}\nUSER: What types?\nASSISTANT: The"
+        " types: "
+    )

@@ -1,4 +1,6 @@
-"""HallusionBench on its real file: golden records, oddities, every printed number against a plain re-implementation."""
+"""HallusionBench on its real file: golden records, oddities, every printed number against a plain
+re-implementation.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,9 @@ def benchmark(data: Path) -> Benchmark:
     return hqm.load("hallusion_bench", data=data)
 
 
-def judged(benchmark: Benchmark, form: Form, given: dict[str, Response], replies: Any) -> ScoreMatrix:
+def judged(
+    benchmark: Benchmark, form: Form, given: dict[str, Response], replies: Any
+) -> ScoreMatrix:
     """One respondent's matrix from recorded answers and recorded replies."""
     verdicts: dict[str, Verdict] = {}
     for item in form.items:
@@ -41,7 +45,12 @@ def judged(benchmark: Benchmark, form: Form, given: dict[str, Response], replies
         except hqm.NoReply as error:
             verdicts[item.id] = Verdict.unscored("error", str(error))
     builder = MatrixBuilder(
-        Cell(), form, lambda item, _: verdicts[item.id], benchmark.subsets, benchmark.groupings, benchmark.relate
+        Cell(),
+        form,
+        lambda item, _: verdicts[item.id],
+        benchmark.subsets,
+        benchmark.groupings,
+        benchmark.relate,
     )
     builder.add("a", [given[item.id] for item in form.items])
     return builder.build()
@@ -61,22 +70,46 @@ def test_count_first_tenth_last_and_types(data: Path) -> None:
     assert (last.id, last.target, last.image) == ("VD_video_19_2_3", "no", "VD/video/19_2.png")
     # counts per category and subcategory: README and file of the release
     assert Counter((i.part, i.meta["subcategory"]) for i in items) == {
-        ("VD", "figure"): 80, ("VD", "illusion"): 144, ("VD", "math"): 108, ("VD", "ocr"): 89, ("VD", "video"): 170,
-        ("VS", "chart"): 206, ("VS", "map"): 96, ("VS", "ocr"): 81, ("VS", "table"): 155,
-    }  # fmt: skip
+        ("VD", "figure"): 80,
+        ("VD", "illusion"): 144,
+        ("VD", "math"): 108,
+        ("VD", "ocr"): 89,
+        ("VD", "video"): 170,
+        ("VS", "chart"): 206,
+        ("VS", "map"): 96,
+        ("VS", "ocr"): 81,
+        ("VS", "table"): 155,
+    }
     assert Counter(i.type for i in items) == {
-        "comparison": 505, "ocr": 170, "action": 170, "attribute": 108, "relation": 96, "existence": 80,
-    }  # fmt: skip
+        "comparison": 505,
+        "ocr": 170,
+        "action": 170,
+        "attribute": 108,
+        "relation": 96,
+        "existence": 80,
+    }
     assert Counter(i.target for i in items) == {"yes": 484, "no": 645}
 
 
 def test_oddities(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
-    by_name = {f.name: f for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))}
+    by_name = {
+        f.name: f
+        for f in (*hqm.check_form(benchmark.original), *benchmark.check(benchmark.original))
+    }
     counts = {
-        "wh-question": 18, "whether": 12, "spelling": 18, "bare-reference": 76, "text-only": 178, "instruction": 264,
-        "pair-wording": 166, "single-pair": 3, "twin": 729, "contradictory-label": 1, "duplicate-question": 3,
-    }  # fmt: skip
+        "wh-question": 18,
+        "whether": 12,
+        "spelling": 18,
+        "bare-reference": 76,
+        "text-only": 178,
+        "instruction": 264,
+        "pair-wording": 166,
+        "single-pair": 3,
+        "twin": 729,
+        "contradictory-label": 1,
+        "duplicate-question": 3,
+    }
     assert {name: by_name[name].count for name in counts} == counts
     assert "346 figures" in by_name["category-collision"].sentence
     assert "332" in by_name["category-collision"].sentence
@@ -92,11 +125,14 @@ def test_1106_questions_flip_and_the_others_are_listed(benchmark: Benchmark) -> 
     left = {out.id: out.reason for out in parallel.left_out}
     assert sum("which" in original[i].prompt.lower() for i in left) == 18
     assert sum("negated" in reason for reason in left.values()) == 2
-    assert [i for i, reason in left.items() if "both answers" in reason] == [f"VD_math_5_0_{q}" for q in range(3)]
+    assert [i for i, reason in left.items() if "both answers" in reason] == [
+        f"VD_math_5_0_{q}" for q in range(3)
+    ]
     for item in parallel.items:
         before = original[item.id]
         assert {before.target, item.target} == {"yes", "no"}
-        # one word is added (or "a" becomes "no"), or the whole is denied or quoted; instructions stay behind
+        # one word is added (or "a" becomes "no"), or the whole is denied or quoted; instructions
+        # stay behind
         assert item.prompt.rpartition("?")[2].strip('"”') == before.prompt.rpartition("?")[2]
         assert item.rule in ("polar.not", "polar.no", "polar.false", "polar.quoted")
         signs = (" not ", " no ", " is it false that ", '"no" the right answer')
@@ -108,17 +144,34 @@ def test_1106_questions_flip_and_the_others_are_listed(benchmark: Benchmark) -> 
     ("key", "flipped"),
     [
         ("VS_chart_0_0_1", "Is it false that Switzerland is the leading importing country of gold"),
-        ("VD_illusion_0_0_1", "Is it false that the right orange circle is larger than the left orange circle?"),
+        (
+            "VD_illusion_0_0_1",
+            "Is it false that the right orange circle is larger than the left orange circle?",
+        ),
         ("VD_math_2_0_0", "Is it false that angleA + angleB +angleC = 180?"),
-        ("VS_ocr_0_1_0", "According to the image, is it false that π(pi) ranges from 3.1415926 to 3.1415927?"),
-        ("VS_map_10_0_0", "Is it false that the Oyashio Current flows from the south to the north, while the Kuroshio"),
+        (
+            "VS_ocr_0_1_0",
+            "According to the image, is it false that π(pi) ranges from 3.1415926 to 3.1415927?",
+        ),
+        (
+            "VS_map_10_0_0",
+            (
+                "Is it false that the Oyashio Current flows from the south to the north, while the"
+                " Kuroshio"
+            ),
+        ),
         (
             "VD_math_17_0_0",
-            "If AE = CE and AB=BC, is it false that BE is perpendicular to AC? Please answer yes or no.",
+            (
+                "If AE = CE and AB=BC, is it false that BE is perpendicular to AC? Please answer"
+                " yes or no."
+            ),
         ),
     ],
 )
-def test_hard_questions_are_negated_where_they_should(benchmark: Benchmark, key: str, flipped: str) -> None:
+def test_hard_questions_are_negated_where_they_should(
+    benchmark: Benchmark, key: str, flipped: str
+) -> None:
     assert benchmark.parallel_form.by_id[key].prompt.startswith(flipped)
 
 
@@ -137,8 +190,12 @@ def share(top: int, bottom: int) -> float:
     return round(100 * top / bottom, 4)
 
 
-def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str]) -> dict[str, float]:
-    """Every number that the release prints, from verdicts 0, 1, 2 and from whether two answers are the same."""
+def rival(
+    rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str]
+) -> dict[str, float]:
+    """Every number that the release prints, from verdicts 0, 1, 2 and from whether two answers are
+    the same.
+    """
 
     def name(row: dict[str, Any], *keys: str) -> tuple[str, ...]:
         return tuple(row[key] for key in ("category", "subcategory", "set_id", *keys))
@@ -159,16 +216,29 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
             "aacc": [[right(row)] for row in some],
             "facc": together(drawn, "figure_id"),
             "qacc": together(some, "question_id"),
-            "easy_aacc": together([row for row in some if row["visual_input"] != "2"], "question_id"),
-            "hard_aacc": together([row for row in some if row["visual_input"] == "2"], "question_id"),
+            "easy_aacc": together(
+                [row for row in some if row["visual_input"] != "2"], "question_id"
+            ),
+            "hard_aacc": together(
+                [row for row in some if row["visual_input"] == "2"], "question_id"
+            ),
         }
-        numbers = {dot + metric: share(sum(map(all, groups)), len(groups)) for metric, groups in sets.items()}
+        numbers = {
+            dot + metric: share(sum(map(all, groups)), len(groups))
+            for metric, groups in sets.items()
+        }
         if dot.count("_"):
             return numbers
         figures = sets["facc"]
-        numbers[dot + "figures_wrong"] = share(sum(not any(group) for group in figures), len(figures))
-        numbers[dot + "figures_inconsistent"] = share(sum(any(g) and not all(g) for g in figures), len(figures))
-        numbers[dot + "figure_score"] = round(sum(sum(g) / len(g) for g in figures) / len(figures), 4)
+        numbers[dot + "figures_wrong"] = share(
+            sum(not any(group) for group in figures), len(figures)
+        )
+        numbers[dot + "figures_inconsistent"] = share(
+            sum(any(g) and not all(g) for g in figures), len(figures)
+        )
+        numbers[dot + "figure_score"] = round(
+            sum(sum(g) / len(g) for g in figures) / len(figures), 4
+        )
         causes = Counter(filter(None, map(cause, some)))
         for what in ("lh", "vi", "mixed"):
             numbers[dot + what] = share(causes[what], sum(causes.values()))
@@ -186,15 +256,23 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
             return "lh" if now == "0" else None
         if row["category"] == "VD":
             table = {
-                ("1", "0"): "mixed" if alike else "vi", ("1", "2"): "vi", ("0", "0"): "vi", ("0", "2"): "vi",
-                ("2", "0"): "vi", ("2", "2"): "vi",
-            }  # fmt: skip
+                ("1", "0"): "mixed" if alike else "vi",
+                ("1", "2"): "vi",
+                ("0", "0"): "vi",
+                ("0", "2"): "vi",
+                ("2", "0"): "vi",
+                ("2", "2"): "vi",
+            }
         else:
             edited = "lh" if alike else "vi"
             table = {
-                ("0", "0"): "lh" if alike else "mixed", ("0", "2"): "mixed", ("2", "0"): "vi", ("2", "2"): "vi",
-                ("1", "2"): "vi", ("1", "0"): edited if row["visual_input"] == "2" else "vi",
-            }  # fmt: skip
+                ("0", "0"): "lh" if alike else "mixed",
+                ("0", "2"): "mixed",
+                ("2", "0"): "vi",
+                ("2", "2"): "vi",
+                ("1", "2"): "vi",
+                ("1", "0"): edited if row["visual_input"] == "2" else "vi",
+            }
         return table.get((before, now))
 
     numbers = accuracies(rows, "")
@@ -203,7 +281,8 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
         numbers |= accuracies(of_category, f"{category.lower()}.")
         for kind in {row["subcategory"] for row in of_category}:
             numbers |= accuracies(
-                [row for row in of_category if row["subcategory"] == kind], f"{category.lower()}_{kind}."
+                [row for row in of_category if row["subcategory"] == kind],
+                f"{category.lower()}_{kind}.",
             )
     truths = [row["gt_answer"] == "1" for row in rows]
     inferred = [right(row) == truth for row, truth in zip(rows, truths, strict=True)]
@@ -214,22 +293,36 @@ def rival(rows: list[dict[str, Any]], check: dict[str, str], same: dict[str, str
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_number_is_the_releases_own(data: Path, tmp_path: Path, records: Any, seed: int) -> None:
+def test_every_number_is_the_releases_own(
+    data: Path, tmp_path: Path, records: Any, seed: int
+) -> None:
     rng = random.Random(seed)
     weights = [rng.random() + 0.2 for _ in range(3)]
-    rows = [{**row, "model_prediction": rng.choice(["Yes.", "No.", "I am not sure."])} for row in records]
+    rows = [
+        {**row, "model_prediction": rng.choice(["Yes.", "No.", "I am not sure."])}
+        for row in records
+    ]
     for row in rows:
-        row["id"] = "_".join(row[k] for k in ("category", "subcategory", "set_id", "figure_id", "question_id"))
+        row["id"] = "_".join(
+            row[k] for k in ("category", "subcategory", "set_id", "figure_id", "question_id")
+        )
         row["gpt4v_output_gpt_check"] = rng.choices("012", weights)[0]
         row["same"] = rng.choice("01")
-    if seed > 3:  # a file may lack questions, if not those about figure 0; what is printed is over those it has
+    if (
+        seed > 3
+        # a file may lack questions, if not those about figure 0; what is printed is over those it has
+    ):
         rows = [row for row in rows if row["figure_id"] == "0" or rng.random() < 0.7]
     path = tmp_path / "result.json"
     path.write_text(json.dumps(rng.sample(rows, len(rows))))
     benchmark = hqm.load("hallusion_bench", data=data)
     form, given = benchmark.read_answers(path, benchmark.original)
     matrix = judged(benchmark, form, dict(given), benchmark.read_replies(path, form))
-    expected = rival(rows, {r["id"]: r["gpt4v_output_gpt_check"] for r in rows}, {r["id"]: r["same"] for r in rows})
+    expected = rival(
+        rows,
+        {r["id"]: r["gpt4v_output_gpt_check"] for r in rows},
+        {r["id"]: r["same"] for r in rows},
+    )
     metrics = {m.name: float(matrix.printed(m)[0]) for m in benchmark.metrics}
     assert {name: metrics[name] for name in expected} == expected
     assert set(metrics) - set(expected) == {"unclear"}
@@ -237,9 +330,15 @@ def test_every_number_is_the_releases_own(data: Path, tmp_path: Path, records: A
 
 
 REPLIES = {
-    "Correct": 1, "The prediction is incorrect.": 0, "“correct”": 1, "INCORRECT": 0, "unclear": 2, "": 2, "I agree": 2,
+    "Correct": 1,
+    "The prediction is incorrect.": 0,
+    "“correct”": 1,
+    "INCORRECT": 0,
+    "unclear": 2,
+    "": 2,
+    "I agree": 2,
     "not correct": 1,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("reply", "code"), REPLIES.items())
@@ -253,7 +352,9 @@ def test_a_reply_is_read_as_the_release_reads_it(data: Path, reply: str, code: i
 def test_paper_scoring_leaves_an_unreadable_reply_out(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data, scoring="paper")
     item = benchmark.original.by_id["VD_illusion_0_0_0"]
-    verdict = asyncio.run(benchmark.judge(item, Response("Yes."), played_back({"judge": ["I agree"]})))
+    verdict = asyncio.run(
+        benchmark.judge(item, Response("Yes."), played_back({"judge": ["I agree"]}))
+    )
     assert (verdict.value, verdict.state) == (None, "unparsed")
     assert "I agree" in verdict.reason
     with pytest.raises(hqm.NoReply):
@@ -269,7 +370,9 @@ def test_the_second_question_is_asked_of_errors_alone(data: Path) -> None:
         return "incorrect" if len(asked) == 1 else "same"
 
     item = benchmark.original.by_id["VD_illusion_0_1_0"]
-    response = benchmark.with_beside(item, Response("No."), {"VD_illusion_0_0_0": Response("It is the same size.")})
+    response = benchmark.with_beside(
+        item, Response("No."), {"VD_illusion_0_0_0": Response("It is the same size.")}
+    )
     verdict = asyncio.run(benchmark.judge(item, response, ask))
     assert verdict.tally["same"] == 1.0
     assert len(asked) == 2
@@ -297,23 +400,32 @@ def test_a_bare_reference_turns_round_with_its_question(data: Path) -> None:
 
 def test_the_rule_compares_yes_and_no(data: Path, tmp_path: Path, records: Any) -> None:
     rng = random.Random(3)
-    rows = [{**row, "model_prediction": rng.choice(["Yes, it is.", "No.", "no", "Hard to say."])} for row in records]
+    rows = [
+        {**row, "model_prediction": rng.choice(["Yes, it is.", "No.", "no", "Hard to say."])}
+        for row in records
+    ]
     path = tmp_path / "result.json"
     path.write_text(json.dumps(rows))
     benchmark = hqm.load("hallusion_bench", data=data, mode="rule")
     assert benchmark.roles == ()
     scored = score_file(benchmark, path)
     read = {"Yes, it is.": "1", "No.": "0", "no": "0"}
-    pairs = [(read[r["model_prediction"]], r["gt_answer"]) for r in rows if r["model_prediction"] in read]
+    pairs = [
+        (read[r["model_prediction"]], r["gt_answer"]) for r in rows if r["model_prediction"] in read
+    ]
     assert scored.metrics["aacc"] == share(sum(a == b for a, b in pairs), len(pairs))
     assert scored.unscored == len(rows) - len(pairs)
     figures = defaultdict(list)
     for row in rows:
         if not (row["category"] == "VS" and row["figure_id"] == "0"):
-            figures[row["category"], row["subcategory"], row["set_id"], row["figure_id"]].append(row)
+            figures[row["category"], row["subcategory"], row["set_id"], row["figure_id"]].append(
+                row
+            )
     whole = [f for f in figures.values() if all(r["model_prediction"] in read for r in f)]
     right = [all(read[r["model_prediction"]] == r["gt_answer"] for r in f) for f in whole]
-    assert scored.metrics["facc"] == share(sum(right), len(right)), "a figure with an unread answer drops out"
+    assert scored.metrics["facc"] == share(sum(right), len(right)), (
+        "a figure with an unread answer drops out"
+    )
 
 
 # --- files ---
@@ -324,7 +436,10 @@ def test_the_released_sample_is_read(data: Path) -> None:
     benchmark = hqm.load("hallusion_bench", data=data)
     form, given = benchmark.read_answers(path, benchmark.original)
     assert (len(form), len(given)) == (254, 254)
-    assert given["VD_illusion_0_0_1"].text == "No, the right and left orange circles appear to be the same size."
+    assert (
+        given["VD_illusion_0_0_1"].text
+        == "No, the right and left orange circles appear to be the same size."
+    )
     with pytest.raises(DataError, match="gpt4v_output_gpt_check"):
         benchmark.read_replies(path, form)
     paper = hqm.load("hallusion_bench", data=data, scoring="paper", mode="rule")
@@ -359,7 +474,9 @@ def test_vd_and_vs_files_lie_in_a_folder(data: Path, tmp_path: Path, records: An
     benchmark = hqm.load("hallusion_bench", data=data)
     form, given = benchmark.read_answers(tmp_path, benchmark.original)
     assert len(given) == 1129
-    assert benchmark.read_replies(tmp_path, form)["VS_chart_0_0_0"] == {"judge": ["correct", "same"]}
+    assert benchmark.read_replies(tmp_path, form)["VS_chart_0_0_0"] == {
+        "judge": ["correct", "same"]
+    }
 
 
 def test_official_prompts_are_read_from_the_releases_program(data: Path, tmp_path: Path) -> None:
@@ -379,8 +496,10 @@ def test_official_prompts_are_read_from_the_releases_program(data: Path, tmp_pat
         "        prompt += '\\nPrediction answer:'\n"
         "        prompt += sample[output_entry]\n"
     )
-    assert benchmark.prompt("correctness") == (
-        "Judge. Question:{question}\nReference answer: {reference}\nPrediction answer:{prediction}"
+    assert (
+        benchmark.prompt("correctness")
+        == "Judge. Question:{question}\nReference answer: {reference}\nPrediction"
+        " answer:{prediction}"
     )
 
 
@@ -411,6 +530,8 @@ def test_an_audit_by_figures_and_pairs(data: Path, tmp_path: Path) -> None:
             assert high is not None
             assert low < score < high
             assert score < (respondent.scores["aacc"] or 0)
-        assert sum(respondent.scores[name] or 0 for name in ("lh", "vi", "mixed")) == pytest.approx(100, abs=2e-4)
+        assert sum(respondent.scores[name] or 0 for name in ("lh", "vi", "mixed")) == pytest.approx(
+            100, abs=2e-4
+        )
     retest = audit.estimate("parallel_forms.pearson", "facc")
     assert (retest.value or 0) > 0.9

@@ -16,30 +16,57 @@ from hqm.logs import lmms_eval
 from tests.conftest import Run
 
 
-def test_inspect_gets_a_task_file_the_questions_of_every_form_and_the_pictures(tmp_path: Path, run: Run) -> None:
+def test_inspect_gets_a_task_file_the_questions_of_every_form_and_the_pictures(
+    tmp_path: Path, run: Run
+) -> None:
     folder = tmp_path / "task"
-    status, out, err = run("export", "shapes_yesno", "--to", "inspect", "--out", folder, "--limit", 6)
+    status, out, err = run(
+        "export", "shapes_yesno", "--to", "inspect", "--out", folder, "--limit", 6
+    )
     assert status == 0, err
     assert "original (6 items), parallel (6 items)" in out
     benchmark = load("shapes_yesno")
     for form in (benchmark.original, benchmark.parallel_form):
-        rows = [json.loads(line) for line in (folder / f"{form.name}.jsonl").read_text().splitlines()]
+        rows = [
+            json.loads(line) for line in (folder / f"{form.name}.jsonl").read_text().splitlines()
+        ]
         assert [row["id"] for row in rows] == [item.id for item in form.items[:6]]
         assert [row["prompt"] for row in rows] == [benchmark.asked(item) for item in form.items[:6]]
-        assert all((folder / "images" / row["image"]).read_bytes().startswith(b"\x89PNG") for row in rows)
+        assert all(
+            (folder / "images" / row["image"]).read_bytes().startswith(b"\x89PNG") for row in rows
+        )
     tree = ast.parse((folder / "shapes_yesno.py").read_text())
-    assert {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} >= {"sample", "shapes_yesno"}
+    assert {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} >= {
+        "sample",
+        "shapes_yesno",
+    }
 
 
 @pytest.mark.skipif(
-    not os.environ.get("HQM_INSPECT"), reason="HQM_INSPECT names the program inspect of its own environment"
+    not os.environ.get("HQM_INSPECT"),
+    reason="HQM_INSPECT names the program inspect of its own environment",
 )
 def test_inspect_asks_a_form_and_its_log_comes_back(tmp_path: Path, run: Run) -> None:
-    assert run("export", "shapes_yesno", "--to", "inspect", "--out", tmp_path / "task", "--limit", 6)[0] == 0
-    command = [os.environ["HQM_INSPECT"], "eval", "shapes_yesno.py", "--model", "mockllm/model", "-T", "form=parallel"]
+    assert (
+        run("export", "shapes_yesno", "--to", "inspect", "--out", tmp_path / "task", "--limit", 6)[
+            0
+        ]
+        == 0
+    )
+    command = [
+        os.environ["HQM_INSPECT"],
+        "eval",
+        "shapes_yesno.py",
+        "--model",
+        "mockllm/model",
+        "-T",
+        "form=parallel",
+    ]
     command += ["--epochs", "2", "--display", "none", "--log-dir", str(tmp_path / "logs")]
     subprocess.run(command, cwd=tmp_path / "task", check=False, timeout=300)
-    status, out, err = run("import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", tmp_path / "s.sqlite")
+    status, out, err = run(
+        "import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", tmp_path / "s.sqlite"
+    )
     assert status == 0, err
     assert "form parallel, run 1: 6 of 6 rows matched (6 by id)" in out
 
@@ -61,8 +88,12 @@ def test_lmms_eval_gets_tasks_data_with_pictures_and_functions(tmp_path: Path, r
     assert rows[0]["image"]["bytes"].startswith(b"\x89PNG")
 
 
-def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(tmp_path: Path, run: Run) -> None:
-    """The written functions run on the written rows, and the rows are laid out as its writer lays them out."""
+def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(
+    tmp_path: Path, run: Run
+) -> None:
+    """The written functions run on the written rows, and the rows are laid out as its writer lays
+    them out.
+    """
     import pyarrow.parquet as pq
 
     folder = tmp_path / "tasks"
@@ -81,7 +112,9 @@ def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(tmp_path
                 "input": functions["doc_to_text"](doc),
             }
             file.write(json.dumps({**row, **functions["process_results"](doc, [answer])}) + "\n")
-    (log,) = [lmms_eval.read_log(samples, [json.loads(line) for line in samples.read_text().splitlines()])]
+    (log,) = [
+        lmms_eval.read_log(samples, [json.loads(line) for line in samples.read_text().splitlines()])
+    ]
     assert {row.form for row in log.rows} == {"parallel"}
     forms = {form.name: form for form in (benchmark.original, benchmark.parallel_form)}
     taken = take_logs(benchmark, forms, [samples])
@@ -89,7 +122,9 @@ def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(tmp_path
     assert taken.matchings[0].how == {"id": 6}
 
 
-def test_a_missing_picture_is_an_error_and_not_a_question_without_one(dogs: Path, tmp_path: Path, run: Run) -> None:
+def test_a_missing_picture_is_an_error_and_not_a_question_without_one(
+    dogs: Path, tmp_path: Path, run: Run
+) -> None:
     status, _, err = run("export", dogs, "--to", "inspect", "--out", tmp_path / "task")
     assert status == 1
     assert "the picture '0.png' is missing" in err

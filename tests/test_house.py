@@ -1,4 +1,6 @@
-"""The rules of the house: who imports whom, how things are named, what is exported, how long a module is."""
+"""The rules of the house: who imports whom, how things are named, what is exported, how long a
+module is.
+"""
 
 import ast
 import functools
@@ -48,7 +50,9 @@ LAYERS = (
     "errors",
     "version",
 )
-"""The packages and modules directly in hqm/, top to bottom: each imports only what stands below it."""
+"""The packages and modules directly in hqm/, top to bottom: each imports only what stands below
+it.
+"""
 
 NAMED = sorted(p for folder in (*PRODUCT, "tests", "docs") for p in (ROOT / folder).rglob("*.py"))
 """The files in which every name says what the thing is: the tests too."""
@@ -56,7 +60,9 @@ NAMED = sorted(p for folder in (*PRODUCT, "tests", "docs") for p in (ROOT / fold
 SHORT_DOCSTRINGS = frozenset({"hqm/psychometrics"})
 """The folders in which no public function has a docstring longer than its code."""
 FEW_LINES = 8
-"""A docstring may have so many lines however short the function is: a formula, what goes in, and an example."""
+"""A docstring may have so many lines however short the function is: a formula, what goes in, and an
+example.
+"""
 
 NOT_A_NAME = frozenset("found one told people person kin mine Desk Sitting Wishes _Paper".split())
 """Words that do not say what a thing is."""
@@ -84,20 +90,31 @@ def modules_in(root: Path) -> dict[str, Path]:
 
 
 def modules_named(node: ast.AST, package: str) -> Iterator[str]:
-    """What an import statement, or `import_module` with a literal, names, in full; in `from m import n` also `m.n`."""
+    """What an import statement, or `import_module` with a literal, names, in full; in `from m
+    import n` also `m.n`.
+    """
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
         module = ".".join([*base, *([node.module] if node.module else [])])
         yield from (f"{module}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
-        yield from (a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str))
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
+        "import_module",
+        "__import__",
+    ):
+        yield from (
+            a.value
+            for a in node.args[:1]
+            if isinstance(a, ast.Constant) and isinstance(a.value, str)
+        )
 
 
 @functools.cache
 def imports_in(text: str, package: str) -> list[tuple[int, str]]:
-    """Line and name of every import in a module: at its top, inside a function, under TYPE_CHECKING."""
+    """Line and name of every import in a module: at its top, inside a function, under
+    TYPE_CHECKING.
+    """
     return [
         (getattr(node, "lineno", 0), name)
         for node in ast.walk(ast.parse(text))
@@ -126,9 +143,11 @@ def layer(module: str) -> str:
 def upward_imports(root: Path) -> list[str]:
     """A sentence for every import of something that does not stand below in LAYERS."""
     return [
-        f"{a.file}:{a.line} imports {a.target_file}, but {layer(a.target)} does not stand below {layer(a.source)} in LAYERS"
+        f"{a.file}:{a.line} imports {a.target_file}, but {layer(a.target)} does not stand below"
+        f" {layer(a.source)} in LAYERS"
         for a in arrows(root)
-        if layer(a.source) != layer(a.target) and LAYERS.index(layer(a.target)) < LAYERS.index(layer(a.source))
+        if layer(a.source) != layer(a.target)
+        and LAYERS.index(layer(a.target)) < LAYERS.index(layer(a.source))
     ]
 
 
@@ -149,7 +168,9 @@ def circle_of_modules(root: Path) -> str:
 
 
 def circle_of_packages(root: Path) -> str:
-    return circle([(x, y) for a in arrows(root) if (x := layer(a.source)) != (y := layer(a.target))])
+    return circle(
+        [(x, y) for a in arrows(root) if (x := layer(a.source)) != (y := layer(a.target))]
+    )
 
 
 @pytest.fixture
@@ -165,7 +186,11 @@ def plant(tree: Path, file: str, statement: str) -> None:
 
 
 def test_every_package_has_its_layer() -> None:
-    inside = {p.stem for p in (ROOT / "hqm").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    inside = {
+        p.stem
+        for p in (ROOT / "hqm").iterdir()
+        if p.suffix == ".py" or (p / "__init__.py").exists()
+    }
     assert inside == set(LAYERS)
     assert len(LAYERS) == len(set(LAYERS))
 
@@ -201,11 +226,15 @@ def test_an_import_planted_upwards_is_seen(tree: Path, statement: str) -> None:
     plant(tree, "hqm/scoring/matrix.py", statement)
     (seen,) = upward_imports(tree)
     assert re.fullmatch(
-        r"hqm/scoring/matrix\.py:\d+ imports hqm/auditing/gate\.py, but auditing .* scoring in LAYERS", seen
+        r"hqm/scoring/matrix\.py:\d+ imports hqm/auditing/gate\.py, but auditing .* scoring in"
+        r" LAYERS",
+        seen,
     )
 
 
-@pytest.mark.parametrize("statement", ["import hqm", "from hqm import Store", "from .. import Store"])
+@pytest.mark.parametrize(
+    "statement", ["import hqm", "from hqm import Store", "from .. import Store"]
+)
 def test_a_module_that_imports_the_public_names_is_seen(tree: Path, statement: str) -> None:
     plant(tree, "hqm/scoring/matrix.py", statement)
     (seen,) = upward_imports(tree)
@@ -215,7 +244,11 @@ def test_a_module_that_imports_the_public_names_is_seen(tree: Path, statement: s
 
 def test_a_planted_circle_of_modules_is_seen(tree: Path) -> None:
     """Within a package no layer forbids it."""
-    down = next(a for a in arrows(tree) if layer(a.source) == layer(a.target) and not a.file.endswith("__init__.py"))
+    down = next(
+        a
+        for a in arrows(tree)
+        if layer(a.source) == layer(a.target) and not a.file.endswith("__init__.py")
+    )
     plant(tree, down.target_file, f"def late() -> None:\n    import {down.source}")
     assert circle_of_modules(tree) in (
         f"{down.file} -> {down.target_file} -> {down.file}",
@@ -258,20 +291,28 @@ def test_psychometrics_imports_nothing_of_ours() -> None:
 def test_an_adapter_imports_exported_names_and_its_own_benchmark(path: Path) -> None:
     for name in ours(path):
         member = name.removeprefix("hqm.")
-        assert member in hqm.__all__ or name.startswith(f"hqm.benchmarks.{path.stem}"), f"{path.name} imports {name}"
+        assert member in hqm.__all__ or name.startswith(f"hqm.benchmarks.{path.stem}"), (
+            f"{path.name} imports {name}"
+        )
         assert not name.startswith("hqm.adapters")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "reports").glob("*.py")), ids=lambda p: p.name)
 def test_reports_import_exported_names(path: Path) -> None:
     for name in ours(path):
-        allowed = name.removeprefix("hqm.") in hqm.__all__ or name.startswith(("hqm.reports", "hqm.psychometrics"))
+        allowed = name.removeprefix("hqm.") in hqm.__all__ or name.startswith(
+            ("hqm.reports", "hqm.psychometrics")
+        )
         assert allowed, f"{path.name} imports {name}"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "hqm").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "hqm").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_hqm_reaches_adapters_benchmarks_and_reports_by_name_only(path: Path) -> None:
-    assert not {n for n in ours(path) if n.startswith(("hqm.adapters", "hqm.benchmarks", "hqm.reports"))}
+    assert not {
+        n for n in ours(path) if n.startswith(("hqm.adapters", "hqm.benchmarks", "hqm.reports"))
+    }
 
 
 # --- how things are named ---
@@ -282,15 +323,30 @@ def folder_of(path: Path, root: Path = ROOT) -> str:
 
 
 def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Every name that a file gives or uses: variables, parameters, keywords, functions, classes, attributes, imports."""
+    """Every name that a file gives or uses: variables, parameters, keywords, functions, classes,
+    attributes, imports.
+    """
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         match node:
-            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+            case (
+                ast.Name(id=name)
+                | ast.arg(arg=name)
+                | ast.Attribute(attr=name)
+                | ast.keyword(arg=str(name))
+            ):
                 yield line, name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
                 yield line, name
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ):
                 yield line, name
             case ast.alias(name=name, asname=other):
                 yield from ((line, word) for word in {*name.split("."), other} if word)
@@ -316,18 +372,30 @@ def modules_named_like_their_function(paths: list[Path], root: Path) -> list[str
 
 
 def long_docstrings(paths: list[Path], root: Path) -> list[str]:
-    """The public functions whose docstring has more lines than the rest of the function, and more than a few."""
+    """The public functions whose docstring has more lines than the rest of the function, and more
+    than a few.
+    """
     seen = []
     for path in paths:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or not ast.get_docstring(node):
+            if (
+                not isinstance(node, ast.FunctionDef)
+                or node.name.startswith("_")
+                or not ast.get_docstring(node)
+            ):
                 continue
             said = node.body[0]
             lines = (said.end_lineno or 0) - said.lineno + 1
-            code = (node.end_lineno or 0) - min([node.lineno, *(d.lineno for d in node.decorator_list)]) + 1 - lines
+            code = (
+                (node.end_lineno or 0)
+                - min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                + 1
+                - lines
+            )
             if lines > max(code, FEW_LINES):
                 seen.append(
-                    f"{path.relative_to(root)}:{node.lineno}: {node.name} has {lines} lines of docstring, {code} of code"
+                    f"{path.relative_to(root)}:{node.lineno}: {node.name} has {lines} lines of"
+                    f" docstring, {code} of code"
                 )
     return seen
 
@@ -366,12 +434,26 @@ def test_a_bad_name_and_a_long_docstring_are_seen(tmp_path: Path) -> None:
     assert unclear_names([path], tmp_path) == [
         f"found_first.py:{line}: {name}"
         for line, name in [
-            (1, "told"), (2, "kin"), (2, "one"), (13, "found"), (13, "one"), (13, "people"), (14, "found"), (14, "mine"),
-            (15, "Desk"), (16, "person"), (17, "kin"), (18, "found"),
+            (1, "told"),
+            (2, "kin"),
+            (2, "one"),
+            (13, "found"),
+            (13, "one"),
+            (13, "people"),
+            (14, "found"),
+            (14, "mine"),
+            (15, "Desk"),
+            (16, "person"),
+            (17, "kin"),
+            (18, "found"),
         ]
-    ]  # fmt: skip
-    assert modules_named_like_their_function([path], tmp_path) == ["found_first.py:2: def found_first"]
-    assert long_docstrings([path], tmp_path) == ["found_first.py:2: found_first has 10 lines of docstring, 3 of code"]
+    ]
+    assert modules_named_like_their_function([path], tmp_path) == [
+        "found_first.py:2: def found_first"
+    ]
+    assert long_docstrings([path], tmp_path) == [
+        "found_first.py:2: found_first has 10 lines of docstring, 3 of code"
+    ]
 
 
 # --- what is exported, what a module is ---
@@ -380,8 +462,15 @@ def test_a_bad_name_and_a_long_docstring_are_seen(tmp_path: Path) -> None:
 def stub_lines() -> list[tuple[str, str]]:
     """What hqm exports: (module, name), in the order of hqm/__init__.pyi."""
     statements = ast.parse((ROOT / "hqm" / "__init__.pyi").read_text(encoding="utf-8")).body
-    assert all(isinstance(node, ast.ImportFrom) and node.level == 1 and len(node.names) == 1 for node in statements)
-    return [(str(node.module), node.names[0].name) for node in statements if isinstance(node, ast.ImportFrom)]
+    assert all(
+        isinstance(node, ast.ImportFrom) and node.level == 1 and len(node.names) == 1
+        for node in statements
+    )
+    return [
+        (str(node.module), node.names[0].name)
+        for node in statements
+        if isinstance(node, ast.ImportFrom)
+    ]
 
 
 def place_of(line: tuple[str, str]) -> tuple[str, int, str]:
@@ -395,20 +484,28 @@ def test_the_stub_of_the_public_names_is_sorted() -> None:
     assert lines == sorted(lines, key=place_of)
     assert sorted(name for _, name in lines) == list(hqm.__all__), "each name once"
     text = (ROOT / "hqm" / "__init__.pyi").read_text(encoding="utf-8")
-    assert [line.rpartition(" import ")[2] for line in text.splitlines()] == [f"{name} as {name}" for _, name in lines]
+    assert [line.rpartition(" import ")[2] for line in text.splitlines()] == [
+        f"{name} as {name}" for _, name in lines
+    ]
 
 
 def test_what_is_exported_is_sorted_complete_and_there() -> None:
     assert list(hqm.__all__) == sorted(hqm.__all__)
     for name in hqm.__all__:
-        assert getattr(hqm, name).__doc__ or not callable(getattr(hqm, name)), f"{name} has no docstring"
+        assert getattr(hqm, name).__doc__ or not callable(getattr(hqm, name)), (
+            f"{name} has no docstring"
+        )
     from hqm import errors, psychometrics
 
     tree = {
-        name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.HQMError)
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.HQMError)
     }
     assert tree <= set(hqm.__all__)
-    assert all(name in (errors.__doc__ or "") for name in tree), "the tree is drawn in the docstring"
+    assert all(name in (errors.__doc__ or "") for name in tree), (
+        "the tree is drawn in the docstring"
+    )
     public = {
         n
         for n, v in vars(psychometrics).items()
@@ -429,9 +526,10 @@ def test_a_module_says_what_it_is_and_is_not_too_long(path: Path) -> None:
 
 def test_asking_for_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from typer.testing import CliRunner; from hqm.cli import app;"
-        "result = CliRunner().invoke(app, ['--help']); assert result.exit_code == 0, result.output;"
-        "print([m for m in ('torch', 'transformers', 'matplotlib', 'scipy', 'pandas', 'openai', 'statsmodels', 'numpy') if m in sys.modules])"
+        "import sys; from typer.testing import CliRunner; from hqm.cli import app;result ="
+        " CliRunner().invoke(app, ['--help']); assert result.exit_code == 0, result.output;print([m"
+        " for m in ('torch', 'transformers', 'matplotlib', 'scipy', 'pandas', 'openai',"
+        " 'statsmodels', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -439,8 +537,14 @@ def test_asking_for_help_loads_nothing_heavy() -> None:
 
 def test_listing_and_planning_load_no_model_library() -> None:
     for arguments in (["list"], ["list", "respondents"], ["forms", "shapes_yesno"]):
-        code = f"import sys; sys.argv = ['hqm', *{arguments}]\nfrom hqm.cli import main\nmain_exit = None\ntry:\n    main()\nexcept SystemExit as e:\n    assert not e.code\nprint('torch' in sys.modules or 'transformers' in sys.modules)"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        code = (
+            f"import sys; sys.argv = ['hqm', *{arguments}]\nfrom hqm.cli import main\nmain_exit ="
+            " None\ntry:\n    main()\nexcept SystemExit as e:\n    assert not"
+            " e.code\nprint('torch' in sys.modules or 'transformers' in sys.modules)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip().endswith("False"), arguments
 
 
@@ -448,7 +552,9 @@ def test_random_numbers_come_from_a_generator() -> None:
     """No function draws from a global stream."""
     for path in MODULES:
         text = path.read_text()
-        assert not re.search(r"np\.random\.(?!default_rng|Generator|Philox|SeedSequence)\w+", text), path
+        assert not re.search(
+            r"np\.random\.(?!default_rng|Generator|Philox|SeedSequence)\w+", text
+        ), path
         assert "import random" not in text, path
 
 
@@ -485,11 +591,17 @@ def test_docstring_examples_run() -> None:
 
 def called(node: ast.AST) -> set[str]:
     """The names of what is called inside, without their module or object."""
-    return {ast.unparse(n.func).split("(")[0].split(".")[-1] for n in ast.walk(node) if isinstance(n, ast.Call)}
+    return {
+        ast.unparse(n.func).split("(")[0].split(".")[-1]
+        for n in ast.walk(node)
+        if isinstance(n, ast.Call)
+    }
 
 
 def toothless_tests(files: dict[str, str]) -> list[str]:
-    """Tests with no assertion, no expected error or warning, and no call of a helper that has one."""
+    """Tests with no assertion, no expected error or warning, and no call of a helper that has
+    one.
+    """
     functions: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = [
         (file, node)
         for file, text in files.items()
@@ -499,11 +611,17 @@ def toothless_tests(files: dict[str, str]) -> list[str]:
     checks, before = {"raises", "warns", "assert_allclose", "assert_array_equal"}, 0
 
     def can_fail(node: ast.AST) -> bool:
-        return bool(called(node) & checks) or any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+        return bool(called(node) & checks) or any(
+            isinstance(inner, ast.Assert) for inner in ast.walk(node)
+        )
 
     while len(checks) > before:
         before = len(checks)
-        checks |= {node.name for _, node in functions if not node.name.startswith("test_") and can_fail(node)}
+        checks |= {
+            node.name
+            for _, node in functions
+            if not node.name.startswith("test_") and can_fail(node)
+        }
     return [
         f"{file}:{node.lineno}: {node.name}"
         for file, node in functions
@@ -512,17 +630,23 @@ def toothless_tests(files: dict[str, str]) -> list[str]:
 
 
 def test_every_test_can_fail() -> None:
-    assert toothless_tests({p.name: p.read_text() for p in sorted((ROOT / "tests").glob("*.py"))}) == []
+    assert (
+        toothless_tests({p.name: p.read_text() for p in sorted((ROOT / "tests").glob("*.py"))})
+        == []
+    )
     text = (
-        "def same(a): assert a\ndef test_a(): same(1)\ndef test_b(): print(1)\ndef test_c():\n    with raises(E): f()\n"
+        "def same(a): assert a\ndef test_a(): same(1)\ndef test_b(): print(1)\ndef test_c():\n   "
+        " with raises(E): f()\n"
     )
     assert toothless_tests({"test_x.py": text}) == ["test_x.py:3: test_b"]
 
 
 def test_no_test_has_a_budget_of_time() -> None:
-    """How long something takes is measured in tests/perf; a test waits for what must happen, with a generous limit."""
+    """How long something takes is measured in tests/perf; a test waits for what must happen, with a
+    generous limit.
+    """
     for path in (ROOT / "tests").glob("*.py"):
         text = path.read_text()
-        assert not re.search(r"process_time\(\)|perf_counter\(\)|monotonic\(\) - \w+ <", text) or path == Path(
-            __file__
-        ), path.name
+        assert not re.search(
+            r"process_time\(\)|perf_counter\(\)|monotonic\(\) - \w+ <", text
+        ) or path == Path(__file__), path.name

@@ -1,4 +1,6 @@
-"""Pictures from folders, zips, parquet rows and the web: found by name, checked, and refused with a sentence."""
+"""Pictures from folders, zips, parquet rows and the web: found by name, checked, and refused with a
+sentence.
+"""
 
 import hashlib
 import io
@@ -56,7 +58,9 @@ def test_a_zip_gives_pictures_by_whole_name_or_its_end(tmp_path: Path, cache: Pa
     source = open_images(zipped(tmp_path / "p.zip", members))
     assert source.path("a.jpg").read_bytes() == source.path("val/a.jpg").read_bytes() == a
     assert source.path("val/b.png").read_bytes() == b
-    assert source.path("a.jpg") == source.path("val/copy.jpg") == source.path("train/b.png"), "equal pictures, one file"
+    assert source.path("a.jpg") == source.path("val/copy.jpg") == source.path("train/b.png"), (
+        "equal pictures, one file"
+    )
     assert source.path("a.jpg").suffix == ".jpg"
     assert source.path("a.jpg").is_relative_to(cache)
     assert (source.has("a.jpg"), source.has("b.png"), source.has("c.png")) == (True, False, False)
@@ -67,15 +71,22 @@ def test_a_zip_gives_pictures_by_whole_name_or_its_end(tmp_path: Path, cache: Pa
 
 
 def test_a_zip_that_climbs_bombs_or_breaks_is_refused(tmp_path: Path) -> None:
-    huge = zipped(tmp_path / "huge.zip", {"../../evil.png": picture(), "big.png": b"\0" * (65 << 20), "none.png": b""})
+    huge = zipped(
+        tmp_path / "huge.zip",
+        {"../../evil.png": picture(), "big.png": b"\0" * (65 << 20), "none.png": b""},
+    )
     source = open_images(huge)
     assert huge.stat().st_size < 1 << 20, "a bomb is small"
     for name, words in (
-        ("../../evil.png", "outside the image folder"), ("big.png", "larger than 64 MiB"), ("none.png", "0 bytes"),
-    ):  # fmt: skip
+        ("../../evil.png", "outside the image folder"),
+        ("big.png", "larger than 64 MiB"),
+        ("none.png", "0 bytes"),
+    ):
         with pytest.raises(ImageError, match=words):
             source.path(name)
-    assert source.path("evil.png").parent.parent == tmp_path / "cache" / "images", "by its end, into the cache"
+    assert source.path("evil.png").parent.parent == tmp_path / "cache" / "images", (
+        "by its end, into the cache"
+    )
     assert not (tmp_path.parent / "evil.png").exists()
     content = bytearray(zipped(tmp_path / "bad.zip", {"a.png": picture()}).read_bytes())
     content[200:220] = b"x" * 20
@@ -91,7 +102,9 @@ def test_a_zip_that_climbs_bombs_or_breaks_is_refused(tmp_path: Path) -> None:
 # --- parquet ---
 
 
-def dataset(path: Path, pictures: list[bytes | None], names: list[str | None], **columns: list[Any]) -> Path:
+def dataset(
+    path: Path, pictures: list[bytes | None], names: list[str | None], **columns: list[Any]
+) -> Path:
     """As the `datasets` library writes it."""
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     values = [{"bytes": p, "path": n} for p, n in zip(pictures, names, strict=True)]
@@ -103,7 +116,11 @@ def dataset(path: Path, pictures: list[bytes | None], names: list[str | None], *
 def test_rows_that_show_one_picture_share_its_name(tmp_path: Path, cache: Path) -> None:
     a, b, c = picture(1), picture(2), picture(3, "JPEG")
     dataset(tmp_path / "test-0.parquet", [a, a, b], ["a.png", "a.png", "image.png"])
-    dataset(tmp_path / "test-1.parquet", [c, b, None, b""], ["image.png", "/home/somebody/b.png", None, "e.png"])
+    dataset(
+        tmp_path / "test-1.parquet",
+        [c, b, None, b""],
+        ["image.png", "/home/somebody/b.png", None, "e.png"],
+    )
     source = ParquetImages(tmp_path / "test-*.parquet")
     assert source.names == ["a.png", "a.png", "2", "3", "2", None, "e.png"]
     assert [source.path(name).read_bytes() for name in ("a.png", "1", "2", "3")] == [a, a, b, c]
@@ -116,31 +133,52 @@ def test_rows_that_show_one_picture_share_its_name(tmp_path: Path, cache: Path) 
     assert ParquetImages(tmp_path / "test-*.parquet").names == source.names
     assert record.stat().st_mtime_ns == before, "the list is not made again"
     source.path("2").unlink()
-    assert ParquetImages(tmp_path / "test-*.parquet").path("2").read_bytes() == b, "a cache may be deleted"
+    assert ParquetImages(tmp_path / "test-*.parquet").path("2").read_bytes() == b, (
+        "a cache may be deleted"
+    )
 
 
-def test_a_parquet_file_is_a_whole_benchmark(tmp_path: Path, make_benchmark: Callable[..., Path], store: Store) -> None:
+def test_a_parquet_file_is_a_whole_benchmark(
+    tmp_path: Path, make_benchmark: Callable[..., Path], store: Store
+) -> None:
     """Questions, answers and pictures in one file, as most benchmarks on the hub are."""
     section = {"items": "test.parquet"}
-    folder = make_benchmark([], data=section, fields={"id": "row", "prompt": "question", "target": "answer"})
+    folder = make_benchmark(
+        [], data=section, fields={"id": "row", "prompt": "question", "target": "answer"}
+    )
     shown = [picture(1), picture(1), picture(2), picture(3)]
     shown[1] = shown[0]
-    asked = {"question": ["Is it red?", "Is it blue?", "Is it red?", "Is it?"], "answer": ["yes", "no", "No", "Yes"]}
+    asked = {
+        "question": ["Is it red?", "Is it blue?", "Is it red?", "Is it?"],
+        "answer": ["yes", "no", "No", "Yes"],
+    }
     dataset(folder / "test.parquet", [*shown], [None] * 4, **asked)
     benchmark = hqm.load(str(folder))
     items = benchmark.original.items
     assert [(i.id, i.image, i.target) for i in items] == [
-        ("0", "0", "yes"), ("1", "0", "no"), ("2", "2", "no"), ("3", "3", "yes"),
-    ]  # fmt: skip
-    assert [item.cluster for item in items] == ["0", "0", "2", "3"], "intervals are over pictures, not rows"
+        ("0", "0", "yes"),
+        ("1", "0", "no"),
+        ("2", "2", "no"),
+        ("3", "3", "yes"),
+    ]
+    assert [item.cluster for item in items] == [
+        "0",
+        "0",
+        "2",
+        "3",
+    ], "intervals are over pictures, not rows"
     respondent = Counting()
-    job = hqm.plan(Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0))
+    job = hqm.plan(
+        Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0)
+    )
     assert (len(job.todo), job.broken) == (4, {})
     hqm.administer(store, [job])
     assert sorted({r.image.read_bytes() for r in respondent.asked if r.image}) == sorted({*shown})
 
 
-def test_a_dataset_of_the_hub_is_found_in_its_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_of_the_hub_is_found_in_its_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The layout of the hub's own cache, offline."""
     import huggingface_hub.constants
 
@@ -166,14 +204,20 @@ def test_a_dataset_of_the_hub_is_found_in_its_cache(tmp_path: Path, monkeypatch:
     assert benchmark.pictures.has("a.png")
     card["data"]["folder"] = "hf://datasets/owner/nothing"  # type: ignore[index]
     (tmp_path / "none.py").write_text(f"CARD = {card!r}\n")
-    with pytest.raises(DataError, match=r"hf://datasets/owner/nothing: the dataset cannot be fetched"):
+    with pytest.raises(
+        DataError, match=r"hf://datasets/owner/nothing: the dataset cannot be fetched"
+    ):
         hqm.load(str(tmp_path / "none.py"))
 
 
 def test_a_broken_parquet_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing PAR1")
     pq.write_table(pa.table({"question": ["a"]}), tmp_path / "b.parquet")
-    for name, words in (("a", "no parquet file"), ("b", "no image column 'image'"), ("c", "no such file")):
+    for name, words in (
+        ("a", "no parquet file"),
+        ("b", "no image column 'image'"),
+        ("c", "no such file"),
+    ):
         with pytest.raises(DataError, match=words):
             open_images(tmp_path / f"{name}.parquet").path("0")
 
@@ -208,13 +252,24 @@ class Site:
         return 200, {}, self.good
 
 
-def test_pictures_on_the_web_are_fetched_once_and_checked(tmp_path: Path, cache: Path, capsys: Any) -> None:
+def test_pictures_on_the_web_are_fetched_once_and_checked(
+    tmp_path: Path, cache: Path, capsys: Any
+) -> None:
     site = Site()
     with PlannedServer(site) as server:
         source = open_images(server.url)
         with pytest.raises(ImageError, match="not fetched yet"):
             source.path("good.jpg")
-        names = ["good.jpg", "moved.jpg", "flaky.jpg", "short.jpg", "huge.jpg", "none.jpg", "file.jpg", "ä b.jpg"]
+        names = [
+            "good.jpg",
+            "moved.jpg",
+            "flaky.jpg",
+            "short.jpg",
+            "huge.jpg",
+            "none.jpg",
+            "file.jpg",
+            "ä b.jpg",
+        ]
         source.fetch(names, private=True)
         assert "fetching 8 pictures" in capsys.readouterr().err
         for name in ("good.jpg", "moved.jpg", "flaky.jpg", "short.jpg", "ä b.jpg"):
@@ -235,7 +290,9 @@ def test_pictures_on_the_web_are_fetched_once_and_checked(tmp_path: Path, cache:
         with pytest.raises(ImageError, match="not fetched yet"):
             again.path("good.jpg")
         again.fetch(["good.jpg"], private=True)
-        assert again.path("good.jpg").read_bytes() == site.good, "what is no more what came is fetched again"
+        assert again.path("good.jpg").read_bytes() == site.good, (
+            "what is no more what came is fetched again"
+        )
 
 
 def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
@@ -244,14 +301,20 @@ def test_a_benchmark_with_addresses_is_planned_unfetched_and_run(
     site = Site()
     with PlannedServer(site) as server:
         rows = [
-            {"id": name, "prompt": f"Is it {name}?", "target": "yes", "image": f"{server.url}/{name}.jpg"}
+            {
+                "id": name,
+                "prompt": f"Is it {name}?",
+                "target": "yes",
+                "image": f"{server.url}/{name}.jpg",
+            }
             for name in ("good", "none", "page")
         ]
         session = Session(
             [str(make_benchmark(rows))],
             store,
             RunOptions(
-                what=What(forms=("original",), allow_private_images=True), who=Who(respondents=("hf/shapes:steady",))
+                what=What(forms=("original",), allow_private_images=True),
+                who=Who(respondents=("hf/shapes:steady",)),
             ),
         )
         assert session.missing_images() == {"mine": (3, 3)}
@@ -273,7 +336,12 @@ def claims(width: int, height: int) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = b""
     for name, content in ((b"IHDR", head), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b"")):
-        chunks += struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        chunks += (
+            struct.pack(">I", len(content))
+            + name
+            + content
+            + struct.pack(">I", zlib.crc32(name + content))
+        )
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
@@ -307,7 +375,9 @@ def test_a_whole_picture_is_used(tmp_path: Path, kind: str) -> None:
 def test_listed_sizes_and_hashes_are_compared(
     tmp_path: Path, make_benchmark: Callable[..., Path], store: Store
 ) -> None:
-    rows = [{"id": str(i), "prompt": f"{i}?", "target": "yes", "image": f"{i}.png"} for i in range(4)]
+    rows = [
+        {"id": str(i), "prompt": f"{i}?", "target": "yes", "image": f"{i}.png"} for i in range(4)
+    ]
     folder = make_benchmark(rows, data={"items": "items.jsonl", "checksums": "images.sha256"})
     sums = []
     for i in range(4):
@@ -317,7 +387,9 @@ def test_listed_sizes_and_hashes_are_compared(
     (folder / "images.sha256").write_text("".join(sums[:3]))
     (folder / "2.png").write_bytes(picture(99))
     benchmark = hqm.load(str(folder))
-    job = hqm.plan(Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0))
+    job = hqm.plan(
+        Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
+    )
     assert sorted(request.item for _, request in job.todo.values()) == ["0", "1", "3"]
     assert "2.png: the picture's SHA-256 is" in next(iter(job.reasons.values()))
     listed = Checksums.load(_written(tmp_path / "c.csv", "image,size\n0.png,5\n"))
@@ -331,7 +403,10 @@ def test_listed_sizes_and_hashes_are_compared(
         with pytest.raises(DataError, match="d.csv|e.jsonl|f.txt"):
             Checksums.load(_written(tmp_path / name, text))
     with pytest.raises(CardError, match="unknown key"):
-        hqm.Card.parse({"name": "a", "title": "a", "version": "1", "task": "vqa", "data": {"checksum": "x"}}, "here")
+        hqm.Card.parse(
+            {"name": "a", "title": "a", "version": "1", "task": "vqa", "data": {"checksum": "x"}},
+            "here",
+        )
 
 
 def _written(path: Path, text: str) -> Path:

@@ -1,4 +1,6 @@
-"""The Python way: an audit from a path in one call, the same numbers as the command's, and tidy frames of them."""
+"""The Python way: an audit from a path in one call, the same numbers as the command's, and tidy
+frames of them.
+"""
 
 import inspect
 import json
@@ -27,7 +29,14 @@ def answers(dogs: Path, tmp_path: Path) -> Path:
                 key = target if form == "original" else {"yes": "no", "no": "yes"}[target]
                 said = flip[key] if (i + again) % 5 < k else key
                 row = {"respondent": name, "form": form, "run": again, "item": item, "answer": said}
-                rows.append({**row, "state": "refused" if (name, form, again, i) == ("a", "original", 0, 3) else "ok"})
+                rows.append(
+                    {
+                        **row,
+                        "state": (
+                            "refused" if (name, form, again, i) == ("a", "original", 0, 3) else "ok"
+                        ),
+                    }
+                )
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -55,7 +64,9 @@ def test_the_estimates_are_those_of_the_command(
         assert hqm.audit(hqm.gather(hqm.load(str(dogs)), store)).estimates == audit.estimates
 
 
-def test_strings_paths_lists_and_loaded_benchmarks_are_the_same(dogs: Path, answers: Path, tmp_path: Path) -> None:
+def test_strings_paths_lists_and_loaded_benchmarks_are_the_same(
+    dogs: Path, answers: Path, tmp_path: Path
+) -> None:
     lines = answers.read_text().splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_text("".join(lines[: len(lines) // 3]))
     (tmp_path / "bc.jsonl").write_text("".join(lines[len(lines) // 3 :]))
@@ -64,12 +75,18 @@ def test_strings_paths_lists_and_loaded_benchmarks_are_the_same(dogs: Path, answ
     assert hqm.audit(hqm.load(dogs), recorded=parts).to_frame("scores").equals(whole)
 
 
-def test_settings_reach_where_the_command_line_has_them(dogs: Path, answers: Path, tmp_path: Path) -> None:
+def test_settings_reach_where_the_command_line_has_them(
+    dogs: Path, answers: Path, tmp_path: Path
+) -> None:
     one_metric = hqm.audit(dogs, answers, metrics="f1").to_frame()
     assert set(one_metric["metric"]) == {"f1"}
     key = tmp_path / "corrected.csv"
     key.write_text("item,target\nq0,no\n")
-    right = hqm.evidence_of(dogs, answers).to_frame().query("item == 'q0' and form == 'original' and run == 0")
+    right = (
+        hqm.evidence_of(dogs, answers)
+        .to_frame()
+        .query("item == 'q0' and form == 'original' and run == 0")
+    )
     corrected = hqm.evidence_of(dogs, answers, key=str(key)).to_frame()
     corrected = corrected.query("item == 'q0' and form == 'original' and run == 0")
     assert (right["score"].to_numpy() == 1 - corrected["score"].to_numpy()).all()
@@ -103,9 +120,27 @@ def test_every_setting_of_the_audit_is_one_of_the_evidence() -> None:
 def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.BenchmarkAudit) -> None:
     frame = audit.to_frame()
     assert list(frame.columns) == [
-        "benchmark", "group", "indicator", "metric", "facet", "first", "other", "inference", "value", "low", "high",
-        "level", "method", "n_items", "n_respondents", "unscored", "status", "reason", "flags", "signature",
-    ]  # fmt: skip
+        "benchmark",
+        "group",
+        "indicator",
+        "metric",
+        "facet",
+        "first",
+        "other",
+        "inference",
+        "value",
+        "low",
+        "high",
+        "level",
+        "method",
+        "n_items",
+        "n_respondents",
+        "unscored",
+        "status",
+        "reason",
+        "flags",
+        "signature",
+    ]
     pooled = frame[frame["group"] == "all"]
     assert len(pooled) == sum(max(1, len(estimate.intervals)) for estimate in audit.estimates)
     for estimate in audit.estimates:
@@ -115,17 +150,25 @@ def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.Benchmar
         for interval in estimate.intervals:
             row = rows[rows["inference"] == interval.inference].iloc[0]
             np.testing.assert_array_equal(
-                [row["low"], row["high"], row["level"]], [interval.low, interval.high, interval.level]
+                [row["low"], row["high"], row["level"]],
+                [interval.low, interval.high, interval.level],
             )
-        np.testing.assert_array_equal(rows["value"], np.nan if estimate.value is None else estimate.value)
+        np.testing.assert_array_equal(
+            rows["value"], np.nan if estimate.value is None else estimate.value
+        )
     absent = pooled[pooled["value"].isna()]
     assert (absent["status"] != "ok").all()
     assert (absent["reason"] != "").all()
-    # respondents have rows of their own only where the number is theirs: the mean of their agreements is the estimate
-    agreement = frame[(frame["indicator"] == "test_retest.item_agreement") & (frame["metric"] == "accuracy")]
+    # respondents have rows of their own only where the number is theirs: the mean of their
+    # agreements is the estimate
+    agreement = frame[
+        (frame["indicator"] == "test_retest.item_agreement") & (frame["metric"] == "accuracy")
+    ]
     each = agreement[agreement["group"] != "all"]
     assert set(each["group"]) == {"recorded/a", "recorded/b", "recorded/c"}
-    assert each["value"].mean() == pytest.approx(agreement[agreement["group"] == "all"]["value"].iloc[0])
+    assert each["value"].mean() == pytest.approx(
+        agreement[agreement["group"] == "all"]["value"].iloc[0]
+    )
     assert set(frame[frame["indicator"] == "test_retest.rho_g"]["group"]) == {"all"}
 
 
@@ -141,20 +184,28 @@ def test_the_shifts_of_single_respondents_average_to_the_shift(audit: hqm.Benchm
     assert checked >= 2
 
 
-def test_the_frames_of_scores_and_states_have_every_administration(audit: hqm.BenchmarkAudit) -> None:
+def test_the_frames_of_scores_and_states_have_every_administration(
+    audit: hqm.BenchmarkAudit,
+) -> None:
     scores = audit.to_frame("scores")
     assert not scores.duplicated(["respondent", "form", "run", "judge", "sight", "metric"]).any()
-    assert set(zip(scores["form"], scores["run"], strict=True)) == {("original", 0), ("original", 1), ("parallel", 0)}
+    assert set(zip(scores["form"], scores["run"], strict=True)) == {
+        ("original", 0),
+        ("original", 1),
+        ("parallel", 0),
+    }
     for who in audit.respondents:
-        row = scores.query("respondent == @who.name and form == 'original' and run == 0 and metric == 'accuracy'").iloc[
-            0
-        ]
+        row = scores.query(
+            "respondent == @who.name and form == 'original' and run == 0 and metric == 'accuracy'"
+        ).iloc[0]
         assert row["score"] == who.scores["accuracy"]
         np.testing.assert_array_equal([row["low"], row["high"]], who.intervals["accuracy"])
     states = audit.to_frame("states")
     assert states["answers"].dtype == np.int64
     refused = states.query("state == 'refused' and answers > 0")
-    assert refused[["respondent", "form", "run", "answers"]].to_numpy().tolist() == [["recorded/a", "original", 0, 1]]
+    assert refused[["respondent", "form", "run", "answers"]].to_numpy().tolist() == [
+        ["recorded/a", "original", 0, 1]
+    ]
 
 
 def test_the_frames_of_answers_and_items_are_what_was_scored(dogs: Path, answers: Path) -> None:
@@ -165,7 +216,9 @@ def test_the_frames_of_answers_and_items_are_what_was_scored(dogs: Path, answers
         index="respondent", columns="item", values="score", dropna=False
     )
     matrix = evidence.first
-    np.testing.assert_array_equal(wide.loc[list(matrix.respondents), [i.id for i in matrix.items]], matrix.values)
+    np.testing.assert_array_equal(
+        wide.loc[list(matrix.respondents), [i.id for i in matrix.items]], matrix.values
+    )
     assert frame[frame["state"] == "refused"]["score"].isna().all()
     items = evidence.to_frame("items").set_index("item")
     assert list(items.index) == [f"q{i}" for i in range(12)]
@@ -176,11 +229,14 @@ def test_the_frames_of_answers_and_items_are_what_was_scored(dogs: Path, answers
     np.testing.assert_allclose(items["mean_score"], means.loc[items.index])
     scores = wide.drop(columns="q3")
     rest = {
-        item: scores[item].corr(scores.drop(columns=item).mean(axis=1)) for item in scores if scores[item].std() > 0
+        item: scores[item].corr(scores.drop(columns=item).mean(axis=1))
+        for item in scores
+        if scores[item].std() > 0
     }
     known = items["rest_correlation"].dropna()
     assert len(known) > 3
-    # q3 has a refused answer, so the pandas way leaves it out of the rest; the others differ by that one item at most
+    # q3 has a refused answer, so the pandas way leaves it out of the rest; the others differ by
+    # that one item at most
     for item, value in rest.items():
         assert np.sign(known[item]) == np.sign(value) or abs(value) < 0.1
 
@@ -199,15 +255,22 @@ def test_an_audit_without_estimates_still_has_the_columns(audit: hqm.BenchmarkAu
 
 
 def test_importing_hqm_loads_nothing_heavy() -> None:
-    code = "import sys, hqm; print([m for m in ('numpy', 'pandas', 'scipy', 'typer', 'torch') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, hqm; print([m for m in ('numpy', 'pandas', 'scipy', 'typer', 'torch') if m in"
+        " sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
 def test_readers_take_strings(tmp_path: Path, dogs: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"item": "q0", "target": "no"}\n')
     path = str(tmp_path / "rows.jsonl")
-    assert hqm.read_records(path) == hqm.read_records(Path(path)) == [{"item": "q0", "target": "no"}]
+    assert (
+        hqm.read_records(path) == hqm.read_records(Path(path)) == [{"item": "q0", "target": "no"}]
+    )
     assert hqm.read_json(path) == {"item": "q0", "target": "no"}
     assert hqm.read_text(path) == Path(path).read_text()
     assert hqm.Card.load(str(dogs / "card.toml")) == hqm.Card.load(dogs / "card.toml")
@@ -216,7 +279,10 @@ def test_readers_take_strings(tmp_path: Path, dogs: Path) -> None:
 
 
 def test_a_part_is_loaded_by_its_name(make_benchmark: Any) -> None:
-    rows = [{"id": str(i), "prompt": "Is it red?", "target": "yes", "part": "xy"[i % 2]} for i in range(6)]
+    rows = [
+        {"id": str(i), "prompt": "Is it red?", "target": "yes", "part": "xy"[i % 2]}
+        for i in range(6)
+    ]
     folder = make_benchmark(rows)
     assert [item.id for item in hqm.load(folder, part="y").original.items] == ["1", "3", "5"]
     with pytest.raises(hqm.UsageError, match="has no part 'z'"):
@@ -232,7 +298,9 @@ def test_the_data_root_may_be_called_root(data: Path) -> None:
 
 
 @pytest.mark.data
-def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(data: Path, tmp_path: Path) -> None:
+def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(
+    data: Path, tmp_path: Path
+) -> None:
     """RePOPE's files answer all parts; a log of all parts is cut to the one that is asked for."""
     for name in ("llava-v1.5-7b_pope.jsonl", "llava_pope_test.jsonl"):
         (tmp_path / name).write_bytes((data / "logs" / "llava" / name).read_bytes())
@@ -240,11 +308,15 @@ def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(data: P
     evidence = hqm.evidence_of("pope", log, root=data, part="coco_adversarial", metrics="accuracy")
     frame = evidence.to_frame()
     assert len(frame) == 3000
-    # 2,554 of the 3,000 answers are right, counted from the two files by their ids; the release misspells image
+    # 2,554 of the 3,000 answers are right, counted from the two files by their ids; the release
+    # misspells image
     lines = (tmp_path / "llava_pope_test.jsonl").read_text().splitlines()
     asked = {row["question_id"]: row for row in map(json.loads, lines)}
     lines = (data / "pope" / "coco_pope_adversarial.json").read_text().splitlines()
-    gold = {(r["image"], r["text"].replace("imange", "image")): r["label"] for r in map(json.loads, lines)}
+    gold = {
+        (r["image"], r["text"].replace("imange", "image")): r["label"]
+        for r in map(json.loads, lines)
+    }
     right = 0
     for given in map(json.loads, log.read_text().splitlines()):
         question = asked[given["question_id"]]
@@ -260,7 +332,9 @@ def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(data: P
 
 
 @pytest.mark.data
-def test_the_readmes_python_prints_what_it_shows(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readmes_python_prints_what_it_shows(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import doctest
     import re
 
@@ -270,7 +344,9 @@ def test_the_readmes_python_prints_what_it_shows(data: Path, tmp_path: Path, mon
     monkeypatch.setenv("HQM_DATA", str(data))
     readme = (ROOT / "README.md").read_text("utf-8")
     code = "\n".join(
-        block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if block.startswith(">>>")
+        block
+        for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+        if block.startswith(">>>")
     )
     example = doctest.DocTestParser().get_doctest(code, {}, "README.md", "README.md", 0)
     report: list[str] = []

@@ -1,4 +1,6 @@
-"""Estimates of a whole audit against values known by construction, from real stores; indicators as values."""
+"""Estimates of a whole audit against values known by construction, from real stores; indicators as
+values.
+"""
 
 import importlib
 import math
@@ -34,18 +36,33 @@ def quiz(tmp_path) -> hqm.Benchmark:  # type: ignore[no-untyped-def]
     words = ["dog", "cat", "car", "bus", "hat", "cup", "tree", "bird", "lamp", "boat"]
     rows = [
         {
-            "id": f"q{i}", "prompt": f"Is there a {words[rng.integers(10)]} in the image?", "target": ("yes", "no")[int(rng.integers(2))],
-            "image": f"{i // 2}.png", "type": ("existence", "attribute")[i % 2],
+            "id": f"q{i}",
+            "prompt": f"Is there a {words[rng.integers(10)]} in the image?",
+            "target": ("yes", "no")[int(rng.integers(2))],
+            "image": f"{i // 2}.png",
+            "type": ("existence", "attribute")[i % 2],
         }
         for i in range(400)
-    ]  # fmt: skip
+    ]
     return hqm.load(
-        str(write_benchmark(tmp_path / "quiz", rows, name="quiz", types=["existence", "attribute"], labelled=True))
+        str(
+            write_benchmark(
+                tmp_path / "quiz",
+                rows,
+                name="quiz",
+                types=["existence", "attribute"],
+                labelled=True,
+            )
+        )
     )
 
 
-def respondents_of(quiz: hqm.Benchmark, chances: np.ndarray, rng: np.random.Generator) -> list[RecordedRespondent]:
-    """Respondents who answer each item right with a known probability, in two runs, and record it."""
+def respondents_of(
+    quiz: hqm.Benchmark, chances: np.ndarray, rng: np.random.Generator
+) -> list[RecordedRespondent]:
+    """Respondents who answer each item right with a known probability, in two runs, and record
+    it.
+    """
     respondents = []
     for k, row in enumerate(chances):
         recordings = []
@@ -62,7 +79,9 @@ def respondents_of(quiz: hqm.Benchmark, chances: np.ndarray, rng: np.random.Gene
     return respondents
 
 
-def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hqm.Benchmark) -> None:
+def test_the_expected_reliability_is_what_reruns_show(
+    store: hqm.Store, quiz: hqm.Benchmark
+) -> None:
     rng = np.random.default_rng(1)
     ability = np.linspace(-1.5, 1.5, 20)[:, None]
     chances = 1 / (1 + np.exp(-(ability + rng.normal(0, 1.5, (1, 400)))))
@@ -78,7 +97,9 @@ def test_the_expected_reliability_is_what_reruns_show(store: hqm.Store, quiz: hq
     assert curve == [] or curve[0] >= curve[-1]
 
 
-def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, quiz: hqm.Benchmark, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_every_estimate_is_documented_signed_and_round_trips(
+    store: hqm.Store, quiz: hqm.Benchmark, tmp_path
+) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(2)
     chances = np.clip(rng.normal(0.6, 0.15, (8, 400)), 0.02, 0.98)
     stored = administered(store, quiz, respondents_of(quiz, chances, rng))
@@ -86,13 +107,23 @@ def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, q
         f"q{i},{chr(97 + k)}-model,{int(rng.random() < 0.6)}" for i in range(80) for k in range(8)
     )
     (tmp_path / "labels.csv").write_text(labels)
-    audit = hqm.audit(hqm.gather(quiz, store, stored, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1")))
+    audit = hqm.audit(
+        hqm.gather(
+            quiz, store, stored, criterion=tmp_path / "labels.csv", metrics=("accuracy", "f1")
+        )
+    )
     for estimate in audit.estimates:
         indicator = hqm.indicator_named(estimate.indicator)
         assert indicator is not None, estimate.indicator
-        assert estimate.facet in indicator.facet or not estimate.facet or estimate.indicator.startswith("generaliz")
+        assert (
+            estimate.facet in indicator.facet
+            or not estimate.facet
+            or estimate.indicator.startswith("generaliz")
+        )
         assert estimate.signature
-        assert (estimate.value is None) == (estimate.status not in ("ok", "not_informative")), estimate
+        assert (estimate.value is None) == (estimate.status not in ("ok", "not_informative")), (
+            estimate
+        )
         assert estimate.status == "ok" or len(estimate.reason) > 10, estimate
     again = hqm.BenchmarkAudit.from_dict(audit.to_dict())
     assert [e.to_dict() for e in again.estimates] == [e.to_dict() for e in audit.estimates]
@@ -100,43 +131,64 @@ def test_every_estimate_is_documented_signed_and_round_trips(store: hqm.Store, q
     hqm.Audit((audit,)).to_json()
     families = {estimate.indicator.partition(".")[0] for estimate in audit.estimates}
     assert families >= {
-        "test_retest", "criterion", "consistency", "generalizability", "discriminability", "items", "solvability", "types", "expected",
-    }  # fmt: skip
+        "test_retest",
+        "criterion",
+        "consistency",
+        "generalizability",
+        "discriminability",
+        "items",
+        "solvability",
+        "types",
+        "expected",
+    }
 
 
 def test_the_same_audit_twice_gives_the_same_numbers(store: hqm.Store, quiz: hqm.Benchmark) -> None:
     rng = np.random.default_rng(3)
-    stored = administered(store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng))
+    stored = administered(
+        store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (6, 400)), 0.02, 0.98), rng)
+    )
     assert (
         hqm.Audit((hqm.audit(hqm.gather(quiz, store, stored)),)).to_json()
         == hqm.Audit((hqm.audit(hqm.gather(quiz, store, stored)),)).to_json()
     )
 
 
-def test_people_are_compared_with_each_other(store: hqm.Store, quiz: hqm.Benchmark, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_people_are_compared_with_each_other(
+    store: hqm.Store, quiz: hqm.Benchmark, tmp_path
+) -> None:  # type: ignore[no-untyped-def]
     """Two people who agree on nine labels of ten; by hand alpha = 1 - Do / De."""
     import krippendorff
 
     rng = np.random.default_rng(4)
-    stored = administered(store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng))
+    stored = administered(
+        store, quiz, respondents_of(quiz, np.clip(rng.normal(0.6, 0.2, (5, 400)), 0.02, 0.98), rng)
+    )
     anna = (rng.random((5, 60)) < 0.6).astype(int)
     ben = np.where(rng.random(anna.shape) < 0.1, 1 - anna, anna)
     rows = ["item,respondent,rater,label"]
     for k in range(5):
         for i in range(60):
-            rows += [f"q{i},{chr(97 + k)}-model,anna,{anna[k, i]}", f"q{i},{chr(97 + k)}-model,ben,{ben[k, i]}"]
+            rows += [
+                f"q{i},{chr(97 + k)}-model,anna,{anna[k, i]}",
+                f"q{i},{chr(97 + k)}-model,ben,{ben[k, i]}",
+            ]
     (tmp_path / "labels.csv").write_text("\n".join(rows))
     audit = hqm.audit(hqm.gather(quiz, store, stored, criterion=tmp_path / "labels.csv"))
     agreed = audit.estimate("criterion.human_agreement")
     table = np.stack([anna.ravel(), ben.ravel()])
-    assert agreed.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9)
+    assert agreed.value == pytest.approx(
+        krippendorff.alpha(table, level_of_measurement="nominal"), abs=1e-9
+    )
     assert agreed.detail["raters"] == 2
     counted, ties = audit.estimate("criterion.labelled_answers"), int((anna != ben).sum())
     assert (counted.value, counted.detail["without_majority"]) == (300 - ties, ties)
     pearson = audit.estimate("criterion.pearson")
     assert pearson.other.endswith("judge=human"), "the benchmark is compared with the people's mean"
     again = hqm.audit(hqm.gather(quiz, store, stored))
-    assert again.estimate("criterion.human_agreement").value == agreed.value, "the labels are in the store"
+    assert again.estimate("criterion.human_agreement").value == agreed.value, (
+        "the labels are in the store"
+    )
 
 
 def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
@@ -144,11 +196,16 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     cases: list[Case] = []
     monkeypatch.setattr(comparisons, "estimates", lambda given: cases.append(given) or [])
     rng = np.random.default_rng(5)
-    chances = np.clip(np.linspace(0.2, 0.8, 32)[:, None] + rng.normal(0, 0.2, (32, 160)), 0.03, 0.97)
+    chances = np.clip(
+        np.linspace(0.2, 0.8, 32)[:, None] + rng.normal(0, 0.2, (32, 160)), 0.03, 0.97
+    )
     answers = [(rng.random(chances.shape) < chances).astype(float) for _ in range(3)]
     kinds = ("existence", "attribute", "counting")
     questions, turned = (
-        tuple(replace(item, type=kinds[i % 3]) for i, item in enumerate(made.items(160, flipped=flipped)))
+        tuple(
+            replace(item, type=kinds[i % 3])
+            for i, item in enumerate(made.items(160, flipped=flipped))
+        )
         for flipped in (False, True)
     )
     runs = [made.matrix(right, Cell(run=k), questions) for k, right in enumerate(answers)]
@@ -158,19 +215,27 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     parallel = made.matrix(answers[1], Cell(form="parallel"), turned)
     parallel = replace(parallel, words=np.tile(rng.integers(2, 9, (32, 1)).astype(float), 160))
     comparisons.compare("form", first, parallel, runs=runs, **settings)
-    comparisons.compare("sight", first, made.matrix(answers[1], Cell(sight="blind"), questions), **settings)
+    comparisons.compare(
+        "sight", first, made.matrix(answers[1], Cell(sight="blind"), questions), **settings
+    )
     judged = [made.matrix(answers[0], Cell(judge=name), questions) for name in ("a@1", "b@1")]
     again = made.matrix(
-        np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0]), Cell(judge="a@1#1"), questions
+        np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0]),
+        Cell(judge="a@1#1"),
+        questions,
     )
     for other in (judged[1], again):
         repeats = [replace(run, cell=replace(run.cell, judge="a@1")) for run in runs]
         comparisons.compare("judge", judged[0], other, runs=repeats, **settings)
     noisy = np.where(rng.random(answers[0].shape) < 0.1, 1 - answers[0], answers[0])
-    scored = replace(made.matrix(noisy, of=questions), words=rng.integers(2, 9, noisy.shape).astype(float))
+    scored = replace(
+        made.matrix(noisy, of=questions), words=rng.integers(2, 9, noisy.shape).astype(float)
+    )
     labels = made.labelled(answers[0], scored, 120)
     given = {
-        f"human:{name}": {(labels.respondents[0], item.id): float(rng.random() < 0.5) for item in labels.items}
+        f"human:{name}": {
+            (labels.respondents[0], item.id): float(rng.random() < 0.5) for item in labels.items
+        }
         for name in ("anna", "ben")
     }
     sample = PooledLabels(judgements=(), pool="majority", raters=given)
@@ -178,23 +243,46 @@ def every_case(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     comparisons.compare("judge", scored, labels, other_metric=FAITHFUL, **levels, **settings)
     said = (rng.random(60) < 0.7).astype(float)
     stage = StageEvidence(
-        role="verifier", label="a@1", unit="fact", yes="holds", no="does not hold", judge=said, human=np.roll(said, 1),
-        clusters=[f"p{i // 3}" for i in range(60)], weights=np.ones(60), not_asked=0, unread=0, unresolved=0,
-    )  # fmt: skip
+        role="verifier",
+        label="a@1",
+        unit="fact",
+        yes="holds",
+        no="does not hold",
+        judge=said,
+        human=np.roll(said, 1),
+        clusters=[f"p{i // 3}" for i in range(60)],
+        weights=np.ones(60),
+        not_asked=0,
+        unread=0,
+        unresolved=0,
+    )
     comparisons.compare_stage(stage, scored, labels, made.PROTOCOL)
     form = Form("original", first.items)
-    list(comparisons.describe(first, form=form, claimed=("existence",), families=first.respondents, **settings))
+    list(
+        comparisons.describe(
+            first, form=form, claimed=("existence",), families=first.respondents, **settings
+        )
+    )
     expected = case("expected", "", (first,), **settings)
     comparisons.expected(expected, chances, 1.0)
     raters = {
-        name: {("r", f"q{i}"): float(rng.random() < p) for i in range(40)} for name, p in (("anna", 0.3), ("ben", 0.8))
+        name: {("r", f"q{i}"): float(rng.random() < p) for i in range(40)}
+        for name, p in (("anna", 0.3), ("ben", 0.8))
     }
     comparisons.people_agree(case("criterion", "judge", (first,), **settings), raters)
     slots = {
-        f"slot_{letter}": (rng.integers(2, size=chances.shape) == k).astype(float) for k, letter in enumerate("AB")
+        f"slot_{letter}": (rng.integers(2, size=chances.shape) == k).astype(float)
+        for k, letter in enumerate("AB")
     }
-    options = [replace(item, task="choice", target="AB"[i % 2], options=("x", "y")) for i, item in enumerate(questions)]
-    choice = replace(first, items=tuple(options), tallies={**slots, "right": answers[0], "n": np.ones(chances.shape)})
+    options = [
+        replace(item, task="choice", target="AB"[i % 2], options=("x", "y"))
+        for i, item in enumerate(questions)
+    ]
+    choice = replace(
+        first,
+        items=tuple(options),
+        tallies={**slots, "right": answers[0], "n": np.ones(chances.shape)},
+    )
     other = replace(choice, cell=Cell(form="parallel"))
     comparisons.compare("form", choice, other, CHOICE[0], made.PROTOCOL)
     return cases
@@ -205,7 +293,9 @@ def numbers_in(value: Any) -> Iterator[float]:
     if isinstance(value, int | float):
         yield float(value)
     elif is_dataclass(value) and not isinstance(value, type):
-        properties = [name for name, made in vars(type(value)).items() if isinstance(made, property)]
+        properties = [
+            name for name, made in vars(type(value)).items() if isinstance(made, property)
+        ]
         for name in (*(field.name for field in fields(value)), *properties):
             yield from numbers_in(getattr(value, name))
     elif isinstance(value, dict):
@@ -219,7 +309,9 @@ def numbers_in(value: Any) -> Iterator[float]:
 def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The functions on an indicator's page are those that compute it; a number made from theirs has a sentence of how."""
+    """The functions on an indicator's page are those that compute it; a number made from theirs has
+    a sentence of how.
+    """
     cases = every_case(monkeypatch)
     calls: list[tuple[str, Any]] = []
 
@@ -232,7 +324,9 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
 
     listed = hqm.all_indicators()
     for function in {function for indicator in listed for function in indicator.explains}:
-        for name in {module for module in sys.modules if module.startswith(("hqm.indicators.", "hqm.lint."))}:
+        for name in {
+            module for module in sys.modules if module.startswith(("hqm.indicators.", "hqm.lint."))
+        }:
             if getattr(sys.modules[name], function.__name__, None) is function:
                 monkeypatch.setattr(sys.modules[name], function.__name__, recording(function))
     computed: list[Indicator] = []
@@ -250,13 +344,21 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
             results = [result for name, result in calls if name in named]
             if not results:
                 wrong.append(f"{indicator.name}: none of {', '.join(named)} is called")
-            if answer.coefficient.value not in set(numbers_in(results)) and not indicator.compute.__doc__:
-                wrong.append(f"{indicator.name}: a docstring must say how it is made from their results")
+            if (
+                answer.coefficient.value not in set(numbers_in(results))
+                and not indicator.compute.__doc__
+            ):
+                wrong.append(
+                    f"{indicator.name}: a docstring must say how it is made from their results"
+                )
     assert not wrong
-    # what takes three forms or more has its own test in test_forms, and a short form in test_shorten
+    # what takes three forms or more has its own test in test_forms, and a short form in
+    # test_shorten
     several = {"icc_a1_of_forms", "icc_ak_of_forms"}
     several |= {indicator.name for indicator in catalogue.indicators_of("short_form")}
-    assert {indicator.name for indicator in listed} - {indicator.name for indicator in computed} == several
+    assert {indicator.name for indicator in listed} - {
+        indicator.name for indicator in computed
+    } == several
 
 
 def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list() -> None:
@@ -264,11 +366,18 @@ def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list
     first = made.matrix(made.answers(np.linspace(0.2, 0.8, 8), 60, rng))
     ratio = made.YES_NO[3]
     form = Form("original", first.items)
-    estimates = {e.indicator: e for e in comparisons.describe(first, ratio, made.PROTOCOL, form, ())}
+    estimates = {
+        e.indicator: e for e in comparisons.describe(first, ratio, made.PROTOCOL, form, ())
+    }
     assert estimates["consistency.alpha"].status == "not_applicable"
     assert estimates["consistency.alpha"].reason == "f1 is no mean of item scores"
     pair = comparisons.compare(
-        "run", first, replace(first, cell=Cell(run=1)), made.ACCURACY, made.PROTOCOL, deterministic=True
+        "run",
+        first,
+        replace(first, cell=Cell(run=1)),
+        made.ACCURACY,
+        made.PROTOCOL,
+        deterministic=True,
     )
     by = {e.indicator: e for e in pair}
     assert by["test_retest.pearson"].status == "not_informative"
@@ -320,17 +429,28 @@ def test_an_indicator_is_added_in_one_file(
     benchmark = hqm.load(str(dogs))
     truths = {item.id: str(item.target) for item in benchmark.original.items}
     wrong = {"yes": "no", "no": "yes"}
-    answers = [{k: v if i % (n + 2) else wrong[v] for i, (k, v) in enumerate(truths.items())} for n in range(4)]
+    answers = [
+        {k: v if i % (n + 2) else wrong[v] for i, (k, v) in enumerate(truths.items())}
+        for n in range(4)
+    ]
     respondents = [
-        recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q1": "yes"}}) for n, a in enumerate(answers)
+        recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q1": "yes"}})
+        for n, a in enumerate(answers)
     ]
     stored = administered(store, benchmark, respondents)
     audit = hqm.audit(hqm.gather(benchmark, store, stored))
-    half, whole = audit.estimate("test_retest.half_of_pearson"), audit.estimate("test_retest.pearson")
+    half, whole = (
+        audit.estimate("test_retest.half_of_pearson"),
+        audit.estimate("test_retest.pearson"),
+    )
     assert half.value == pytest.approx(whole.value / 2)  # type: ignore[operator]
     assert "half_of_pearson" in half.signature
     missing = audit.estimate("test_retest.never", "accuracy")
-    assert (missing.value, missing.status, missing.reason) == (None, "insufficient", "accuracy has no luck")
+    assert (missing.value, missing.status, missing.reason) == (
+        None,
+        "insufficient",
+        "accuracy has no luck",
+    )
     assert "half_of_pearson" in run("list", "indicators")[1]
     names = importlib.import_module("hqm.reports.names")
     assert names.statistic_name("half_of_pearson") == "half of Pearson's r"
@@ -342,12 +462,19 @@ def test_an_indicator_is_added_in_one_file(
     assert "Half of a correlation." in page
     assert "## `hqm.psychometrics.pearson`" in page
     rule = {"indicator": "test_retest.half_of_pearson", "interval": "fixed_models", "at_least": 0.1}
-    assert Policy.model_validate({"name": "x", "require": [rule]}).require[0].indicator == rule["indicator"]
+    assert (
+        Policy.model_validate({"name": "x", "require": [rule]}).require[0].indicator
+        == rule["indicator"]
+    )
     assert math.isfinite(half.value or math.nan)
 
 
-def test_named_coefficients_stand_beside_those_that_lead(store: hqm.Store, quiz: hqm.Benchmark, tmp_path: Path) -> None:
-    """All forms of the ICC with the runs as raters, Fleiss' kappa of people's labels, standardised alpha of the items."""
+def test_named_coefficients_stand_beside_those_that_lead(
+    store: hqm.Store, quiz: hqm.Benchmark, tmp_path: Path
+) -> None:
+    """All forms of the ICC with the runs as raters, Fleiss' kappa of people's labels, standardised
+    alpha of the items.
+    """
     import pandas as pd
     import pingouin
     from statsmodels.stats.inter_rater import fleiss_kappa
@@ -357,32 +484,53 @@ def test_named_coefficients_stand_beside_those_that_lead(store: hqm.Store, quiz:
     stored = administered(store, quiz, respondents_of(quiz, chances, rng))
     labels = (rng.random((3, 5, 60)) < 0.7).astype(int)
     rows = [
-        f"q{i},{chr(97 + k)}-model,{labels[r, k, i]},rater{r}" for r in range(3) for k in range(5) for i in range(60)
+        f"q{i},{chr(97 + k)}-model,{labels[r, k, i]},rater{r}"
+        for r in range(3)
+        for k in range(5)
+        for i in range(60)
     ]
     (tmp_path / "labels.csv").write_text("item,respondent,label,rater\n" + "\n".join(rows))
     evidence = hqm.gather(quiz, store, stored, criterion=tmp_path / "labels.csv")
     audit = hqm.audit(evidence)
-    scores = np.stack([evidence.matrices[Cell(run=run)].score(evidence.metrics[0]) for run in (0, 1)], axis=1)
-    long = pd.DataFrame({"who": np.repeat(range(8), 2), "run": np.tile(range(2), 8), "score": scores.ravel()})
+    scores = np.stack(
+        [evidence.matrices[Cell(run=run)].score(evidence.metrics[0]) for run in (0, 1)], axis=1
+    )
+    long = pd.DataFrame(
+        {"who": np.repeat(range(8), 2), "run": np.tile(range(2), 8), "score": scores.ravel()}
+    )
     theirs = pingouin.intraclass_corr(long, "who", "run", "score").set_index("Type")["ICC"]
     for name, form in (
-        ("icc_11", "ICC(1,1)"), ("icc_a1", "ICC(A,1)"), ("icc_c1", "ICC(C,1)"), ("icc_1k", "ICC(1,k)"), ("icc_ak", "ICC(A,k)"),
+        ("icc_11", "ICC(1,1)"),
+        ("icc_a1", "ICC(A,1)"),
+        ("icc_c1", "ICC(C,1)"),
+        ("icc_1k", "ICC(1,k)"),
+        ("icc_ak", "ICC(A,k)"),
         ("icc_ck", "ICC(C,k)"),
-    ):  # fmt: skip
-        assert audit.estimate(f"test_retest.{name}").value == pytest.approx(theirs[form], abs=1e-9), name
+    ):
+        assert audit.estimate(f"test_retest.{name}").value == pytest.approx(
+            theirs[form], abs=1e-9
+        ), name
     counts = np.stack([(labels == c).sum(axis=0).ravel() for c in (0, 1)], axis=1)
     kappa = audit.estimate("criterion.fleiss_kappa")
     assert kappa.value == pytest.approx(fleiss_kappa(counts))
     assert (kappa.detail["raters"], kappa.detail["used"]) == (3, 300)
-    items = case("consistency", "", (evidence.first,), evidence.metrics[0], made.PROTOCOL).item_scores[0]
+    items = case(
+        "consistency", "", (evidence.first,), evidence.metrics[0], made.PROTOCOL
+    ).item_scores[0]
     varying = items[:, items.std(axis=0) > 0]
-    mean_r = (np.corrcoef(varying.T).sum() - varying.shape[1]) / (varying.shape[1] * (varying.shape[1] - 1))
+    mean_r = (np.corrcoef(varying.T).sum() - varying.shape[1]) / (
+        varying.shape[1] * (varying.shape[1] - 1)
+    )
     k = varying.shape[1]
-    assert audit.estimate("consistency.alpha_standardized").value == pytest.approx(k * mean_r / (1 + (k - 1) * mean_r))
+    assert audit.estimate("consistency.alpha_standardized").value == pytest.approx(
+        k * mean_r / (1 + (k - 1) * mean_r)
+    )
 
 
 @pytest.mark.parametrize(("runs", "margin"), [(1, None), (2, None), (1, 0.05), (2, 0.05)])
-def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(runs: int, margin: float | None) -> None:
+def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(
+    runs: int, margin: float | None
+) -> None:
     """Without either there is no test, and the reason says which two things would make one."""
     rng = np.random.default_rng(12)
     chance, of = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
@@ -391,7 +539,11 @@ def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(runs: 
         for form, run in (("original", 0), ("original", 1), ("parallel", 0))
     )
     protocol = replace(made.PROTOCOL, margin=margin)
-    repeats = case("test_retest", "run", (first, again), made.ACCURACY, protocol, together=True) if runs == 2 else None
+    repeats = (
+        case("test_retest", "run", (first, again), made.ACCURACY, protocol, together=True)
+        if runs == 2
+        else None
+    )
     pair = case("parallel_forms", "form", (first, other), made.ACCURACY, protocol, repeats=repeats)
     (estimate,) = (e for e in engine.estimates(pair) if e.indicator == "parallel_forms.equivalence")
     if margin is not None:
@@ -408,7 +560,9 @@ def test_forms_are_called_equivalent_by_a_declared_margin_or_by_the_seeds(runs: 
 
 
 def test_four_forms_together_are_one_study_of_wording() -> None:
-    """ICC(A,1) and ICC(A,k) over four wordings equal pingouin's, and the G study has the four as its facet."""
+    """ICC(A,1) and ICC(A,k) over four wordings equal pingouin's, and the G study has the four as
+    its facet.
+    """
     import pandas as pd
     import pingouin as pg
 
@@ -417,7 +571,10 @@ def test_four_forms_together_are_one_study_of_wording() -> None:
     rng = np.random.default_rng(5)
     chance, of = np.linspace(0.3, 0.8, 8)[:, None], made.items(200)
     names = ("original", "parallel", "parallel2", "parallel3")
-    forms = [made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=name), of) for name in names]
+    forms = [
+        made.matrix((rng.random((8, 200)) < chance).astype(int), Cell(form=name), of)
+        for name in names
+    ]
     estimates = {e.indicator: e for e in compare_forms(forms, made.ACCURACY, made.PROTOCOL)}
     table = pd.DataFrame(
         [
@@ -426,7 +583,9 @@ def test_four_forms_together_are_one_study_of_wording() -> None:
             for r, score in enumerate(matrix.score(made.ACCURACY))
         ]
     )
-    theirs = pg.intraclass_corr(table, targets="respondent", raters="form", ratings="score")["ICC"].tolist()
+    theirs = pg.intraclass_corr(table, targets="respondent", raters="form", ratings="score")[
+        "ICC"
+    ].tolist()
     assert estimates["parallel_forms.icc_a1_of_forms"].value == pytest.approx(theirs[1], abs=1e-6)
     assert estimates["parallel_forms.icc_ak_of_forms"].value == pytest.approx(theirs[4], abs=1e-6)
     assert estimates["parallel_forms.icc_a1_of_forms"].detail["forms"] == 4

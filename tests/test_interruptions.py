@@ -1,4 +1,6 @@
-"""Ctrl-C, a scheduler's SIGTERM, SIGKILL, and two commands on one store: real processes, real signals."""
+"""Ctrl-C, a scheduler's SIGTERM, SIGKILL, and two commands on one store: real processes, real
+signals.
+"""
 
 import os
 import signal
@@ -21,7 +23,18 @@ from hqm.store.lock import writing
 from tests.servers import PlannedServer, completion, question
 
 HQM = [sys.executable, "-m", "hqm.cli"]
-RUN = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--forms", "original", "--runs", "1", "--batch"]
+RUN = [
+    *HQM,
+    "run",
+    "shapes_yesno",
+    "-r",
+    "hf/shapes:half-trained",
+    "--forms",
+    "original",
+    "--runs",
+    "1",
+    "--batch",
+]
 """The size of the batch follows: small ones leave time for a signal."""
 
 
@@ -34,12 +47,17 @@ def start(command: list[str], store: Path, *more: str) -> "subprocess.Popen[str]
     """A command in a process group of its own, as a shell starts it."""
     return subprocess.Popen(
         [*command, "--store", str(store), *more],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         preexec_fn=hearing,
-    )  # fmt: skip
+    )
 
 
-def until(true: Callable[[], bool], process: "subprocess.Popen[str] | None" = None, seconds: float = 300) -> None:
+def until(
+    true: Callable[[], bool], process: "subprocess.Popen[str] | None" = None, seconds: float = 300
+) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert process is None or process.poll() is None, process.communicate()
@@ -58,7 +76,9 @@ def count(store: Path) -> int:
 def whole_and_each_once(store: Path, n: int) -> None:
     with closing(sqlite3.connect(store)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert db.execute("SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers").fetchone() == (n, n, 0)
+        assert db.execute(
+            "SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers"
+        ).fetchone() == (n, n, 0)
 
 
 @pytest.mark.slow
@@ -74,14 +94,20 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     assert process.returncode == 130
     assert 40 <= kept < 1008
     assert "stopping after the batch in hand" in err
-    assert f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with" in err
     assert (
-        f"hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4 --workers {workers}" in err
+        f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with"
+        in err
+    )
+    assert (
+        "hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4"
+        f" --workers {workers}" in err
     )
     assert "Traceback" not in err
     assert f"asked {kept}, stored before 0, errors 0" in out
     if workers == 1:
-        again = subprocess.run([*RUN, "64", "--store", str(store)], capture_output=True, text=True, check=True)
+        again = subprocess.run(
+            [*RUN, "64", "--store", str(store)], capture_output=True, text=True, check=True
+        )
         assert f"asked {1008 - kept}, stored before {kept}, errors 0" in again.stdout
         whole_and_each_once(store, 1008)
 
@@ -101,7 +127,17 @@ def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None
     """Sixteen requests are in flight, and paid, when the signal comes."""
     store = tmp_path / "store.sqlite"
     with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=1.5) as server:
-        command = [*HQM, "run", "shapes_vqa", "-r", f"openai/tiny@{server.url}", "--forms", "original", "--runs", "1"]
+        command = [
+            *HQM,
+            "run",
+            "shapes_vqa",
+            "-r",
+            f"openai/tiny@{server.url}",
+            "--forms",
+            "original",
+            "--runs",
+            "1",
+        ]
         process = start(command, store)
         until(lambda: len(server.asked) >= 24, process)
         process.send_signal(signal.SIGINT)
@@ -145,7 +181,13 @@ def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
     assert len(children) >= 2
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    until(lambda: not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children))
+    until(
+        lambda: (
+            not any(
+                child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children
+            )
+        )
+    )
     with closing(sqlite3.connect(store)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -178,12 +220,19 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
 def test_a_lock_is_told_from_a_store_that_cannot_be_written(tmp_path: Path) -> None:
     said: list[str] = []
     store = tmp_path / "store.sqlite"
-    with writing(store), pytest.raises(hqm.StoreError, match="is writing to it"), writing(store, wait=False):
+    with (
+        writing(store),
+        pytest.raises(hqm.StoreError, match="is writing to it"),
+        writing(store, wait=False),
+    ):
         pass
     with writing(store, say=said.append):
         assert said == []
     (tmp_path / "file").write_text("")
-    with pytest.raises(hqm.StoreError, match="cannot be written"), writing(tmp_path / "file" / "store.sqlite"):
+    with (
+        pytest.raises(hqm.StoreError, match="cannot be written"),
+        writing(tmp_path / "file" / "store.sqlite"),
+    ):
         pass
 
 

@@ -1,4 +1,6 @@
-"""Ctrl-C in every phase of a command: one sentence, status 130, nothing lost, no traceback; and what a long wait says."""
+"""Ctrl-C in every phase of a command: one sentence, status 130, nothing lost, no traceback; and
+what a long wait says.
+"""
 
 import json
 import os
@@ -25,7 +27,11 @@ from tests.judge_server import JudgeServer
 from tests.test_interruptions import count, hearing, until
 
 HQM = [sys.executable, "-m", "hqm"]
-FROM_THE_FIRST_LINE = [sys.executable, "-c", "import hqm.__main__ as program; print('up', flush=True); program.main()"]
+FROM_THE_FIRST_LINE = [
+    sys.executable,
+    "-c",
+    "import hqm.__main__ as program; print('up', flush=True); program.main()",
+]
 """The program, which says that Python has come as far as its first line."""
 
 SLOW = """
@@ -73,7 +79,11 @@ class Dawdling(Benchmark):
 @pytest.fixture
 def signs(tmp_path: Path) -> Path:
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes" if i % 2 else "no"}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {thing} in the image?",
+            "target": "yes" if i % 2 else "no",
+        }
         for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup"])
     ]
     return write_benchmark(tmp_path / "signs", rows, name="signs")
@@ -81,12 +91,18 @@ def signs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def site(tmp_path: Path) -> dict[str, str]:
-    """An environment in which a package brings a respondent that is slow in the phase that its name says."""
+    """An environment in which a package brings a respondent that is slow in the phase that its name
+    says.
+    """
     folder = tmp_path / "site"
     (folder / "slow-1.0.dist-info").mkdir(parents=True)
     (folder / "slow.py").write_text(SLOW)
-    (folder / "slow-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n")
-    (folder / "slow-1.0.dist-info" / "entry_points.txt").write_text("[hqm.respondents]\nslow = slow:SlowRespondent\n")
+    (folder / "slow-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n"
+    )
+    (folder / "slow-1.0.dist-info" / "entry_points.txt").write_text(
+        "[hqm.respondents]\nslow = slow:SlowRespondent\n"
+    )
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 
@@ -122,7 +138,9 @@ def in_one_sentence(err: str) -> None:
 def test_a_model_that_loads_for_long_is_told_of_and_left_at_once(
     signs: Path, site: dict[str, str], tmp_path: Path
 ) -> None:
-    process = start([*HQM, "run", str(signs), "-r", "slow/loading", "--store", str(tmp_path / "s.sqlite")], site)
+    process = start(
+        [*HQM, "run", str(signs), "-r", "slow/loading", "--store", str(tmp_path / "s.sqlite")], site
+    )
     said = until_said(process, "15 s so far")
     assert "hqm: loading slow/loading: 5 s so far\n" in said
     process.send_signal(signal.SIGINT)
@@ -138,7 +156,20 @@ def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
     """The main thread is in C, where no handler of Python's runs."""
     store = tmp_path / "s.sqlite"
     process = start(
-        [*HQM, "run", str(signs), "-r", "slow/stuck", "--forms", "original", "--runs", "1", "--store", str(store)], site
+        [
+            *HQM,
+            "run",
+            str(signs),
+            "-r",
+            "slow/stuck",
+            "--forms",
+            "original",
+            "--runs",
+            "1",
+            "--store",
+            str(store),
+        ],
+        site,
     )
     until(lambda: count(store) == 1, process)
     time.sleep(1)
@@ -159,10 +190,25 @@ def test_while_answers_are_scored(signs: Path, tmp_path: Path) -> None:
     (signs / "adapter.py").write_text(ADAPTER)
     answers = tmp_path / "answers.jsonl"
     answers.write_text(
-        "".join(json.dumps({"respondent": "a", "item": f"q{i}", "answer": "Yes"}) + "\n" for i in range(6))
+        "".join(
+            json.dumps({"respondent": "a", "item": f"q{i}", "answer": "Yes"}) + "\n"
+            for i in range(6)
+        )
     )
     out = tmp_path / "out"
-    process = start([*HQM, "audit", str(signs), "--recorded", str(answers), "--forms", "original", "--out", str(out)])
+    process = start(
+        [
+            *HQM,
+            "audit",
+            str(signs),
+            "--recorded",
+            str(answers),
+            "--forms",
+            "original",
+            "--out",
+            str(out),
+        ]
+    )
     assert process.stdout is not None
     while "scoring" not in process.stdout.readline():
         assert process.poll() is None
@@ -187,14 +233,34 @@ def test_at_any_moment_of_an_audit(tmp_path: Path) -> None:
         }
         for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup"] * 20)
     ]
-    folder = write_benchmark(tmp_path / "many", rows, name="many", types=["existence"], labelled=True)
+    folder = write_benchmark(
+        tmp_path / "many", rows, name="many", types=["existence"], labelled=True
+    )
     answers = tmp_path / "answers.jsonl"
     lines = [
-        json.dumps({"respondent": f"r{k}", "run": run, "item": f"q{i}", "answer": "Yes" if (i * k + run) % 3 else "No"})
-        for k in range(1, 7) for run in (0, 1) for i in range(120)
-    ]  # fmt: skip
+        json.dumps(
+            {
+                "respondent": f"r{k}",
+                "run": run,
+                "item": f"q{i}",
+                "answer": "Yes" if (i * k + run) % 3 else "No",
+            }
+        )
+        for k in range(1, 7)
+        for run in (0, 1)
+        for i in range(120)
+    ]
     answers.write_text("\n".join(lines))
-    command = ["audit", str(folder), "--recorded", str(answers), "--forms", "original", "--out", str(tmp_path / "out")]
+    command = [
+        "audit",
+        str(folder),
+        "--recorded",
+        str(answers),
+        "--forms",
+        "original",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     subprocess.run([*HQM, *command, "--quiet"], check=True, capture_output=True)
     began = time.monotonic()  # the first one asked, too
     subprocess.run([*HQM, *command, "--quiet"], check=True, capture_output=True)
@@ -259,13 +325,18 @@ def judge() -> Iterator[JudgeServer]:
     server.stop()
 
 
-def test_while_a_judge_is_asked_what_it_replied_is_stored(judge: JudgeServer, tmp_path: Path) -> None:
+def test_while_a_judge_is_asked_what_it_replied_is_stored(
+    judge: JudgeServer, tmp_path: Path
+) -> None:
     rows = [{"id": f"q{i}", "prompt": f"What is number {i}?", "target": "x"} for i in range(120)]
     folder = write_benchmark(tmp_path / "judged", rows, name="judged", task="vqa")
     (folder / "adapter.py").write_text(JUDGED)
     answers, out = tmp_path / "answers.jsonl", tmp_path / "out"
     answers.write_text(
-        "".join(json.dumps({"respondent": "a", "item": f"q{i}", "answer": "x"}) + "\n" for i in range(120))
+        "".join(
+            json.dumps({"respondent": "a", "item": f"q{i}", "answer": "x"}) + "\n"
+            for i in range(120)
+        )
     )
     arguments = [
         "audit",
@@ -287,14 +358,20 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(judge: JudgeServer, tm
     in_one_sentence(err)
     assert "interrupted: the judges' replies are stored in" in err
     stored = count(out / "store.sqlite") - 120
-    assert 20 <= stored == len(judge.prompts) < 120, "what the judge was asked, and is paid for, is stored"
+    assert 20 <= stored == len(judge.prompts) < 120, (
+        "what the judge was asked, and is paid for, is stored"
+    )
 
 
 # --- the pieces ---
 
 
 def test_the_first_ctrl_c_ends_a_wait_in_this_process() -> None:
-    with pytest.raises(KeyboardInterrupt), interruption(quiet=True, idle=is_idle), waiting("loading"):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        interruption(quiet=True, idle=is_idle),
+        waiting("loading"),
+    ):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
     with interruption(quiet=True, idle=is_idle) as stop:
@@ -313,7 +390,12 @@ def test_who_listens_hears_each_wait_begin_and_end() -> None:
             raise ValueError("broken")
     with waiting("loading c"):
         pass
-    assert heard == [("loading a", True), ("loading a", False), ("loading b", True), ("loading b", False)]
+    assert heard == [
+        ("loading a", True),
+        ("loading a", False),
+        ("loading b", True),
+        ("loading b", False),
+    ]
 
 
 def test_a_wait_is_told_of_once_for_all_workers(
@@ -331,7 +413,11 @@ def test_a_wait_is_told_of_once_for_all_workers(
         tell("loading m", False)
         tell("loading m", False)
         for thread in threading.enumerate():
-            if thread.daemon and thread is not threading.current_thread() and "_tell" in thread.name:
+            if (
+                thread.daemon
+                and thread is not threading.current_thread()
+                and "_tell" in thread.name
+            ):
                 thread.join(10)
     err = capsys.readouterr().err
     assert err.count("loading m: 0 s so far") == 2

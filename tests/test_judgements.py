@@ -1,4 +1,6 @@
-"""Judgements that a user already has: files of judges' verdicts give what live judges give, and nothing is guessed."""
+"""Judgements that a user already has: files of judges' verdicts give what live judges give, and
+nothing is guessed.
+"""
 
 import csv
 import json
@@ -58,9 +60,17 @@ def answers(tmp_path: Path) -> Path:
     folder = tmp_path / "answers"
     folder.mkdir()
     rows = [
-        {"respondent": name, "form": "original", "run": run, "item": f"q{i}", "answer": f"{name} says {i} in {run}"}
-        for name in NAMES for run in (0, 1) for i in range(24)
-    ]  # fmt: skip
+        {
+            "respondent": name,
+            "form": "original",
+            "run": run,
+            "item": f"q{i}",
+            "answer": f"{name} says {i} in {run}",
+        }
+        for name in NAMES
+        for run in (0, 1)
+        for i in range(24)
+    ]
     path = folder / "all.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     return path
@@ -97,11 +107,21 @@ def plain(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def marks(asking: int, *, strictness: int = 0, runs: tuple[int, ...] = (0, 1), **more: Any) -> list[dict[str, Any]]:
+def marks(
+    asking: int, *, strictness: int = 0, runs: tuple[int, ...] = (0, 1), **more: Any
+) -> list[dict[str, Any]]:
     return [
-        {"item": f"q{i}", "respondent": name, "reply": mark(f"q{i}: {name} says {i} in {run}", asking, strictness), "answer_run": run, **more}
-        for name in NAMES for run in runs for i in range(24)
-    ]  # fmt: skip
+        {
+            "item": f"q{i}",
+            "respondent": name,
+            "reply": mark(f"q{i}: {name} says {i} in {run}", asking, strictness),
+            "answer_run": run,
+            **more,
+        }
+        for name in NAMES
+        for run in runs
+        for i in range(24)
+    ]
 
 
 def audited(folder: Path) -> dict[str, Any]:
@@ -116,7 +136,9 @@ def of_judges(audit: dict[str, Any]) -> dict[tuple[str, str], Any]:
     return {
         (e["indicator"], e["metric"]): (e["value"], e["status"], e["intervals"], e["unscored"])
         for e in audit["estimates"]
-        if e["indicator"].startswith(("judge_consistency", "judge_agreement", "criterion", "test_retest"))
+        if e["indicator"].startswith(
+            ("judge_consistency", "judge_agreement", "criterion", "test_retest")
+        )
     }
 
 
@@ -131,16 +153,35 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
         for k, name in enumerate(NAMES)
         for i in range(24)
     ]
-    criterion = plain(tmp_path / "labels.csv", [{**row, "label": int(row["label"])} for row in labels])
-    common = ("audit", claims, "--recorded", answers, "--forms", "original", "--criterion", criterion, "-q")
+    criterion = plain(
+        tmp_path / "labels.csv", [{**row, "label": int(row["label"])} for row in labels]
+    )
+    common = (
+        "audit",
+        claims,
+        "--recorded",
+        answers,
+        "--forms",
+        "original",
+        "--criterion",
+        criterion,
+        "-q",
+    )
     live = run(*common, "--judge", server.name(), "--rejudge", 2, "--out", tmp_path / "live")
     assert live[0] == 0, live[2]
     # a live judge is asked about both runs of the answers, and again about the first
     first, again = (
-        plain(tmp_path / "first.jsonl", marks(0)), plain(tmp_path / "again.csv", marks(1, runs=(0,)))
-    )  # fmt: skip
+        plain(tmp_path / "first.jsonl", marks(0)),
+        plain(tmp_path / "again.csv", marks(1, runs=(0,))),
+    )
     status, _, err = run(
-        *common, "--judgements", f"gpt={first}", "--judgements", f"gpt={again}", "--out", tmp_path / "brought"
+        *common,
+        "--judgements",
+        f"gpt={first}",
+        "--judgements",
+        f"gpt={again}",
+        "--out",
+        tmp_path / "brought",
     )
     assert status == 0, err
     assert err.count("judgements: ") == 12
@@ -149,54 +190,96 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
     assert brought["cells"] == [cell.replace(server.name(), "gpt") for cell in asked["cells"]]
     assert len(of_judges(brought)) > 40
     assert of_judges(brought) == of_judges(asked), "indicator by indicator the same"
-    alpha = next(e for e in brought["estimates"] if e["indicator"] == "judge_consistency.krippendorff_alpha")
+    alpha = next(
+        e for e in brought["estimates"] if e["indicator"] == "judge_consistency.krippendorff_alpha"
+    )
     table = [
-        [int(mark(f"q{i}: {name} says {i} in 0", asking)[-1]) / 2 for name in NAMES for i in range(24)]
+        [
+            int(mark(f"q{i}: {name} says {i} in 0", asking)[-1]) / 2
+            for name in NAMES
+            for i in range(24)
+        ]
         for asking in (0, 1)
     ]
     rival = krippendorff.alpha(np.array(table), level_of_measurement="interval")
     assert alpha["value"] == pytest.approx(rival, abs=1e-12)
     # the same from Python, where nothing is written to disk
     made = hqm.audit(
-        claims, recorded=answers, judgements=[f"gpt={first}", f"gpt={again}"], criterion=tmp_path / "labels.csv"
+        claims,
+        recorded=answers,
+        judgements=[f"gpt={first}", f"gpt={again}"],
+        criterion=tmp_path / "labels.csv",
     )
     given = {(e.indicator, e.metric): e.value for e in made.estimates}
-    assert {key: given[key] for key in of_judges(brought)} == {key: row[0] for key, row in of_judges(brought).items()}
+    assert {key: given[key] for key in of_judges(brought)} == {
+        key: row[0] for key, row in of_judges(brought).items()
+    }
     # offline, without the files: the store repeats the audit
     first.unlink()
     again.unlink()
     store = tmp_path / "brought" / "store.sqlite"
     status, _, err = run(
-        "audit", claims, "--offline", "--store", store, "--forms", "original", "-q", "--out", tmp_path / "later"
+        "audit",
+        claims,
+        "--offline",
+        "--store",
+        store,
+        "--forms",
+        "original",
+        "-q",
+        "--out",
+        tmp_path / "later",
     )
     assert status == 0, err
     assert audited(tmp_path / "later") == brought
 
 
-def test_several_judges_agree_and_each_is_asked_again(run: Run, claims: Path, answers: Path, tmp_path: Path) -> None:
+def test_several_judges_agree_and_each_is_asked_again(
+    run: Run, claims: Path, answers: Path, tmp_path: Path
+) -> None:
     rows = [
         row
         for judge in (0, 1)
         for asking in (1, 2)
-        for row in marks(10 * judge + asking, strictness=judge, runs=(0,), judge=f"judge{judge}", run=asking)
+        for row in marks(
+            10 * judge + asking, strictness=judge, runs=(0,), judge=f"judge{judge}", run=asking
+        )
     ]
     path = plain(tmp_path / "verdicts.csv", rows)
     status, _, err = run(
-        "audit", claims, "--recorded", answers, "--forms", "original", "-q", "--judgements", path, "--out", tmp_path
+        "audit",
+        claims,
+        "--recorded",
+        answers,
+        "--forms",
+        "original",
+        "-q",
+        "--judgements",
+        path,
+        "--out",
+        tmp_path,
     )
     assert status == 0, err
     audit = audited(tmp_path)
     at = "form=original|run=0|judge="
-    assert audit["cells"] == [f"{at}judge0", f"{at}judge0#1", f"{at}judge1", f"{at}judge1#1"], (
-        "askings are counted from 0"
-    )
+    assert audit["cells"] == [
+        f"{at}judge0",
+        f"{at}judge0#1",
+        f"{at}judge1",
+        f"{at}judge1#1",
+    ], "askings are counted from 0"
     pairs = {
-        (e["first"], e["other"]) for e in audit["estimates"] if e["indicator"] == "judge_consistency.krippendorff_alpha"
+        (e["first"], e["other"])
+        for e in audit["estimates"]
+        if e["indicator"] == "judge_consistency.krippendorff_alpha"
     }
     assert pairs == {(f"{at}judge0", f"{at}judge0#1"), (f"{at}judge1", f"{at}judge1#1")}
     (agreement,) = [e for e in audit["estimates"] if e["indicator"] == "judge_agreement.mean_shift"]
     means = [
-        np.mean([int(r["reply"][-1]) / 2 for r in rows if (r["judge"], r["run"]) == (f"judge{j}", 1)]) for j in (0, 1)
+        np.mean(
+            [int(r["reply"][-1]) / 2 for r in rows if (r["judge"], r["run"]) == (f"judge{j}", 1)]
+        )
+        for j in (0, 1)
     ]
     assert agreement["value"] == pytest.approx(means[1] - means[0])
     status, _, err = run(
@@ -216,7 +299,11 @@ def test_several_judges_agree_and_each_is_asked_again(run: Run, claims: Path, an
     assert [m["label"] for m in compared["measures"]] == ["judge0", "judge1"]
     assert compared["measures"][1]["scores"]["recorded/dora"] == pytest.approx(
         np.mean(
-            [int(r["reply"][-1]) / 2 for r in rows if (r["judge"], r["run"], r["respondent"]) == ("judge1", 1, "dora")]
+            [
+                int(r["reply"][-1]) / 2
+                for r in rows
+                if (r["judge"], r["run"], r["respondent"]) == ("judge1", 1, "dora")
+            ]
         )
     )
 
@@ -231,7 +318,9 @@ def test_a_judge_stands_beside_the_rule(run: Run, dogs: Path, tmp_path: Path) ->
                 {
                     "respondent": name,
                     "item": item.id,
-                    "answer": str(item.target) if right else {"yes": "no", "no": "yes"}[item.target],
+                    "answer": (
+                        str(item.target) if right else {"yes": "no", "no": "yes"}[item.target]
+                    ),
                 }
             )
             verdicts += [
@@ -265,9 +354,18 @@ def test_a_judge_stands_beside_the_rule(run: Run, dogs: Path, tmp_path: Path) ->
         "form=original|run=0|judge=gpt"
     ]
     assert share["accuracy"] == pytest.approx(
-        np.mean([v["verdict"] == "correct" for v in verdicts if v["respondent"] == "ben" and v["run"] == 0])
+        np.mean(
+            [
+                v["verdict"] == "correct"
+                for v in verdicts
+                if v["respondent"] == "ben" and v["run"] == 0
+            ]
+        )
     )
-    assert {e["indicator"].partition(".")[0] for e in audit["estimates"]} >= {"judge_agreement", "judge_consistency"}
+    assert {e["indicator"].partition(".")[0] for e in audit["estimates"]} >= {
+        "judge_agreement",
+        "judge_consistency",
+    }
 
 
 # --- what is not there is not guessed ---
@@ -277,7 +375,11 @@ def test_empty_and_unreadable_verdicts_are_unscored_with_a_reason(
     run: Run, claims: Path, answers: Path, tmp_path: Path
 ) -> None:
     values = {0: "2", 1: "", 2: "no idea", 3: "0"}
-    rows = [{"item": f"q{i}", "respondent": name, "score": values[i % 4]} for name in NAMES for i in range(23)]
+    rows = [
+        {"item": f"q{i}", "respondent": name, "score": values[i % 4]}
+        for name in NAMES
+        for i in range(23)
+    ]
     status, _, err = run(
         "audit",
         claims,
@@ -303,7 +405,10 @@ def test_empty_and_unreadable_verdicts_are_unscored_with_a_reason(
 def test_rows_that_match_nothing_are_refused_unless_asked_for(
     run: Run, claims: Path, answers: Path, tmp_path: Path
 ) -> None:
-    rows = [*marks(0, runs=(0,)), {"item": "q99", "respondent": "anna", "reply": "Mark: 1", "answer_run": 0}]
+    rows = [
+        *marks(0, runs=(0,)),
+        {"item": "q99", "respondent": "anna", "reply": "Mark: 1", "answer_run": 0},
+    ]
     path = plain(tmp_path / "v.jsonl", rows)
     command = (
         "audit",
@@ -332,8 +437,13 @@ def test_rows_that_match_nothing_are_refused_unless_asked_for(
     assert (status, "zoe, who is not audited" in err) == (1, True)
 
 
-def test_judgements_of_another_answer_are_refused(run: Run, claims: Path, answers: Path, tmp_path: Path) -> None:
-    rows = [{**row, "answer": f"{row['respondent']} says {row['item'][1:]} in 0"} for row in marks(0, runs=(0,))]
+def test_judgements_of_another_answer_are_refused(
+    run: Run, claims: Path, answers: Path, tmp_path: Path
+) -> None:
+    rows = [
+        {**row, "answer": f"{row['respondent']} says {row['item'][1:]} in 0"}
+        for row in marks(0, runs=(0,))
+    ]
     rows[3]["answer"] = "something else"
     path = plain(tmp_path / "v.jsonl", rows)
     status, _, err = run(
@@ -372,7 +482,9 @@ def test_a_corrected_file_takes_the_place_of_the_earlier_one(
     # through an export, everything comes along
     assert run("export", out / "store.sqlite", "--to", tmp_path / "all.jsonl")[0] == 0
     assert run("import", tmp_path / "all.jsonl", "--store", tmp_path / "copy.sqlite")[0] == 0
-    assert run(*common[:-1], tmp_path / "c", "--offline", "--store", tmp_path / "copy.sqlite")[0] == 0
+    assert (
+        run(*common[:-1], tmp_path / "c", "--offline", "--store", tmp_path / "copy.sqlite")[0] == 0
+    )
     assert audited(tmp_path / "c") == audited(out)
 
 
@@ -386,7 +498,11 @@ def take(
     partial: bool = False,
 ) -> Any:
     return take_judgements(
-        benchmark, {"original": benchmark.original}, [JudgementSource.parse(s) for s in sources], names, partial=partial
+        benchmark,
+        {"original": benchmark.original},
+        [JudgementSource.parse(s) for s in sources],
+        names,
+        partial=partial,
     )
 
 
@@ -407,8 +523,10 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
     }
     taken = take(benchmark, *(str(files[n]) for n in list(files)[:3]))
     assert [(s.judge, s.asking, s.respondent) for s in taken.sets] == [
-        ("gpt-4o", 1, "recorded/llava-13b"), ("gpt-4o", 0, "recorded/llava-13b"), ("gpt-4o", 0, "recorded/llava"),
-    ]  # fmt: skip
+        ("gpt-4o", 1, "recorded/llava-13b"),
+        ("gpt-4o", 0, "recorded/llava-13b"),
+        ("gpt-4o", 0, "recorded/llava"),
+    ]
     for name in ("gpt-4o_llava_llava-13b.csv", "x.csv"):
         with pytest.raises(AnswerError, match="say plainly whose answers were judged") as error:
             take(benchmark, str(files[name]))
@@ -417,10 +535,16 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
     assert (one_set.judge, one_set.asking, one_set.respondent) == ("claude", 0, "recorded/llava")
     (only,) = take(benchmark, str(files["x.csv"]), names=("hf/org/m",)).sets
     assert (only.judge, only.respondent) == ("x", "hf/org/m")
-    # several files of one judge about the same answers are askings in their order, and a copy is none
+    # several files of one judge about the same answers are askings in their order, and a copy is
+    # none
     twin = tmp_path / "copy.csv"
     twin.write_bytes(files["x.csv"].read_bytes())
-    taken = take(benchmark, f"j,llava={files['x.csv']}", f"j,llava={files['llava.gpt-4o.csv']}", f"j,llava={twin}")
+    taken = take(
+        benchmark,
+        f"j,llava={files['x.csv']}",
+        f"j,llava={files['llava.gpt-4o.csv']}",
+        f"j,llava={twin}",
+    )
     assert [s.asking for s in taken.sets] == [0, 1]
     assert any("byte for byte" in note for note in taken.notes)
     alike = take(benchmark, f"j#0,llava={files['x.csv']}", f"j#1,llava={twin}")
@@ -431,14 +555,26 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"item": "q1", "respondent": "llava", "score": 1, "judge": "human"}], "cannot be called 'human'"),
+        (
+            [{"item": "q1", "respondent": "llava", "score": 1, "judge": "human"}],
+            "cannot be called 'human'",
+        ),
         ([{"item": "q1", "respondent": "llava", "label": 1}], "--criterion"),
         ([{"item": "q1", "respondent": "llava", "other": 1}], "the field 'reply' is missing"),
-        ([{"item": "q1", "respondent": "llava", "score": 1}, {"item": "q1", "respondent": "llava", "score": 2}], "judged twice"),
-        ([{"item": "q1", "respondent": "llava", "score": 1, "form": "parallel"}], "no form 'parallel'"),
+        (
+            [
+                {"item": "q1", "respondent": "llava", "score": 1},
+                {"item": "q1", "respondent": "llava", "score": 2},
+            ],
+            "judged twice",
+        ),
+        (
+            [{"item": "q1", "respondent": "llava", "score": 1, "form": "parallel"}],
+            "no form 'parallel'",
+        ),
         ([{"item": "q1", "respondent": "llava", "score": {"a": 1}}], "no text or number"),
     ],
-)  # fmt: skip
+)
 def test_files_that_cannot_be_meant_are_refused(
     claims: Path, tmp_path: Path, rows: list[dict[str, Any]], message: str
 ) -> None:
@@ -467,13 +603,17 @@ def test_equal_names_of_asked_and_brought_judges_are_refused(
     )
     assert other[0] == 0, other[2]
     cells = audited(tmp_path / "o")["cells"]
-    assert cells == [f"form=original|run={n}|judge={server.name()}" for n in (0, 1)] + ["form=original|run=0|judge=gpt"]
+    assert cells == [f"form=original|run={n}|judge={server.name()}" for n in (0, 1)] + [
+        "form=original|run=0|judge=gpt"
+    ]
 
 
 # --- files of releases ---
 
 
-def results(data: Path, folder: Path, count: int = 160) -> tuple[list[dict[str, Any]], Callable[..., Path]]:
+def results(
+    data: Path, folder: Path, count: int = 160
+) -> tuple[list[dict[str, Any]], Callable[..., Path]]:
     questions = json.loads((data / "hallusion_bench" / "HallusionBench.json").read_text())
     chosen = [q for q in questions if q["category"] == "VD"][: count // 2] + [
         q for q in questions if q["category"] == "VS"
@@ -489,7 +629,9 @@ def results(data: Path, folder: Path, count: int = 160) -> tuple[list[dict[str, 
 
 @pytest.mark.data
 def test_judged_results_of_hallusion_bench(data: Path, run: Run, tmp_path: Path) -> None:
-    """The release's two halves of a result, as its evaluation.py saves them, for three respondents and two askings."""
+    """The release's two halves of a result, as its evaluation.py saves them, for three respondents
+    and two askings.
+    """
     questions, write = results(data, tmp_path)
     rng = random.Random(2)
     command: list[object] = [
@@ -537,13 +679,18 @@ def test_judged_results_of_hallusion_bench(data: Path, run: Run, tmp_path: Path)
             ]
             assert row["cells"][cell]["aacc"] == pytest.approx(100 * np.mean(right))
     assert any(
-        e["indicator"] == "judge_consistency.krippendorff_alpha" and e["status"] == "ok" for e in audit["estimates"]
+        e["indicator"] == "judge_consistency.krippendorff_alpha" and e["status"] == "ok"
+        for e in audit["estimates"]
     )
 
 
 @pytest.mark.data
-def test_the_released_sample_is_joined_by_ids_that_the_questions_confirm(data: Path, tmp_path: Path) -> None:
-    """The same question is asked about several figures, so a wrong id is never mended by the question."""
+def test_the_released_sample_is_joined_by_ids_that_the_questions_confirm(
+    data: Path, tmp_path: Path
+) -> None:
+    """The same question is asked about several figures, so a wrong id is never mended by the
+    question.
+    """
     benchmark = hqm.load("hallusion_bench", data=data)
     sample = data / "hallusion_bench" / "HallusionBench_result_sample.json"
     rows = judged_rows(benchmark, sample, benchmark.original)
@@ -557,13 +704,18 @@ def test_the_released_sample_is_joined_by_ids_that_the_questions_confirm(data: P
     changed.write_text(json.dumps(records))
     with pytest.raises(AnswerError, match="252 of 254 rows matched.*2 unmatched"):
         take(benchmark, f"gpt-4={changed}", names=("recorded/m",))
-    assert len(take(benchmark, f"gpt-4={changed}", names=("recorded/m",), partial=True).sets[0].said) == 252
+    assert (
+        len(take(benchmark, f"gpt-4={changed}", names=("recorded/m",), partial=True).sets[0].said)
+        == 252
+    )
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("scoring", ["official", "paper"])
 def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: str) -> None:
-    """The judge's responses as eval_gpt_mmhal.py saves them: a list in the order of the template, without any id."""
+    """The judge's responses as eval_gpt_mmhal.py saves them: a list in the order of the template,
+    without any id.
+    """
     template = json.loads((data / "mmhal" / "response_template.json").read_text())
     command: list[object] = [
         "audit",
@@ -587,10 +739,15 @@ def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: s
         )
         command += ["--recorded", tmp_path / f"{name}.json"]
         for asking in (0, 1):
-            ratings = [random.Random(f"{name}{i}{asking}").choice(range(1 + k, 5 + k)) for i in range(96)]
+            ratings = [
+                random.Random(f"{name}{i}{asking}").choice(range(1 + k, 5 + k)) for i in range(96)
+            ]
             given.setdefault(name, ratings)
             saved: list[Any] = [
-                {"model": "gpt-4-0314", "choices": [{"message": {"content": f"Because.\nRating: {n}, somehow"}}]}
+                {
+                    "model": "gpt-4-0314",
+                    "choices": [{"message": {"content": f"Because.\nRating: {n}, somehow"}}],
+                }
                 for n in ratings
             ]
             saved[5] = None
@@ -605,9 +762,9 @@ def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: s
     assert audit["cells"] == [at, f"{at}#1"]
     for row in audit["respondents"]:
         ratings = given[row["name"].removeprefix("recorded/")]
-        assert row["scores"]["score"] == pytest.approx(np.mean([n for i, n in enumerate(ratings) if i != 5])), (
-            "the reply that is not there is no 0"
-        )
+        assert row["scores"]["score"] == pytest.approx(
+            np.mean([n for i, n in enumerate(ratings) if i != 5])
+        ), "the reply that is not there is no 0"
         assert states(row, at) == {"ok": 95, "missing": 1}
 
 
@@ -663,19 +820,27 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
 
 
 def test_score_takes_a_column_of_verdicts(claims: Path, run: Run, tmp_path: Path) -> None:
-    answers = plain(tmp_path / "m.jsonl", [{"item": f"q{i}", "answer": f"a {i}"} for i in range(24)])
+    answers = plain(
+        tmp_path / "m.jsonl", [{"item": f"q{i}", "answer": f"a {i}"} for i in range(24)]
+    )
     scores = ["", "?", *[str(i % 3) for i in range(2, 24)]]
-    judged = plain(tmp_path / "v.csv", [{"item": f"q{i}", "score": score} for i, score in enumerate(scores)])
+    judged = plain(
+        tmp_path / "v.csv", [{"item": f"q{i}", "score": score} for i, score in enumerate(scores)]
+    )
     status, out, err = run("score", claims, "--answers", answers, "--judgements", judged, "--json")
     assert status == 0, err
     scored = json.loads(out)
-    assert scored["metrics"]["faithful"] == pytest.approx(np.mean([i % 3 / 2 for i in range(2, 24)]))
+    assert scored["metrics"]["faithful"] == pytest.approx(
+        np.mean([i % 3 / 2 for i in range(2, 24)])
+    )
     assert scored["states"] == {"ok": 22, "unparsed": 1, "missing": 1}
 
 
 def test_sources_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert JudgementSource.parse("a/b.json") == JudgementSource(Path("a/b.json"))
-    assert JudgementSource.parse(",llava=b.json") == JudgementSource(Path("b.json"), None, None, "llava")
+    assert JudgementSource.parse(",llava=b.json") == JudgementSource(
+        Path("b.json"), None, None, "llava"
+    )
     named = tmp_path / "x=y.json"
     named.touch()
     assert JudgementSource.parse(str(named)) == JudgementSource(named)
@@ -693,8 +858,12 @@ def test_a_benchmark_with_several_roles_needs_raw_replies(data: Path) -> None:
         hqm.load("valor", data=data).replies_saying("1")
 
 
-def test_the_command_names_what_is_missing(run: Run, claims: Path, answers: Path, tmp_path: Path) -> None:
-    status, _, err = run("audit", claims, "--recorded", answers, "--forms", "original", "-q", "--out", tmp_path / "o")
+def test_the_command_names_what_is_missing(
+    run: Run, claims: Path, answers: Path, tmp_path: Path
+) -> None:
+    status, _, err = run(
+        "audit", claims, "--recorded", answers, "--forms", "original", "-q", "--out", tmp_path / "o"
+    )
     assert status != 0
     assert "--judgements" in err
     assert issubclass(UsageError, HQMError)

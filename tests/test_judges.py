@@ -1,4 +1,6 @@
-"""Judges: procedures are asked through a real server, every reply is stored, and judging again costs only what is new."""
+"""Judges: procedures are asked through a real server, every reply is stored, and judging again
+costs only what is new.
+"""
 
 import asyncio
 import json
@@ -60,7 +62,14 @@ def facts(tmp_path: Path) -> Path:
     rows = []
     for i in range(8):
         Image.new("RGB", (4, 4), (60 * (i // 2), 9, 9)).save(folder / "images" / f"{i // 2}.png")
-        rows.append({"id": f"q{i}", "prompt": "What is in the image?", "target": "-", "image": f"{i // 2}.png"})
+        rows.append(
+            {
+                "id": f"q{i}",
+                "prompt": "What is in the image?",
+                "target": "-",
+                "image": f"{i // 2}.png",
+            }
+        )
     (folder / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "facts.py").write_text(MODULE)
     return folder / "facts.py"
@@ -68,14 +77,21 @@ def facts(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def answers(tmp_path: Path, facts: Path) -> Path:
-    """Four respondents in two runs; an answer's words are its facts, those that start with x are wrong."""
+    """Four respondents in two runs; an answer's words are its facts, those that start with x are
+    wrong.
+    """
     rows = [
         {
-            "respondent": name, "form": "original", "run": run, "item": f"q{i}",
+            "respondent": name,
+            "form": "original",
+            "run": run,
+            "item": f"q{i}",
             "answer": " ".join(f"{'x' if (i + j + run) % 5 < k else 'a'}{i}{j}" for j in range(4)),
         }
-        for k, name in enumerate("abcd") for run in (0, 1) for i in range(8)
-    ]  # fmt: skip
+        for k, name in enumerate("abcd")
+        for run in (0, 1)
+        for i in range(8)
+    ]
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     return path
@@ -96,7 +112,12 @@ def server() -> Iterator[JudgeServer]:
 
 
 def share(rows: list[dict[str, object]], name: str, run: int) -> float:
-    words = [w for r in rows if (r["respondent"], r["run"]) == (name, run) for w in str(r["answer"]).split()]
+    words = [
+        w
+        for r in rows
+        if (r["respondent"], r["run"]) == (name, run)
+        for w in str(r["answer"]).split()
+    ]
     return sum(not w.startswith("x") for w in words) / len(words)
 
 
@@ -107,7 +128,17 @@ def audited(tmp_path: Path) -> dict[str, object]:
 def test_an_audit_asks_every_role_once_and_scores_from_the_store(
     run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:
-    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+    command = (
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "out",
+        "-q",
+        "--judge",
+        server.name(),
+    )
     command = (*command, "--forms", "original", "--role", f"verifier={server.name('eyes')}")
     status, _, err = run(*command)
     assert status == 0, err
@@ -120,7 +151,9 @@ def test_an_audit_asks_every_role_once_and_scores_from_the_store(
             name = respondent["name"].removeprefix("recorded/")
             assert scores["faithful_facts"] == pytest.approx(share(rows, name, here.run))
     # equal questions are asked once, whoever's answer they are about; the verifier saw the picture
-    assert len(server.prompts) == len({(b["model"], json.dumps(b["messages"])) for b in server.bodies})
+    assert len(server.prompts) == len(
+        {(b["model"], json.dumps(b["messages"])) for b in server.bodies}
+    )
     assert {b["model"] for b in server.bodies if len(b["messages"][0]["content"]) == 2} == {"eyes"}
     assert {b["temperature"] for b in server.bodies} == {0.0}
     # a second audit asks nothing
@@ -133,7 +166,9 @@ def test_an_audit_asks_every_role_once_and_scores_from_the_store(
     assert audited(tmp_path)["estimates"] == audit["estimates"]
 
 
-def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
+def test_asking_the_judge_again_gives_its_consistency(
+    run: Run, facts: Path, answers: Path, tmp_path: Path
+) -> None:
     seeds: dict[str, set[int]] = {}
 
     def moody(prompt: str, body: dict[str, object]) -> str:
@@ -145,7 +180,17 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
 
     server = JudgeServer(moody)
     try:
-        command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+        command = (
+            "audit",
+            facts,
+            "--recorded",
+            answers,
+            "--out",
+            tmp_path / "out",
+            "-q",
+            "--judge",
+            server.name(),
+        )
         command = (*command, "--forms", "original", "--rejudge", "2")
         status, _, err = run(*command)
         assert status == 0, err
@@ -154,7 +199,9 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
         names = {e["indicator"] for e in audit["estimates"]}  # type: ignore[attr-defined]
         assert "judge_consistency.icc_a1" in names
         assert "test_retest.icc_a1" in names
-        again = next(e for e in audit["estimates"] if e["indicator"] == "judge_consistency.mean_shift")  # type: ignore[attr-defined]
+        again = next(
+            e for e in audit["estimates"] if e["indicator"] == "judge_consistency.mean_shift"
+        )  # type: ignore[attr-defined]
         assert (again["first"], again["other"]) == (
             f"form=original|run=0|judge={server.name()}",
             f"form=original|run=0|judge={server.name()}#1",
@@ -175,11 +222,25 @@ def test_asking_the_judge_again_gives_its_consistency(run: Run, facts: Path, ans
 def test_a_judge_that_is_started_serves_all_stages_askings_and_administrations(
     run: Run, facts: Path, answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two stages, three askings, two runs: one server from the first question to the last, and none afterwards."""
+    """Two stages, three askings, two runs: one server from the first question to the last, and none
+    afterwards.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     vllm = program(tmp_path / "vllm", VLLM_OF_WORDS)
-    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
-    status, printed, err = run(*command, "--judge", "vllm/some/judge", "--vllm", vllm, "--rejudge", "2")
+    command = (
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "out",
+        "-q",
+        "--forms",
+        "original",
+    )
+    status, printed, err = run(
+        *command, "--judge", "vllm/some/judge", "--vllm", vllm, "--rejudge", "2"
+    )
     assert status == 0, err
     assert re.search(r"judges asked [1-9]\d\d+, errors 0", printed)
     life = [line.split() for line in (tmp_path / "life.txt").read_text().splitlines()]
@@ -191,7 +252,9 @@ def test_a_judge_that_is_started_serves_all_stages_askings_and_administrations(
         name = respondent["name"].removeprefix("recorded/")
         assert len(respondent["cells"]) == 3, "two runs, and the first judged again"
         for cell, scores in respondent["cells"].items():
-            assert scores["faithful_facts"] == pytest.approx(share(rows, name, hqm.Cell.parse(cell).run))
+            assert scores["faithful_facts"] == pytest.approx(
+                share(rows, name, hqm.Cell.parse(cell).run)
+            )
 
 
 def test_a_schema_is_passed_on_and_left_out_where_a_server_knows_none(tmp_path: Path) -> None:
@@ -214,15 +277,29 @@ def test_a_schema_is_passed_on_and_left_out_where_a_server_knows_none(tmp_path: 
 def test_another_judge_is_compared_with_the_first(
     run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:
-    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    command = (
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "out",
+        "-q",
+        "--forms",
+        "original",
+    )
     status, _, err = run(*command, "--judge", server.name(), "--judge", server.name("other"))
     assert status == 0, err
-    agreed = next(e for e in audited(tmp_path)["estimates"] if e["indicator"] == "judge_agreement.icc_a1")  # type: ignore[attr-defined]
+    agreed = next(
+        e for e in audited(tmp_path)["estimates"] if e["indicator"] == "judge_agreement.icc_a1"
+    )  # type: ignore[attr-defined]
     assert agreed["value"] == 1.0
 
 
 def test_misfortunes_lose_nothing(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
-    """429, 500, a cut connection and a gateway's page are retried; what still fails is unscored and asked again."""
+    """429, 500, a cut connection and a gateway's page are retried; what still fails is unscored and
+    asked again.
+    """
     fatal = {"on": True}
 
     def trouble(prompt: str, attempt: int) -> str:
@@ -236,7 +313,17 @@ def test_misfortunes_lose_nothing(run: Run, facts: Path, answers: Path, tmp_path
 
     server = JudgeServer(reply, trouble)
     try:
-        command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+        command = (
+            "audit",
+            facts,
+            "--recorded",
+            answers,
+            "--out",
+            tmp_path / "out",
+            "-q",
+            "--judge",
+            server.name(),
+        )
         command = (*command, "--forms", "original")
         status, _, err = run(*command)
         assert status == 1
@@ -255,7 +342,10 @@ def test_misfortunes_lose_nothing(run: Run, facts: Path, answers: Path, tmp_path
 
 def judge_replies(store: Path) -> int:
     """How many replies of a judge are stored, while another process writes."""
-    query = "SELECT COUNT(*) FROM answers JOIN respondents ON respondents.id = respondent WHERE name LIKE 'openai/%'"
+    query = (
+        "SELECT COUNT(*) FROM answers JOIN respondents ON respondents.id = respondent WHERE name"
+        " LIKE 'openai/%'"
+    )
     try:
         with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as db:
             return int(db.execute(query).fetchone()[0])
@@ -263,7 +353,9 @@ def judge_replies(store: Path) -> int:
         return 0
 
 
-def test_a_killed_judging_resumes_and_asks_nothing_twice(facts: Path, answers: Path, tmp_path: Path) -> None:
+def test_a_killed_judging_resumes_and_asks_nothing_twice(
+    facts: Path, answers: Path, tmp_path: Path
+) -> None:
     """The real process, SIGKILL in the middle, the same command again."""
     import signal
     import subprocess
@@ -271,9 +363,21 @@ def test_a_killed_judging_resumes_and_asks_nothing_twice(facts: Path, answers: P
 
     server = JudgeServer(reply, delay=0.05)
     try:
-        command = [sys.executable, "-m", "hqm.cli", "audit", facts, "--recorded", answers, "--out", tmp_path / "out"]
+        command = [
+            sys.executable,
+            "-m",
+            "hqm.cli",
+            "audit",
+            facts,
+            "--recorded",
+            answers,
+            "--out",
+            tmp_path / "out",
+        ]
         command += ["-q", "--forms", "original", "--judge", f"{server.name()}?concurrency=2"]
-        first = subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        first = subprocess.Popen(
+            list(map(str, command)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         while judge_replies(tmp_path / "out" / "store.sqlite") == 0 and first.poll() is None:
             time.sleep(0.02)
         first.send_signal(signal.SIGKILL)
@@ -290,15 +394,29 @@ def test_a_killed_judging_resumes_and_asks_nothing_twice(facts: Path, answers: P
         with hqm.Store(tmp_path / "out" / "store.sqlite", readonly=True) as store:
             (who,) = [n for n, name, _ in store.respondents() if name.startswith("openai/")]
             rows = [row for row in store.rows("answers") if row["respondent"] == who]
-            assert len(rows) == len({row["ask"] for row in rows}) >= distinct - 4, "no reply is stored twice"
+            assert len(rows) == len({row["ask"] for row in rows}) >= distinct - 4, (
+                "no reply is stored twice"
+            )
     finally:
         server.stop()
 
 
-def test_an_unreadable_reply_is_unscored_and_kept(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
+def test_an_unreadable_reply_is_unscored_and_kept(
+    run: Run, facts: Path, answers: Path, tmp_path: Path
+) -> None:
     server = JudgeServer(lambda p, b: "Perhaps." if p.endswith("a11") else reply(p, b))
     try:
-        command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+        command = (
+            "audit",
+            facts,
+            "--recorded",
+            answers,
+            "--out",
+            tmp_path / "out",
+            "-q",
+            "--judge",
+            server.name(),
+        )
         assert run(*command, "--forms", "original")[0] == 0
         states = audited(tmp_path)["respondents"][0]["states"]  # type: ignore[index]
         assert sum(by["unparsed"] for by in states.values()) > 0
@@ -336,16 +454,35 @@ def test_an_unreadable_reply_is_unscored_and_kept(run: Run, facts: Path, answers
 )
 @pytest.mark.parametrize("jointly", [False, True])
 def test_a_mistake_in_an_adapter_ends_the_command_with_its_place(
-    run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path,
-    line: str, wrong: str, sentence: str, jointly: bool,
-) -> None:  # fmt: skip
-    """A mistake in `judge()` is no unscored answer: the command ends and names benchmark, item, function and remedy."""
+    run: Run,
+    facts: Path,
+    answers: Path,
+    server: JudgeServer,
+    tmp_path: Path,
+    line: str,
+    wrong: str,
+    sentence: str,
+    jointly: bool,
+) -> None:
+    """A mistake in `judge()` is no unscored answer: the command ends and names benchmark, item,
+    function and remedy.
+    """
     assert line in MODULE
     text = MODULE.replace(line, wrong)
     if jointly:
         text += "\n    jointly = True\n"
     facts.write_text(text)
-    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--judge", server.name())
+    command = (
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "out",
+        "-q",
+        "--judge",
+        server.name(),
+    )
     status, _, err = run(*command, "--forms", "original")
     assert status == 1
     assert err.startswith(f"hqm: facts, item 'q0', Facts.judge ({facts}")
@@ -358,7 +495,12 @@ def test_a_mistake_in_an_adapter_ends_the_command_with_its_place(
     rows = [("decomposer", "a\nb\nc\nd"), *[("verifier", "Yes")] * 4, ("judge", "a")]
     replies = [json.dumps({"item": "q0", "role": role, "reply": reply}) for role, reply in rows]
     (tmp_path / "replies.jsonl").write_text("\n".join(replies))
-    recorded = ("--answers", tmp_path / "answers" / "a.jsonl", "--judgements", tmp_path / "replies.jsonl")
+    recorded = (
+        "--answers",
+        tmp_path / "answers" / "a.jsonl",
+        "--judgements",
+        tmp_path / "replies.jsonl",
+    )
     status, _, err = run("score", facts, *recorded)
     assert status == 1
     assert sentence in err
@@ -367,9 +509,12 @@ def test_a_mistake_in_an_adapter_ends_the_command_with_its_place(
 def test_only_the_reading_of_a_reply_leaves_an_answer_unscored(
     run: Run, facts: Path, answers: Path, server: JudgeServer, tmp_path: Path
 ) -> None:
-    """The same mistake inside `hqm.reading` is about the reply; an exception of its own says so too."""
+    """The same mistake inside `hqm.reading` is about the reply; an exception of its own says so
+    too.
+    """
     text = MODULE.replace(
-        "from hqm import Benchmark, Metric,", "from hqm import Benchmark, Metric, UnreadableReply, reading,"
+        "from hqm import Benchmark, Metric,",
+        "from hqm import Benchmark, Metric, UnreadableReply, reading,",
     )
     text = text.replace(
         "        said = [re.match",
@@ -381,7 +526,17 @@ def test_only_the_reading_of_a_reply_leaves_an_answer_unscored(
         said = [re.match""",
     )
     facts.write_text(text)
-    command = ("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    command = (
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "out",
+        "-q",
+        "--forms",
+        "original",
+    )
     odd = JudgeServer(lambda p, b: "Perhaps." if p.endswith("a11") else reply(p, b))
     try:
         status, _, err = run(*command, "--judge", odd.name())
@@ -393,22 +548,53 @@ def test_only_the_reading_of_a_reply_leaves_an_answer_unscored(
     assert {by["unparsed"] for by in states.values()} == {2}, "q1 with the reply 'Perhaps.', and q3"
     said = [said for example in audit["examples"] for said in example["answers"]]  # type: ignore[attr-defined]
     reasons = {answer["reason"] for answer in said if answer["state"] == "unparsed"}
-    assert reasons <= {"the reply 'Perhaps.' could not be read (KeyError: 'perhaps.').", "nobody could read this."}
+    assert reasons <= {
+        "the reply 'Perhaps.' could not be read (KeyError: 'perhaps.').",
+        "nobody could read this.",
+    }
 
 
-def test_a_judged_benchmark_needs_a_judge(run: Run, facts: Path, answers: Path, tmp_path: Path) -> None:
-    status, _, err = run("audit", facts, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+def test_a_judged_benchmark_needs_a_judge(
+    run: Run, facts: Path, answers: Path, tmp_path: Path
+) -> None:
+    status, _, err = run(
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "out",
+        "-q",
+        "--forms",
+        "original",
+    )
     assert status == 2
     assert "--judge" in err
-    status, _, err = run("audit", facts, "--recorded", answers, "--out", tmp_path / "o", "-q", "--judge", "recorded/x")
+    status, _, err = run(
+        "audit",
+        facts,
+        "--recorded",
+        answers,
+        "--out",
+        tmp_path / "o",
+        "-q",
+        "--judge",
+        "recorded/x",
+    )
     assert status == 2
-    status, _, err = run("audit", facts, "--recorded", answers, "--judge", "openai/x", "--role", "poet=openai/y")
+    status, _, err = run(
+        "audit", facts, "--recorded", answers, "--judge", "openai/x", "--role", "poet=openai/y"
+    )
     assert status == 2
     assert "poet" in err
 
 
 def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> None:
-    given = [{"item": "q0", "answer": "a b"}, {"item": "q1", "answer": "c"}, {"item": "q2", "answer": "d"}]
+    given = [
+        {"item": "q0", "answer": "a b"},
+        {"item": "q1", "answer": "c"},
+        {"item": "q2", "answer": "d"},
+    ]
     replies = [
         {"item": "q0", "role": "decomposer", "reply": "a\nb"},
         {"item": "q0", "role": "verifier", "reply": "Yes"},
@@ -424,7 +610,9 @@ def test_recorded_replies_are_scored(run: Run, facts: Path, tmp_path: Path) -> N
     status, _, err = run(*command)
     assert status == 2
     assert "--judgements" in err
-    status, out, err = run(*command, "--judgements", tmp_path / "replies.jsonl", "--criterion", tmp_path / "labels.csv")
+    status, out, err = run(
+        *command, "--judgements", tmp_path / "replies.jsonl", "--criterion", tmp_path / "labels.csv"
+    )
     assert status == 0, err
     audit = json.loads(out)
     assert audit["metrics"] == {"faithful_facts": 0.5}
@@ -446,7 +634,11 @@ def test_replies_are_given_in_their_order() -> None:
 
 def test_replies_of_unknown_items_and_roles_are_refused(tmp_path: Path, dogs: Path) -> None:
     form = hqm.load(str(dogs)).original
-    for row in ({"item": "zz", "reply": "x"}, {"item": "q0", "role": "poet", "reply": "x"}, {"item": "q0"}):
+    for row in (
+        {"item": "zz", "reply": "x"},
+        {"item": "q0", "role": "poet", "reply": "x"},
+        {"item": "q0"},
+    ):
         (tmp_path / "r.jsonl").write_text(json.dumps(row))
         with pytest.raises(hqm.DataError):
             hqm.read_replies(tmp_path / "r.jsonl", form)

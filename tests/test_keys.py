@@ -1,4 +1,6 @@
-"""A corrected key beside the release's: what it changes, what it leaves out, and what becomes of scores and ranks."""
+"""A corrected key beside the release's: what it changes, what it leaves out, and what becomes of
+scores and ranks.
+"""
 
 import json
 from collections import Counter
@@ -13,7 +15,9 @@ from tests.conftest import Run
 
 
 def test_repope_changes_as_many_labels_as_its_authors_count(data: Path) -> None:
-    """Neuhaus and Hein 2025 (RePOPE): 9.3 % of the yes labels and 1.7 % of the no labels are wrong."""
+    """Neuhaus and Hein 2025 (RePOPE): 9.3 % of the yes labels and 1.7 % of the no labels are
+    wrong.
+    """
     pope = load("pope")
     key = read_key(data / "pope" / "repope", pope)
     assert len(key.targets) == 8185  # lines of the three files
@@ -29,29 +33,55 @@ def test_repope_changes_as_many_labels_as_its_authors_count(data: Path) -> None:
 def test_one_file_of_repope_corrects_one_part(data: Path) -> None:
     pope = load("pope")
     key = read_key(data / "pope" / "repope" / "coco_repope_popular.json", pope)
-    assert {pope.original.by_id[name].part for name in (*key.targets, *key.left_out)} == {"coco_popular"}
+    assert {pope.original.by_id[name].part for name in (*key.targets, *key.left_out)} == {
+        "coco_popular"
+    }
     assert len(key.targets) == 2727
 
 
 def test_score_shows_both_keys_side_by_side(data: Path, run: Run) -> None:
     answers = data / "logs" / "llava" / "llava-v1.5-7b_pope.jsonl"
-    command = ("score", "pope", "--answers", answers, "--part", "coco_adversarial", "--key", data / "pope" / "repope")
+    command = (
+        "score",
+        "pope",
+        "--answers",
+        answers,
+        "--part",
+        "coco_adversarial",
+        "--key",
+        data / "pope" / "repope",
+    )
     status, out, _ = run(*command, "--json")
     scored = json.loads(out)
     assert status == 0
     assert (scored["by_key"]["n"], scored["by_key"]["left_out"]) == (2684, 316)
     rows = {row["question_id"]: row for row in map(json.loads, answers.read_text().splitlines())}
-    asked = map(json.loads, (data / "logs" / "llava" / "llava_pope_test.jsonl").read_text().splitlines())
-    said = {(row["image"], row["text"].split("\n")[0].replace("imange", "image")): rows[row["question_id"]]["text"] for row in asked if row["question_id"] in rows and row["category"] == "adversarial"}  # fmt: skip
-    key = map(json.loads, (data / "pope" / "repope" / "coco_repope_adversarial.json").read_text().splitlines())
+    asked = map(
+        json.loads, (data / "logs" / "llava" / "llava_pope_test.jsonl").read_text().splitlines()
+    )
+    said = {
+        (row["image"], row["text"].split("\n")[0].replace("imange", "image")): rows[
+            row["question_id"]
+        ]["text"]
+        for row in asked
+        if row["question_id"] in rows and row["category"] == "adversarial"
+    }
+    key = map(
+        json.loads,
+        (data / "pope" / "repope" / "coco_repope_adversarial.json").read_text().splitlines(),
+    )
     right = [
-        said[row["image"], row["text"].replace("imange", "image")].strip(".").lower() == row["label"] for row in key
+        said[row["image"], row["text"].replace("imange", "image")].strip(".").lower()
+        == row["label"]
+        for row in key
     ]
     assert scored["by_key"]["metrics"]["accuracy"] == pytest.approx(sum(right) / len(right))
     assert "316 items are left out as ambiguous, 2684 are left" in run(*command)[1]
 
 
-def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(dogs: Path, tmp_path: Path, run: Run) -> None:
+def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(
+    dogs: Path, tmp_path: Path, run: Run
+) -> None:
     benchmark = load(str(dogs))
     targets = {item.id: item.target for item in benchmark.original.items}
     answers = tmp_path / "answers.csv"
@@ -77,8 +107,9 @@ def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(dogs: Path, 
     )
     status, out, err = run(*command)
     assert status == 0, err
-    assert "11 targets are others, 1 items are left out as ambiguous; 2 of 2 respondents change their rank" in " ".join(
-        out.split()
+    assert (
+        "11 targets are others, 1 items are left out as ambiguous; 2 of 2 respondents change their"
+        " rank" in " ".join(out.split())
     )
     audits = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"]
     assert [(audit["benchmark"], audit["items"]) for audit in audits] == [
@@ -99,7 +130,9 @@ def test_an_audit_stands_beside_the_same_audit_by_the_corrected_key(dogs: Path, 
         ("question_id,image,text,label\n9,a.png,Is it?,yes", "1 of 1 rows fit no item"),
     ],
 )
-def test_a_key_that_does_not_fit_is_refused_with_its_place(rows: str, says: str, dogs: Path, tmp_path: Path) -> None:
+def test_a_key_that_does_not_fit_is_refused_with_its_place(
+    rows: str, says: str, dogs: Path, tmp_path: Path
+) -> None:
     (tmp_path / "key.csv").write_text(rows)
     with pytest.raises(DataError, match=says) as error:
         read_key(tmp_path / "key.csv", load(str(dogs)))

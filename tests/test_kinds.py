@@ -1,4 +1,6 @@
-"""The kinds of respondents: one table, what other packages bring to it, and what is said where packages are missing."""
+"""The kinds of respondents: one table, what other packages bring to it, and what is said where
+packages are missing.
+"""
 
 import json
 import os
@@ -44,7 +46,9 @@ class EchoRespondent:
 
 @pytest.fixture
 def echo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A respondent added in two files: a module, and the entry point that names it, as an installed package has it."""
+    """A respondent added in two files: a module, and the entry point that names it, as an installed
+    package has it.
+    """
     site = tmp_path / "site"
     (site / "echo_respondent-1.0.dist-info").mkdir(parents=True)
     (site / "echo_respondent.py").write_text(ECHO)
@@ -60,7 +64,9 @@ def test_every_kind_is_found_and_parses_as_its_form_says() -> None:
     for kind in KINDS:
         assert kind.form.startswith(f"{kind.name}/")
         assert isinstance(kind.load(), type)
-        assert RespondentName.parse(f"{kind.name}/a/b@main").at == ("main" if "revision" in kind.behind else "")
+        assert RespondentName.parse(f"{kind.name}/a/b@main").at == (
+            "main" if "revision" in kind.behind else ""
+        )
         assert RespondentName.parse(f"{kind.name}/b@http://x/v1").at == (
             "http://x/v1" if "address" in kind.behind else ""
         )
@@ -69,13 +75,17 @@ def test_every_kind_is_found_and_parses_as_its_form_says() -> None:
 def test_an_unknown_kind_is_an_error_that_lists_the_kinds() -> None:
     with pytest.raises(UsageError) as error:
         make_respondent("cmd/x")
-    assert str(error.value).startswith("'cmd/x' names no respondent. Write hf/<folder or hub id>[@revision], vllm/")
+    assert str(error.value).startswith(
+        "'cmd/x' names no respondent. Write hf/<folder or hub id>[@revision], vllm/"
+    )
     assert all(kind.form in str(error.value) for kind in KINDS)
     with pytest.raises(UsageError, match=r"'recorded/x.jsonl' is recorded, and cannot be asked"):
         make_respondent("recorded/x.jsonl")
 
 
-def test_a_package_brings_a_kind_in_two_files(echo: Path, run: Run, dogs: Path, tmp_path: Path) -> None:
+def test_a_package_brings_a_kind_in_two_files(
+    echo: Path, run: Run, dogs: Path, tmp_path: Path
+) -> None:
     """It is planned, asked, audited and listed like the others."""
     name = "echo/loud@main?temperature=0"
     assert RespondentName.parse(name).at == "main"
@@ -101,7 +111,8 @@ def test_a_kind_that_cannot_be_loaded_names_the_package(echo: Path) -> None:
         "[hqm.respondents]\necho2 = no_such:Thing\n"
     )
     with pytest.raises(
-        RespondentError, match=r"no_such:Thing: the kind of respondent 'echo2' cannot be loaded: No module"
+        RespondentError,
+        match=r"no_such:Thing: the kind of respondent 'echo2' cannot be loaded: No module",
     ):
         make_respondent("echo2/x")
 
@@ -128,18 +139,28 @@ def without_local(tmp_path: Path, *arguments: object) -> subprocess.CompletedPro
     (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCK)
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'blocked'}{os.pathsep}{ROOT}"}
     command = [sys.executable, "-m", "hqm.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
+    )
 
 
 def test_recorded_answers_are_audited_without_the_extra(tmp_path: Path, dogs: Path) -> None:
     rows = [
-        {"respondent": name, "form": "original", "run": run, "item": item.id, "answer": "Yes" if i % (k + 2) else "No"}
+        {
+            "respondent": name,
+            "form": "original",
+            "run": run,
+            "item": item.id,
+            "answer": "Yes" if i % (k + 2) else "No",
+        }
         for k, name in enumerate("abc")
         for run in (0, 1)
         for i, item in enumerate(hqm.load(str(dogs)).original.items)
     ]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    done = without_local(tmp_path, "audit", dogs, "--recorded", tmp_path / "answers.jsonl", "--quiet", "--out", "out")
+    done = without_local(
+        tmp_path, "audit", dogs, "--recorded", tmp_path / "answers.jsonl", "--quiet", "--out", "out"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "Test-retest, Pearson r" in done.stdout
     record = json.loads((tmp_path / "out" / "audit.json").read_text())["record"]
@@ -147,16 +168,22 @@ def test_recorded_answers_are_audited_without_the_extra(tmp_path: Path, dogs: Pa
 
 
 def test_a_server_is_asked_and_audited_without_the_extra(tmp_path: Path, dogs: Path) -> None:
-    with PlannedServer(lambda number, _body, _headers: completion("Yes." if number % 3 else "No.")) as server:
+    with PlannedServer(
+        lambda number, _body, _headers: completion("Yes." if number % 3 else "No.")
+    ) as server:
         names = [part for k in range(3) for part in ("-r", f"openai/tiny{k}@{server.url}")]
-        done = without_local(tmp_path, "audit", dogs, *names, "--blind", "--quiet", "--out", "out", "--workers", 2)
+        done = without_local(
+            tmp_path, "audit", dogs, *names, "--blind", "--quiet", "--out", "out", "--workers", 2
+        )
     assert (done.returncode, done.stderr) == (0, "")
     assert "asked 54, stored before 0, errors 0" in done.stdout
     assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
-    done = without_local(tmp_path, "audit", "--table", ROOT / "tests" / "tables" / "hqm_table5.csv", "--items", 500)
+    done = without_local(
+        tmp_path, "audit", "--table", ROOT / "tests" / "tables" / "hqm_table5.csv", "--items", 500
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "consistency.alpha" in done.stdout
 
@@ -165,15 +192,19 @@ def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
 def test_a_local_model_says_what_to_install(tmp_path: Path, name: str) -> None:
     done = without_local(tmp_path, "plan", "shapes_yesno", "-r", name)
     assert done.returncode == 1
-    assert done.stderr == (
-        "hqm: models that run on this machine (hf/<folder or hub id>[@revision]) need torch and transformers, which are "
-        'not installed. Install the extra: pip install "hqm-audit[local]"\n'
+    assert (
+        done.stderr
+        == "hqm: models that run on this machine (hf/<folder or hub id>[@revision]) need torch and"
+        " transformers, which are not installed. Install the extra: pip install"
+        ' "hqm-audit[local]"\n'
     )
 
 
 def test_a_dataset_of_the_hub_says_what_to_install(tmp_path: Path) -> None:
     card = {"data": {"folder": "hf://datasets/someone/something", "items": "items.jsonl"}}
-    folder = write_benchmark(tmp_path / "hub", [{"id": "1", "prompt": "Is it?", "target": "yes"}], **card)
+    folder = write_benchmark(
+        tmp_path / "hub", [{"id": "1", "prompt": "Is it?", "target": "yes"}], **card
+    )
     done = without_local(tmp_path, "forms", folder)
     assert done.returncode == 1
     assert "pip install 'hqm-audit[hub]'" in done.stderr
@@ -186,9 +217,7 @@ def test_only_the_local_part_imports_torch_and_transformers() -> None:
 
     local = {
         f"hqm/respondents/{name}.py"
-        for name in (
-            "attention batching blocks cache decoding devices drawing flow loading prefix reading tower transformers".split()
-        )
+        for name in "attention batching blocks cache decoding devices drawing flow loading prefix reading tower transformers".split()
     }
     local |= {"hqm/commands/machine.py"}  # `hqm doctor` says which torch there is
     local |= {"benchmarks/shapes/train.py", "benchmarks/shapes/widening.py"}

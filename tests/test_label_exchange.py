@@ -1,4 +1,6 @@
-"""Tasks for other labelling tools and labels from them, in the layouts that those tools document."""
+"""Tasks for other labelling tools and labels from them, in the layouts that those tools
+document.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,47 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = []
     for i in range(3):
         Image.new("RGB", (8, 8), (i, 0, 0)).save(quiz / "images" / f"{i}.png")
-        items.append({"id": f"q{i}", "prompt": f"Is there a <b>thing</b> {i}?", "target": "yes", "image": f"{i}.png"})
+        items.append(
+            {
+                "id": f"q{i}",
+                "prompt": f"Is there a <b>thing</b> {i}?",
+                "target": "yes",
+                "image": f"{i}.png",
+            }
+        )
     (quiz / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
-    answers = [{"item": item["id"], "respondent": name, "answer": HOSTILE} for name in NAMES for item in items]
+    answers = [
+        {"item": item["id"], "respondent": name, "answer": HOSTILE}
+        for name in NAMES
+        for item in items
+    ]
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in answers))
     run(
-        "run", quiz, "--recorded", folder / "answers.jsonl", "--forms", "original", "--store", folder / "s.sqlite", "-q"
+        "run",
+        quiz,
+        "--recorded",
+        folder / "answers.jsonl",
+        "--forms",
+        "original",
+        "--store",
+        folder / "s.sqlite",
+        "-q",
     )
-    run("label", "plan", quiz, "--store", folder / "s.sqlite", "--labels", 6, "--raters", "a,b", "--overlap", 1, "--out", folder / "plan.jsonl")  # fmt: skip
+    run(
+        "label",
+        "plan",
+        quiz,
+        "--store",
+        folder / "s.sqlite",
+        "--labels",
+        6,
+        "--raters",
+        "a,b",
+        "--overlap",
+        1,
+        "--out",
+        folder / "plan.jsonl",
+    )
     return folder
 
 
@@ -69,7 +104,9 @@ def labels(path: Path) -> dict[tuple[str, str], Any]:
         return {(label.rater, label.uid): label.label for label in store.labels()}
 
 
-def test_tasks_are_blind_and_complete_in_every_layout(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
+def test_tasks_are_blind_and_complete_in_every_layout(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
     rows, path = plan
     for layout in LAYOUTS:
         to = tmp_path / layout / ("tasks.csv" if layout == "mturk" else "tasks.json")
@@ -84,7 +121,9 @@ def test_tasks_are_blind_and_complete_in_every_layout(plan: tuple[LabelPlan, Pat
 
 
 def test_label_studio(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
-    """labelstud.io/guide/task_format: tasks with `data`; annotations with `result`, `lead_time`, `completed_by`."""
+    """labelstud.io/guide/task_format: tasks with `data`; annotations with `result`, `lead_time`,
+    `completed_by`.
+    """
     rows, path = plan
     run(
         "label",
@@ -102,30 +141,57 @@ def test_label_studio(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
     (choices,) = config.iter("Choices")
     assert choices.get("toName") in {tag.get("name") for tag in config if tag.get("name")}
     assert [c.get("alias") for c in choices] == ["1", "0", "cannot say"]
-    assert {tag.get("value", "").removeprefix("$") for tag in config.iter("Text")} <= tasks[0]["data"].keys()
+    assert {tag.get("value", "").removeprefix("$") for tag in config.iter("Text")} <= tasks[0][
+        "data"
+    ].keys()
     assert tasks[0]["data"]["image"].startswith("/data/local-files/?d=")
     assert HOSTILE in {task["data"]["answer"] for task in tasks}
     said = ["1", "0", "Hallucinated", "cannot say", "Faithful", "1"]
     for i, (task, word) in enumerate(zip(tasks, said, strict=True)):
         task |= {
-            "id": i, "project": 83, "created_at": "2021-03-09T21:52:49.513742Z",
+            "id": i,
+            "project": 83,
+            "created_at": "2021-03-09T21:52:49.513742Z",
             "annotations": [
                 {
-                    "id": 1000 + i, "completed_by": {"id": 10, "email": "anna@example.org"}, "was_cancelled": False, "ground_truth": False,
-                    "lead_time": 4.288, "result": [
-                        {"from_name": "label", "id": "Dx_aB91ISN", "to_name": "answer", "type": "choices", "value": {"choices": [word]}},
-                        {"from_name": "note", "id": "n", "to_name": "answer", "type": "textarea", "value": {"text": ["dark"]}},
+                    "id": 1000 + i,
+                    "completed_by": {"id": 10, "email": "anna@example.org"},
+                    "was_cancelled": False,
+                    "ground_truth": False,
+                    "lead_time": 4.288,
+                    "result": [
+                        {
+                            "from_name": "label",
+                            "id": "Dx_aB91ISN",
+                            "to_name": "answer",
+                            "type": "choices",
+                            "value": {"choices": [word]},
+                        },
+                        {
+                            "from_name": "note",
+                            "id": "n",
+                            "to_name": "answer",
+                            "type": "textarea",
+                            "value": {"text": ["dark"]},
+                        },
                     ],
                 },
                 {"id": 2000 + i, "completed_by": 11, "was_cancelled": True, "result": []},
             ],
-        }  # fmt: skip
+        }
     (tmp_path / "out.json").write_text(json.dumps(tasks))
-    assert "6 labels by anna@example.org, 1 of them undecided" in run("label", "import", tmp_path / "out.json", "--from", "label-studio", "--plan", path)  # fmt: skip
+    assert "6 labels by anna@example.org, 1 of them undecided" in run(
+        "label", "import", tmp_path / "out.json", "--from", "label-studio", "--plan", path
+    )
     assert list(labels(path).values()) == [1, 0, 0, None, 1, 1]
     with LabelStore(labels_path(path), readonly=True) as store:
         first = store.labels()[0]
-    assert (first.milliseconds, first.note, first.by, first.uid) == (4288, "dark", "import", tasks[0]["data"]["uid"])
+    assert (first.milliseconds, first.note, first.by, first.uid) == (
+        4288,
+        "dark",
+        "import",
+        tasks[0]["data"]["uid"],
+    )
     again = import_labels(tmp_path / "out.json", "label-studio", path)
     assert again.known == 6
     assert len(labels(path)) == 6
@@ -133,36 +199,60 @@ def test_label_studio(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
 
 
 def user_states(folder: Path, given: dict[str, dict[str, Any]]) -> Path:
-    """What Potato 2 keeps: rater -> uid -> labels, as docs/data-export/export_formats.md of davidjurgens/potato has it."""
+    """What Potato 2 keeps: rater -> uid -> labels, as docs/data-export/export_formats.md of
+    davidjurgens/potato has it.
+    """
     for rater, labels in given.items():
         (folder / rater).mkdir(parents=True)
         state = {
-            "user_id": rater, "instance_id_ordering": list(labels), "instance_id_to_label_to_value": labels,
+            "user_id": rater,
+            "instance_id_ordering": list(labels),
+            "instance_id_to_label_to_value": labels,
             "instance_id_to_span_to_value": {},
-            "instance_id_to_behavioral_data": {uid: {"total_time_ms": 2500, "annotation_changes": []} for uid in labels},
-        }  # fmt: skip
+            "instance_id_to_behavioral_data": {
+                uid: {"total_time_ms": 2500, "annotation_changes": []} for uid in labels
+            },
+        }
         (folder / rater / "user_state.json").write_text(json.dumps(state))
     return folder
 
 
 def test_potato_2_nests_labels_in_three_ways(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
-    """The documentation's way, that of the tool's own tests of `potato export`, and the pairs that its code writes."""
+    """The documentation's way, that of the tool's own tests of `potato export`, and the pairs that
+    its code writes.
+    """
     rows, path = plan
     uids = [row.uid for row in rows.rows]
     ways: dict[str, Any] = {
-        "anna": {"label": {"labels": {"1": True, "0": False}}, "note": {"labels": {"text_box": "dark"}}},
+        "anna": {
+            "label": {"labels": {"1": True, "0": False}},
+            "note": {"labels": {"text_box": "dark"}},
+        },
         "ben": {"label": {"0": "true"}},
-        "cid": [[{"schema": "label", "name": "1"}, "1"], [{"schema": "note", "name": "text_box"}, "so"]],
+        "cid": [
+            [{"schema": "label", "name": "1"}, "1"],
+            [{"schema": "note", "name": "text_box"}, "so"],
+        ],
     }
-    folder = user_states(tmp_path / "output", {rater: dict.fromkeys(uids, said) for rater, said in ways.items()})
+    folder = user_states(
+        tmp_path / "output", {rater: dict.fromkeys(uids, said) for rater, said in ways.items()}
+    )
     taken = import_labels(folder, "potato", path)
     assert (taken.labels, taken.raters) == (18, ("anna", "ben", "cid"))
-    assert labels(path) == {(r, uid): v for r, v in (("anna", 1), ("ben", 0), ("cid", 1)) for uid in uids}
+    assert labels(path) == {
+        (r, uid): v for r, v in (("anna", 1), ("ben", 0), ("cid", 1)) for uid in uids
+    }
     with LabelStore(labels_path(path), readonly=True) as store:
         said = {label.rater: (label.milliseconds, label.note) for label in store.labels()}
     assert said == {"anna": (2500, "dark"), "ben": (2500, ""), "cid": (2500, "so")}
     # exported: potato/export/tabular_exporter.py
-    line = {"instance_id": uids[0], "user_id": "dora", "labels": {"label": {"0": "true"}}, "spans": {}, "links": {}}
+    line = {
+        "instance_id": uids[0],
+        "user_id": "dora",
+        "labels": {"label": {"0": "true"}},
+        "spans": {},
+        "links": {},
+    }
     (tmp_path / "annotations.jsonl").write_text(json.dumps(line))
     assert import_labels(tmp_path / "annotations.jsonl", "potato", path).raters == ("dora",)
 
@@ -170,7 +260,9 @@ def test_potato_2_nests_labels_in_three_ways(plan: tuple[LabelPlan, Path], tmp_p
 def test_two_choices_of_one_rater_are_settled_by_the_last_change_or_refused(
     plan: tuple[LabelPlan, Path], tmp_path: Path
 ) -> None:
-    """Older versions of Potato 2 kept the choice that a rater took back (docs/data-export/single-select-integrity.md)."""
+    """Older versions of Potato 2 kept the choice that a rater took back
+    (docs/data-export/single-select-integrity.md).
+    """
     rows, path = plan
     uid = rows.rows[0].uid
     both = [[{"schema": "label", "name": "1"}, "1"], [{"schema": "label", "name": "0"}, "0"]]
@@ -178,7 +270,9 @@ def test_two_choices_of_one_rater_are_settled_by_the_last_change_or_refused(
     with pytest.raises(HQMError, match="several labels are chosen"):
         import_labels(folder, "potato", path)
     state = json.loads((folder / "anna" / "user_state.json").read_text())
-    changes = [{"schema_name": "label", "label_name": name, "action": "select"} for name in ("0", "1", "0")]
+    changes = [
+        {"schema_name": "label", "label_name": name, "action": "select"} for name in ("0", "1", "0")
+    ]
     state["instance_id_to_behavioral_data"][uid]["annotation_changes"] = changes
     (folder / "anna" / "user_state.json").write_text(json.dumps(state))
     import_labels(folder, "potato", path)
@@ -186,34 +280,45 @@ def test_two_choices_of_one_rater_are_settled_by_the_last_change_or_refused(
 
 
 def test_potato_1(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
-    """Instances with `id` and `text`; `annotation_output/RATER/annotated_instances.jsonl` comes back."""
+    """Instances with `id` and `text`; `annotation_output/RATER/annotated_instances.jsonl` comes
+    back.
+    """
     rows, path = plan
     run("label", "export", path, "--as", "potato", "--to", tmp_path / "t.jsonl")
     instances = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     settings = yaml.safe_load((tmp_path / "t_config.yaml").read_text())
     assert settings["data_files"] == ["t.jsonl"]
-    assert {settings["item_properties"][key] for key in ("id_key", "text_key")} <= instances[0].keys()
+    assert {settings["item_properties"][key] for key in ("id_key", "text_key")} <= instances[
+        0
+    ].keys()
     scheme = settings["annotation_schemes"][0]
     for rater, word in (("anna", "1"), ("ben", "0")):
         out = tmp_path / "annotation_output" / rater / "annotated_instances.jsonl"
         out.parent.mkdir(parents=True)
         lines = [
             {
-                "id": each["id"], "displayed_text": each["text"], "label_annotations": {scheme["name"]: {word: "1"}}, "span_annotations": {},
+                "id": each["id"],
+                "displayed_text": each["text"],
+                "label_annotations": {scheme["name"]: {word: "1"}},
+                "span_annotations": {},
                 "behavioral_data": {"time_string": "Time spent: 0d 0h 1m 7s "},
             }
             for each in instances
-        ]  # fmt: skip
+        ]
         out.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     taken = import_labels(tmp_path / "annotation_output", "potato", path)
     assert (taken.labels, taken.raters) == (12, ("anna", "ben"))
-    assert labels(path) == {(r, row.uid): v for r, v in (("anna", 1), ("ben", 0)) for row in rows.rows}
+    assert labels(path) == {
+        (r, row.uid): v for r, v in (("anna", 1), ("ben", 0)) for row in rows.rows
+    }
     with LabelStore(labels_path(path), readonly=True) as store:
         assert store.labels()[0].milliseconds == 67000
 
 
 def test_argilla(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
-    """Records as `dataset.records.to_json` writes them (argilla/records/_io/_json.py): `responses` by question, each with value and user."""
+    """Records as `dataset.records.to_json` writes them (argilla/records/_io/_json.py): `responses`
+    by question, each with value and user.
+    """
     _, path = plan
     run("label", "export", path, "--as", "argilla", "--to", tmp_path / "t.json")
     records = json.loads((tmp_path / "t.json").read_text())
@@ -221,7 +326,10 @@ def test_argilla(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
     assert {each["name"] for each in settings["fields"]} == records[0]["fields"].keys()
     for record in records:
         record["responses"] = {
-            "label": [{"value": "0", "user_id": "5b1c"}, {"value": "1", "user_id": "9f0d", "status": "draft"}],
+            "label": [
+                {"value": "0", "user_id": "5b1c"},
+                {"value": "1", "user_id": "9f0d", "status": "draft"},
+            ],
             "note": [{"value": "too dark", "user_id": "5b1c"}],
         }
     (tmp_path / "out.json").write_text(json.dumps(records))
@@ -265,7 +373,8 @@ for task in tasks:
 
 
 @pytest.mark.skipif(
-    not os.environ.get("HQM_LABEL_TOOLS"), reason="HQM_LABEL_TOOLS names a Python with argilla and label-studio-sdk"
+    not os.environ.get("HQM_LABEL_TOOLS"),
+    reason="HQM_LABEL_TOOLS names a Python with argilla and label-studio-sdk",
 )
 def test_the_tools_own_classes_take_the_tasks_and_write_what_is_taken_back(
     plan: tuple[LabelPlan, Path], tmp_path: Path
@@ -277,7 +386,10 @@ def test_the_tools_own_classes_take_the_tasks_and_write_what_is_taken_back(
     script = tmp_path / "their_classes.py"
     script.write_text(_THEIR_CLASSES)
     done = subprocess.run(
-        [os.environ["HQM_LABEL_TOOLS"], script, tmp_path], capture_output=True, text=True, check=False
+        [os.environ["HQM_LABEL_TOOLS"], script, tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     import_labels(tmp_path / "argilla_out.json", "argilla", path)
@@ -287,14 +399,24 @@ def test_the_tools_own_classes_take_the_tasks_and_write_what_is_taken_back(
 
 
 def test_mechanical_turk(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
-    """A batch has a column for each variable of the layout; results repeat it as `Input.` and have `Answer.`."""
+    """A batch has a column for each variable of the layout; results repeat it as `Input.` and have
+    `Answer.`.
+    """
     _, path = plan
     run("label", "export", path, "--as", "mturk", "--to", tmp_path / "t.csv")
     batch = list(csv.DictReader((tmp_path / "t.csv").open(newline="")))
     page = (tmp_path / "t_layout.html").read_text()
     assert {name for name in batch[0] if f"${{{name}}}" in page} == {"question", "answer", "image"}
     assert batch[0]["answer"] == HOSTILE
-    names = ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "WorkTimeInSeconds", *(f"Input.{n}" for n in batch[0]), "Answer.taskAnswers"]  # fmt: skip
+    names = [
+        "HITId",
+        "AssignmentId",
+        "WorkerId",
+        "AssignmentStatus",
+        "WorkTimeInSeconds",
+        *(f"Input.{n}" for n in batch[0]),
+        "Answer.taskAnswers",
+    ]
     with (tmp_path / "out.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
@@ -304,18 +426,50 @@ def test_mechanical_turk(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
                 "AssignmentId": f"A{i}",
                 "WorkTimeInSeconds": 12,
             }
-            answers = json.dumps([{"label": {"1": i % 2 == 0, "0": i % 2 == 1, "cannot say": False}}])
-            writer.writerow({**common, "WorkerId": "W1", "AssignmentStatus": "Approved", "Answer.taskAnswers": answers})
-            writer.writerow({**common, "WorkerId": "W2", "AssignmentStatus": "Rejected", "Answer.taskAnswers": answers})
+            answers = json.dumps(
+                [{"label": {"1": i % 2 == 0, "0": i % 2 == 1, "cannot say": False}}]
+            )
+            writer.writerow(
+                {
+                    **common,
+                    "WorkerId": "W1",
+                    "AssignmentStatus": "Approved",
+                    "Answer.taskAnswers": answers,
+                }
+            )
+            writer.writerow(
+                {
+                    **common,
+                    "WorkerId": "W2",
+                    "AssignmentStatus": "Rejected",
+                    "Answer.taskAnswers": answers,
+                }
+            )
     import_labels(tmp_path / "out.csv", "mturk", path)
     assert labels(path) == {("W1", row["uid"]): 1 - i % 2 for i, row in enumerate(batch)}
 
 
-def test_csv_with_a_map_of_columns_and_the_way_to_an_audit(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
+def test_csv_with_a_map_of_columns_and_the_way_to_an_audit(
+    plan: tuple[LabelPlan, Path], tmp_path: Path
+) -> None:
     rows, path = plan
-    lines = [f"{row.uid},{who},{word}" for row in rows.rows for who, word in (("x", "Good"), ("y", "Bad"))]
+    lines = [
+        f"{row.uid},{who},{word}"
+        for row in rows.rows
+        for who, word in (("x", "Good"), ("y", "Bad"))
+    ]
     (tmp_path / "l.csv").write_text("\n".join(["task,worker,verdict", *lines]))
-    run("label", "import", tmp_path / "l.csv", "--plan", path, "--columns", "uid=task,rater=worker,label=verdict", "--values", "Good=1,Bad=0")  # fmt: skip
+    run(
+        "label",
+        "import",
+        tmp_path / "l.csv",
+        "--plan",
+        path,
+        "--columns",
+        "uid=task,rater=worker,label=verdict",
+        "--values",
+        "Good=1,Bad=0",
+    )
     with LabelStore(labels_path(path)) as store:
         store.add(rows.rows[0].uid, "owner", {"label": 1}, 500, by="adjudication")
     written = list(csv.DictReader(export_labels(path).text.splitlines()))

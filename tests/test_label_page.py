@@ -1,4 +1,6 @@
-"""The page on which people label, in a real browser: keys, mouse, touch, resume after a kill, adjudication, five schemas, privacy."""
+"""The page on which people label, in a real browser: keys, mouse, touch, resume after a kill,
+adjudication, five schemas, privacy.
+"""
 
 import importlib.util
 import json
@@ -24,7 +26,10 @@ from tests.servers import free_port
 
 RESPONDENTS = ("secret-steady", "secret-noisy")
 HOSTILE = (
-    "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">{{ 7 * 7 }} & \"quoted\"",
+    (
+        "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">{{"
+        ' 7 * 7 }} & "quoted"'
+    ),
     "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627 and on",
     "bell \x07 escape \x1b[31m nul \x00 end",
     "long " * 20_480,
@@ -36,13 +41,21 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromiu
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The answers of two respondents to ten questions of shapes_vqa: of one right, of the other every third wrong."""
+    """The answers of two respondents to ten questions of shapes_vqa: of one right, of the other
+    every third wrong.
+    """
     path = tmp_path_factory.mktemp("answers") / "store.sqlite"
     benchmark = hqm.load("shapes_vqa")
     benchmark.prepare_images(benchmark.original)
     items = benchmark.original.items[:10]
-    texts = {item.id: str(item.target[0] if isinstance(item.target, list) else item.target) for item in items}
-    wrong = {item: "a purple whale" if i % 3 == 0 else text for i, (item, text) in enumerate(texts.items())}
+    texts = {
+        item.id: str(item.target[0] if isinstance(item.target, list) else item.target)
+        for item in items
+    }
+    wrong = {
+        item: "a purple whale" if i % 3 == 0 else text
+        for i, (item, text) in enumerate(texts.items())
+    }
     return store_of_answers(path, benchmark, {RESPONDENTS[0]: texts, RESPONDENTS[1]: wrong})
 
 
@@ -54,7 +67,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def calm(browser: Browser) -> Iterator[Browser]:
-    """The browser, which must have logged no error on its page: none of a script, none of the page's own policy."""
+    """The browser, which must have logged no error on its page: none of a script, none of the
+    page's own policy.
+    """
     browser.errors.clear()
     yield browser
     assert browser.errors == []
@@ -67,7 +82,10 @@ def done_of(browser: Browser) -> tuple[int, int]:
 
 
 def wait_for(browser: Browser, done: int) -> None:
-    browser.wait(f"document.querySelector('progress')?.value === {done} && !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")  # fmt: skip
+    browser.wait(
+        f"document.querySelector('progress')?.value === {done} &&"
+        " !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
+    )
 
 
 def labels_in(plan: Path, rater: str) -> list[Any]:
@@ -79,14 +97,18 @@ def labels_in(plan: Path, rater: str) -> list[Any]:
 
 
 @needs_browser
-def test_a_study_from_the_first_key_to_the_last_disagreement(answers: Path, calm: Browser, tmp_path: Path) -> None:
+def test_a_study_from_the_first_key_to_the_last_disagreement(
+    answers: Path, calm: Browser, tmp_path: Path
+) -> None:
     plan, log, port = tmp_path / "plan.jsonl", tmp_path / "log.txt", free_port()
     rows = plan_of_answers(plan, answers, "shapes_vqa", gold={0: 1.0, 5: 0.0}).rows
     assert len(rows) == 20
     seen: list[str] = []
 
     def look() -> None:
-        seen.append(calm.evaluate("location.href + document.documentElement.outerHTML + document.cookie"))
+        seen.append(
+            calm.evaluate("location.href + document.documentElement.outerHTML + document.cookie")
+        )
 
     with served_apart(plan, log, port) as served:
         link = served.raters["anna"]
@@ -124,7 +146,9 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(answers: Path, calm
         wait_for(calm, 10)
         calm.press("u")
         wait_for(calm, 9)
-        assert calm.evaluate("document.querySelector('[name=uid]').value") == before, "the answer is shown again"
+        assert calm.evaluate("document.querySelector('[name=uid]').value") == before, (
+            "the answer is shown again"
+        )
         calm.press("z")
         assert calm.evaluate("document.getElementById('zoom').open")
         calm.press("z")
@@ -138,8 +162,12 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(answers: Path, calm
         anna = {label.uid: label for label in labels_in(plan, "anna")}
         assert len(anna) == 20
         with LabelStore(labels_path(plan), readonly=True) as store:
-            assert [row.value for row in store.rows() if row.field == "note" and row.undone is None] == ["u1z"]
-        assert all(label.milliseconds is not None and label.milliseconds >= 0 for label in anna.values())
+            assert [
+                row.value for row in store.rows() if row.field == "note" and row.undone is None
+            ] == ["u1z"]
+        assert all(
+            label.milliseconds is not None and label.milliseconds >= 0 for label in anna.values()
+        )
 
         # the second rater, by mouse on a telephone's width
         calm.open(served.raters["ben"], 400, 780)
@@ -190,12 +218,16 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(answers: Path, calm
     with LabelStore(labels_path(plan), readonly=True) as store:
         settled = [label for label in store.labels() if label.by == "adjudication"]
         assert {label.uid for label in settled} == set(differing)
-        assert len([label for label in store.labels() if label.by == "rater"]) == 40, "raw labels stay"
+        assert len([label for label in store.labels() if label.by == "rater"]) == 40, (
+            "raw labels stay"
+        )
     logged = log.read_text()
     assert "Stopped. The labels are in" in logged
     for word in (*RESPONDENTS, "secret", "respondent", "gold", "probability"):
         for page in (*seen, *headers, *urls):
-            assert word not in page.lower().replace("this page shows no respondent", "").replace("gold right", ""), word
+            assert word not in page.lower().replace("this page shows no respondent", "").replace(
+                "gold right", ""
+            ), word
         assert word not in logged, word
 
 
@@ -204,12 +236,19 @@ def test_a_study_from_the_first_key_to_the_last_disagreement(answers: Path, calm
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plan over a benchmark whose answers are hostile, with pictures that lie about their names."""
+    """A plan over a benchmark whose answers are hostile, with pictures that lie about their
+    names.
+    """
     from PIL import Image
 
     folder = tmp_path_factory.mktemp("hostile")
     items = [
-        {"id": f"q{i}", "prompt": "<b>What</b> is it?", "target": "dog", "image": f"by-secret-{i}.png"}
+        {
+            "id": f"q{i}",
+            "prompt": "<b>What</b> is it?",
+            "target": "dog",
+            "image": f"by-secret-{i}.png",
+        }
         for i in range(6)
     ]
     benchmark = write_benchmark(folder / "mine", items, task="vqa")
@@ -220,7 +259,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     loaded = hqm.load(benchmark)
     store = store_of_answers(
-        folder / "store.sqlite", loaded, {"secret-model": {f"q{i}": text for i, text in enumerate(HOSTILE)}}
+        folder / "store.sqlite",
+        loaded,
+        {"secret-model": {f"q{i}": text for i, text in enumerate(HOSTILE)}},
     )
     plan_of_answers(folder / "plan.jsonl", store, str(benchmark), raters=("anna", "ben"))
     return folder / "plan.jsonl"
@@ -228,7 +269,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_browser
 @pytest.mark.parametrize("schema", ["binary", "spans", "facts"])
-def test_a_hostile_answer_is_shown_as_text(hostile: Path, calm: Browser, tmp_path: Path, schema: str) -> None:
+def test_a_hostile_answer_is_shown_as_text(
+    hostile: Path, calm: Browser, tmp_path: Path, schema: str
+) -> None:
     plan = tmp_path / "plan.jsonl"
     write_plan(replace(read_plan(hostile), schema=schema), plan)
     with served_here(plan) as served:
@@ -238,14 +281,29 @@ def test_a_hostile_answer_is_shown_as_text(hostile: Path, calm: Browser, tmp_pat
             wait_for(calm, i)
             shown.add(calm.evaluate("document.querySelector('.answer').textContent"))
             assert calm.evaluate("document.title") != "owned"
-            assert calm.evaluate("document.querySelectorAll('.text script, .text img, .text b').length") == 0
-            assert calm.evaluate("document.querySelector('.asked').textContent") == "<b>What</b> is it?"
+            assert (
+                calm.evaluate(
+                    "document.querySelectorAll('.text script, .text img, .text b').length"
+                )
+                == 0
+            )
+            assert (
+                calm.evaluate("document.querySelector('.asked').textContent")
+                == "<b>What</b> is it?"
+            )
             assert calm.evaluate("document.documentElement.scrollWidth <= innerWidth")
-            assert calm.evaluate("getComputedStyle(document.querySelector('.answer')).unicodeBidi") == "isolate"
+            assert (
+                calm.evaluate("getComputedStyle(document.querySelector('.answer')).unicodeBidi")
+                == "isolate"
+            )
             calm.press("?" if schema != "facts" else "s")
         wait_for(calm, 6)
-    # what no store can hold was replaced when the answer was stored; control characters are shown as signs
-    expected = {text.replace("\x07", "\u2407").replace("\x1b", "\u241b").replace("\x00", "\ufffd") for text in HOSTILE}
+    # what no store can hold was replaced when the answer was stored; control characters are shown
+    # as signs
+    expected = {
+        text.replace("\x07", "\u2407").replace("\x1b", "\u241b").replace("\x00", "\ufffd")
+        for text in HOSTILE
+    }
     assert shown == expected
 
 
@@ -253,7 +311,14 @@ def test_every_reply_is_guarded_and_names_nobody(hostile: Path) -> None:
     with served_here(hostile) as served:
         anna = served.raters["anna"]
         uid = json.loads(hostile.read_text().splitlines()[1])["uid"]
-        for url in (anna, f"{anna}/begin", f"{anna}/picture/{uid}", served.owner, "/static/label.js", "/r/wrong"):
+        for url in (
+            anna,
+            f"{anna}/begin",
+            f"{anna}/picture/{uid}",
+            served.owner,
+            "/static/label.js",
+            "/r/wrong",
+        ):
             status, headers, text = served.ask(url)
             assert status == (404 if "wrong" in url else 200)
             policy = headers["content-security-policy"]
@@ -262,7 +327,10 @@ def test_every_reply_is_guarded_and_names_nobody(hostile: Path) -> None:
             assert headers["referrer-policy"] == "no-referrer"
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["x-frame-options"] == "DENY"
-            assert not {"set-cookie", "server", "etag", "last-modified", "content-disposition"} & headers.keys()
+            assert (
+                not {"set-cookie", "server", "etag", "last-modified", "content-disposition"}
+                & headers.keys()
+            )
             assert "secret" not in text + str(headers)
             assert "style=" not in text
             assert "<script>" not in text.replace("&lt;script&gt;", "")
@@ -274,14 +342,26 @@ def test_a_wrong_token_or_uid_is_not_there(hostile: Path, monkeypatch: pytest.Mo
 
     compared: list[tuple[bytes, bytes]] = []
     compare = secrets.compare_digest
-    monkeypatch.setattr(secrets, "compare_digest", lambda a, b: (compared.append((a, b)), compare(a, b))[1])
+    monkeypatch.setattr(
+        secrets, "compare_digest", lambda a, b: (compared.append((a, b)), compare(a, b))[1]
+    )
     with served_here(hostile) as served:
         anna, ben = served.raters["anna"], served.raters["ben"]
         for url in (
-            anna[:-1] + ("A" if anna[-1] == "_" else "_"), f"{anna}x", "/r/", "/owner/", f"/owner/{anna.rpartition('/')[2]}", f"/r/{served.owner.rpartition('/')[2]}",
-            f"{anna}/picture/nothing", f"{anna}/picture/..%2f..%2fstore.sqlite", f"{anna}/picture/by-secret-0.png",
-            "/static/../page.py", "/static/%2e%2e%2fpage.py", "/static/page.py", f"{served.owner}x/decide",
-        ):  # fmt: skip
+            anna[:-1] + ("A" if anna[-1] == "_" else "_"),
+            f"{anna}x",
+            "/r/",
+            "/owner/",
+            f"/owner/{anna.rpartition('/')[2]}",
+            f"/r/{served.owner.rpartition('/')[2]}",
+            f"{anna}/picture/nothing",
+            f"{anna}/picture/..%2f..%2fstore.sqlite",
+            f"{anna}/picture/by-secret-0.png",
+            "/static/../page.py",
+            "/static/%2e%2e%2fpage.py",
+            "/static/page.py",
+            f"{served.owner}x/decide",
+        ):
             status, _, text = served.ask(url)
             assert (status, text) == (404, "There is nothing here. Ask for your link again."), url
         before = len(compared)
@@ -309,15 +389,29 @@ def test_nothing_is_stored_that_no_page_of_ours_sent(hostile: Path, tmp_path: Pa
                 assert served.ask(f"{anna}/label", reply, headers)[0] == expected, headers
             assert served.ask(f"{anna}/label", method="OPTIONS")[0] in (404, 405)
             assert served.ask(f"{anna}/label")[0] in (404, 405), "a link changes nothing"
-            for wrong in ({**reply, "uid": "other"}, {**reply, "choice": "7"}, {**reply, "note": "x" * 30_000}):
+            for wrong in (
+                {**reply, "uid": "other"},
+                {**reply, "choice": "7"},
+                {**reply, "note": "x" * 30_000},
+            ):
                 status, _, text = served.ask(f"{anna}/label", wrong)
                 assert status == 422
                 assert text
             assert served.ask(f"{anna}/label", {**reply, "note": "x" * 5_000_000})[0] == 413
             assert len(store.rows()) == before
-            assert served.ask(f"{anna}/label", {**reply, "note": "<i>\0note"}, {"Origin": served.address})[0] == 200
+            assert (
+                served.ask(
+                    f"{anna}/label", {**reply, "note": "<i>\0note"}, {"Origin": served.address}
+                )[0]
+                == 200
+            )
             (label,) = store.labels("anna")
-            assert (label.uid, label.label, label.milliseconds, label.note) == (uid, 1, 1200, "<i>\ufffdnote")
+            assert (label.uid, label.label, label.milliseconds, label.note) == (
+                uid,
+                1,
+                1200,
+                "<i>\ufffdnote",
+            )
             store.take_back(uid, "anna")
 
 
@@ -356,27 +450,35 @@ def studies(answers: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         form, file = benchmark.original, ""
         if name == "review_form":
             file = str(folder / "parallel.jsonl")
-            reworded = [replace(item, prompt=f"Please say: {item.prompt}") for item in form.items[:6]]
+            reworded = [
+                replace(item, prompt=f"Please say: {item.prompt}") for item in form.items[:6]
+            ]
             form = hqm.Form("parallel", tuple(reworded))
             Path(file).write_text("".join(f"{json.dumps(item.to_dict())}\n" for item in form.items))
         rows = tuple(
             PlanRow(uid=f"i{i}", item=item.id, form=form.name, raters=("anna", "ben"))
             for i, item in enumerate(form.items[:6])
         )
-        plan = LabelPlan(benchmark=benchmark.name, schema=name, raters=("anna", "ben"), rows=rows, form_file=file)
+        plan = LabelPlan(
+            benchmark=benchmark.name, schema=name, raters=("anna", "ben"), rows=rows, form_file=file
+        )
         write_plan(plan, plans[name])
     return plans
 
 
 @needs_browser
-def test_words_are_marked_by_key_mouse_and_touch(hostile: Path, calm: Browser, tmp_path: Path) -> None:
+def test_words_are_marked_by_key_mouse_and_touch(
+    hostile: Path, calm: Browser, tmp_path: Path
+) -> None:
     plan = tmp_path / "plan.jsonl"
     write_plan(replace(read_plan(hostile), schema="spans"), plan)
     with served_here(plan) as served:
         calm.open(f"{served.raters['anna']}/begin")
         for i in range(6):
             wait_for(calm, i)
-            words = calm.evaluate("[...document.querySelectorAll('#words span')].map((w) => w.textContent)")
+            words = calm.evaluate(
+                "[...document.querySelectorAll('#words span')].map((w) => w.textContent)"
+            )
             if words[:2] == ["bell", "\u2407"]:
                 break
             calm.press("1")
@@ -397,10 +499,18 @@ def test_words_are_marked_by_key_mouse_and_touch(hostile: Path, calm: Browser, t
         wait_for(calm, done + 1)
         label = labels_in(plan, "anna")[-1]
         answer = HOSTILE[2].replace("\0", "\ufffd")
-        marked = [(answer[span["start"] : span["end"]], span["type"]) for span in label.values["spans"]]
-        assert marked == [("\x07 escape", "attribute"), ("\x1b[31m", "object"), ("nul \ufffd", "relation")]
+        marked = [
+            (answer[span["start"] : span["end"]], span["type"]) for span in label.values["spans"]
+        ]
+        assert marked == [
+            ("\x07 escape", "attribute"),
+            ("\x1b[31m", "object"),
+            ("nul \ufffd", "relation"),
+        ]
         assert label.label == 0
-        assert all(other.label == 1 for other in labels_in(plan, "anna")[:-1]), "nothing was marked in the others"
+        assert all(other.label == 1 for other in labels_in(plan, "anna")[:-1]), (
+            "nothing was marked in the others"
+        )
 
 
 @needs_browser
@@ -413,7 +523,9 @@ def test_facts_are_added_corrected_removed_and_graded(
         {"text": "It is red.", "facts": ["The ball is red.", "There is a bal", "Nonsense"]},
         {"text": "Thanks!"},
     ]
-    facts.write_text(json.dumps({"item": plan["item"], "respondent": plan["respondent"], "sentences": sentences}))
+    facts.write_text(
+        json.dumps({"item": plan["item"], "respondent": plan["respondent"], "sentences": sentences})
+    )
     with served_here(studies["facts"], facts=facts) as served:
         calm.open(f"{served.raters['anna']}/begin")
         for i in range(6):
@@ -422,14 +534,20 @@ def test_facts_are_added_corrected_removed_and_graded(
                 break
             calm.press("s")
         assert (
-            calm.evaluate("[...document.querySelectorAll('.fact input')].map((f) => f.value)") == sentences[0]["facts"]
+            calm.evaluate("[...document.querySelectorAll('.fact input')].map((f) => f.value)")
+            == sentences[0]["facts"]
         )
         calm.press("s")
         calm.wait("!document.getElementById('alert').hidden")
-        assert "3 facts are not decided yet" in calm.evaluate("document.getElementById('alert').textContent")
+        assert "3 facts are not decided yet" in calm.evaluate(
+            "document.getElementById('alert').textContent"
+        )
         calm.errors.clear()  # the browser logs a reply 422 as an error
         calm.press("1")
-        calm.evaluate("(f => { f.value = 'There is a ball.'; f.dispatchEvent(new Event('input', {bubbles: true})); })(document.querySelectorAll('.fact input')[1])")  # fmt: skip
+        calm.evaluate(
+            "(f => { f.value = 'There is a ball.'; f.dispatchEvent(new Event('input', {bubbles:"
+            " true})); })(document.querySelectorAll('.fact input')[1])"
+        )
         calm.press("0")
         calm.press("x")  # the third
         calm.click(".part:first-child .add")
@@ -445,16 +563,23 @@ def test_facts_are_added_corrected_removed_and_graded(
     label = labels_in(studies["facts"], "anna")[-1]
     assert label.label == 3, "one of two that could be decided is wrong"
     assert label.values["sentences"] == [
-        {"text": "It is red.", "descriptive": True, "facts": [
-            {"text": "The ball is red.", "holds": 1}, {"text": "There is a ball.", "holds": 0},
-            {"text": "It is big", "holds": None, "undecided": True},
-        ]},
+        {
+            "text": "It is red.",
+            "descriptive": True,
+            "facts": [
+                {"text": "The ball is red.", "holds": 1},
+                {"text": "There is a ball.", "holds": 0},
+                {"text": "It is big", "holds": None, "undecided": True},
+            ],
+        },
         {"text": "Thanks!", "descriptive": False, "facts": []},
-    ]  # fmt: skip
+    ]
 
 
 @needs_browser
-def test_an_item_is_reviewed_with_its_corrected_key_and_text(studies: dict[str, Path], calm: Browser) -> None:
+def test_an_item_is_reviewed_with_its_corrected_key_and_text(
+    studies: dict[str, Path], calm: Browser
+) -> None:
     with served_here(studies["review"]) as served:
         calm.open(f"{served.raters['anna']}/begin", 400, 780)
         wait_for(calm, 0)
@@ -497,7 +622,8 @@ def test_no_page_breaks_a_rule_of_accessibility(
     def violations() -> list[Any]:
         calm.evaluate(f"{axe};0")
         result = calm.evaluate(
-            "axe.run(document).then((r) => [r.violations.map((v) => [v.id, v.nodes[0].html]), r.passes.length])"
+            "axe.run(document).then((r) => [r.violations.map((v) => [v.id, v.nodes[0].html]),"
+            " r.passes.length])"
         )
         assert result[1] > 10, "the rules were tried"
         return list(result[0])
@@ -505,7 +631,10 @@ def test_no_page_breaks_a_rule_of_accessibility(
     for name, plan in studies.items():
         with served_here(plan) as served:
             link = served.raters["anna"]
-            pages = [f"{link}/begin", *([link, served.owner, f"{served.owner}/decide"] if name == "binary" else [])]
+            pages = [
+                f"{link}/begin",
+                *([link, served.owner, f"{served.owner}/decide"] if name == "binary" else []),
+            ]
             pages += [served.raters["ben"]] if name == "likert" else []
             for url in pages:
                 calm.open(url, width, 800, dark=name in ("binary", "spans"))
@@ -514,7 +643,9 @@ def test_no_page_breaks_a_rule_of_accessibility(
 
 
 @needs_browser
-def test_keys_can_be_turned_off_and_a_choice_is_touched(studies: dict[str, Path], calm: Browser) -> None:
+def test_keys_can_be_turned_off_and_a_choice_is_touched(
+    studies: dict[str, Path], calm: Browser
+) -> None:
     with served_here(studies["likert"]) as served:
         calm.open(f"{served.raters['ben']}/begin")
         wait_for(calm, 0)
@@ -524,7 +655,9 @@ def test_keys_can_be_turned_off_and_a_choice_is_touched(studies: dict[str, Path]
         assert done_of(calm)[0] == 0
         calm.tap(".choices [value='2']")
         wait_for(calm, 1)
-        assert calm.evaluate("document.activeElement.id") == "page", "a screen reader begins with the next answer"
+        assert calm.evaluate("document.activeElement.id") == "page", (
+            "a screen reader begins with the next answer"
+        )
     assert [label.label for label in labels_in(studies["likert"], "ben")] == [2]
 
 
@@ -533,17 +666,31 @@ def test_the_owners_page_shows_gold_and_the_raters_do_not(answers: Path, tmp_pat
     rows = [json.loads(line) for line in (tmp_path / "plan.jsonl").read_text().splitlines()[1:]]
     with served_here(tmp_path / "plan.jsonl") as served:
         for row in rows:
-            assert served.ask(f"{served.raters['anna']}/label", {"uid": row["uid"], "choice": "1"})[0] == 200
+            assert (
+                served.ask(f"{served.raters['anna']}/label", {"uid": row["uid"], "choice": "1"})[0]
+                == 200
+            )
         assert "1 of 2" in served.ask(served.owner)[2]
         assert "gold" not in served.ask(served.raters["anna"])[2].lower()
 
 
 def test_labels_of_two_servers_and_a_reader_are_one_file(answers: Path, tmp_path: Path) -> None:
     plan_of_answers(tmp_path / "plan.jsonl", answers, "shapes_vqa", most=4)
-    rows = [json.loads(line)["uid"] for line in (tmp_path / "plan.jsonl").read_text().splitlines()[1:]]
-    with served_here(tmp_path / "plan.jsonl") as first, served_here(tmp_path / "plan.jsonl") as second:
-        for server, rater, uid in ((first, "anna", rows[0]), (second, "ben", rows[0]), (second, "anna", rows[1])):
-            assert server.ask(f"{server.raters[rater]}/label", {"uid": uid, "choice": "0"})[0] == 200
+    rows = [
+        json.loads(line)["uid"] for line in (tmp_path / "plan.jsonl").read_text().splitlines()[1:]
+    ]
+    with (
+        served_here(tmp_path / "plan.jsonl") as first,
+        served_here(tmp_path / "plan.jsonl") as second,
+    ):
+        for server, rater, uid in (
+            (first, "anna", rows[0]),
+            (second, "ben", rows[0]),
+            (second, "anna", rows[1]),
+        ):
+            assert (
+                server.ask(f"{server.raters[rater]}/label", {"uid": uid, "choice": "0"})[0] == 200
+            )
         assert ">2</strong> of 4" in first.ask(first.raters["anna"])[2]
     db = sqlite3.connect(labels_path(tmp_path / "plan.jsonl"))
     assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)

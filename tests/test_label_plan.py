@@ -16,8 +16,17 @@ PLAN = LabelPlan(
     raters=("anna", "ben"),
     population=40,
     rows=(
-        PlanRow(uid="a1", item="1", respondent="m", answer_digest="b2:0", probability=0.25, raters=("anna", "ben")),
-        PlanRow(uid="b2", item="2", respondent="m", answer_digest="b2:1", raters=("ben",), gold=1.0),
+        PlanRow(
+            uid="a1",
+            item="1",
+            respondent="m",
+            answer_digest="b2:0",
+            probability=0.25,
+            raters=("anna", "ben"),
+        ),
+        PlanRow(
+            uid="b2", item="2", respondent="m", answer_digest="b2:1", raters=("ben",), gold=1.0
+        ),
     ),
 )
 
@@ -47,7 +56,9 @@ def test_a_plan_comes_back_as_it_was_written(tmp_path: Path) -> None:
         ('"tau"', '"tauu"', "unknown key 'tauu'"),
     ],
 )
-def test_a_plan_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_plan_that_cannot_be_used_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     path = tmp_path / "plan.jsonl"
     write_plan(PLAN, path)
     text = path.read_text()
@@ -62,13 +73,25 @@ def test_a_plan_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, ol
 def test_a_draw_does_not_depend_on_the_order_in_which_answers_were_stored(design: Design) -> None:
     """Where several models answer at a time, chance decides who is stored first."""
     candidates = [
-        Candidate(item=f"q{i}", respondent=f"m{k}", cluster=f"p{i // 2}", digest=f"b2:{i}{k}", score=i % 2, error=(i + 1) / 60)
+        Candidate(
+            item=f"q{i}",
+            respondent=f"m{k}",
+            cluster=f"p{i // 2}",
+            digest=f"b2:{i}{k}",
+            score=i % 2,
+            error=(i + 1) / 60,
+        )
         for k in range(4)
         for i in range(20)
         if (i + k) % 7
-    ]  # fmt: skip
+    ]
     made = replace(PLAN, design=design, overlap=0.5)
-    draws = {draw(each, made, 24, np.random.default_rng(1)) for each in (candidates, candidates[::-1], candidates[30:] + candidates[:30])}  # fmt: skip
+    draws = {
+        draw(each, made, 24, np.random.default_rng(1))
+        for each in (candidates, candidates[::-1], candidates[30:] + candidates[:30])
+    }
     assert len(draws) == 1
     assert len(draws.pop()) >= 20
-    assert draw(candidates, made, 24, np.random.default_rng(2)) != draw(candidates, made, 24, np.random.default_rng(1))
+    assert draw(candidates, made, 24, np.random.default_rng(2)) != draw(
+        candidates, made, 24, np.random.default_rng(1)
+    )

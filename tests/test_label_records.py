@@ -1,4 +1,6 @@
-"""The store of labels: append-only, what stands after undo, adjudication beside raw labels, a kill in the middle."""
+"""The store of labels: append-only, what stands after undo, adjudication beside raw labels, a kill
+in the middle.
+"""
 
 import os
 import signal
@@ -24,8 +26,14 @@ def test_what_stands_is_the_latest_label_that_was_not_taken_back(tmp_path: Path)
         assert store.undo("anna") == "u2"
         assert store.undo("clara") is None
     with LabelStore(path, readonly=True) as store:
-        standing = {(label.uid, label.rater): (label.label, label.note, label.milliseconds) for label in store.labels()}
-        assert standing == {("u1", "anna"): (0, "the cup is red", 500), ("u1", "ben"): (None, "", 700)}
+        standing = {
+            (label.uid, label.rater): (label.label, label.note, label.milliseconds)
+            for label in store.labels()
+        }
+        assert standing == {
+            ("u1", "anna"): (0, "the cup is red", 500),
+            ("u1", "ben"): (None, "", 700),
+        }
         rows = store.rows()
         assert [row.undone for row in rows] == [None] * 5 + [5]
         assert len({row.entry for row in rows}) == 5, "note and label were given together"
@@ -49,8 +57,10 @@ def test_an_adjudicated_label_stands_beside_the_raw_ones() -> None:
         store.add("u1", "ben", {"label": 0})
         store.add("u1", "owner", {"label": 0}, by="adjudication")
         assert [(label.rater, label.label, label.by) for label in store.labels()] == [
-            ("anna", 1, "rater"), ("ben", 0, "rater"), ("owner", 0, "adjudication"),
-        ]  # fmt: skip
+            ("anna", 1, "rater"),
+            ("ben", 0, "rater"),
+            ("owner", 0, "adjudication"),
+        ]
         assert store.undo("owner") is None, "an adjudication is no rater's label"
         assert store.undo("owner", by="adjudication") == "u1"
         assert len(store.labels()) == 2
@@ -80,7 +90,9 @@ def test_what_cannot_be_stored_is_replaced_and_a_label_needs_its_field() -> None
 def test_what_is_no_store_of_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no labels yet"):
         LabelStore(tmp_path / "none.sqlite", readonly=True)
-    (tmp_path / "text.sqlite").write_text("this is no database, and long enough to be read as one" * 100)
+    (tmp_path / "text.sqlite").write_text(
+        "this is no database, and long enough to be read as one" * 100
+    )
     with pytest.raises(StoreError, match="SQLite says"):
         LabelStore(tmp_path / "text.sqlite")
     db = sqlite3.connect(tmp_path / "other.sqlite")
@@ -98,7 +110,9 @@ def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> N
         "while True:\n"
         "    store.add(f'u{i}', 'anna', {'label': 1, 'note': 'x'}); print(i, flush=True); i += 1\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     said = [int(process.stdout.readline()) for _ in range(20)]
     os.kill(process.pid, signal.SIGKILL)
@@ -108,4 +122,6 @@ def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> N
         kept = [label.uid for label in store.labels()]
     assert kept[: len(said)] == [f"u{i}" for i in said]
     assert len(kept) - len(said) <= 1, "the label in flight"
-    assert all(len(label.values) == 2 for label in LabelStore(path).labels()), "no label is half there"
+    assert all(len(label.values) == 2 for label in LabelStore(path).labels()), (
+        "no label is half there"
+    )

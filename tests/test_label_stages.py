@@ -1,6 +1,8 @@
-"""The stages of a judge against people's labels of single sub-sentences and facts, on FaithScore's released annotation.
+"""The stages of a judge against people's labels of single sub-sentences and facts, on FaithScore's
+released annotation.
 
-The annotation stands in `released/faithscore_labels.jsonl` without the texts that it is about: the numbers need the labels alone.
+The annotation stands in `released/faithscore_labels.jsonl` without the texts that it is about: the
+numbers need the labels alone.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ class Released:
             return "yes" if self.said(prompt.split("true of it? ")[1].split("\n")[0]) else "no"
         if "Text:\n" in prompt:
             answer = prompt.split("Text:\n")[-1].split("\nMarked:")[0]
-            return ", ".join(f"{p.strip()} [{'AD'[self.said(p.strip())]}]" for p in answer.split(","))
+            return ", ".join(
+                f"{p.strip()} [{'AD'[self.said(p.strip())]}]" for p in answer.split(",")
+            )
         return "Entities: There is a thing."
 
     def audit(self, *arguments: object) -> dict[str, Any]:
@@ -78,14 +82,18 @@ class Released:
             "--out",
             out,
         ]
-        done = CliRunner().invoke(app, [str(each) for each in [*given, *arguments]], catch_exceptions=False)
+        done = CliRunner().invoke(
+            app, [str(each) for each in [*given, *arguments]], catch_exceptions=False
+        )
         assert done.exit_code == 0, done.output
         (audit,) = json.loads((out / "audit.json").read_text())["audits"]
         return dict(audit)
 
 
 def annotation(folder: Path, items: int = 90) -> Released:
-    """The annotation of the first so many questions, as the release has it: LLaVA's answers, then InstructBLIP's."""
+    """The annotation of the first so many questions, as the release has it: LLaVA's answers, then
+    InstructBLIP's.
+    """
     bits = [json.loads(line) for line in LABELS.read_text().splitlines()[1:]]
     rows: list[dict[str, Any]] = []
     marks: dict[str, int] = {}
@@ -96,10 +104,15 @@ def annotation(folder: Path, items: int = 90) -> Released:
         marks |= first
         second = {f"fact {len(facts) + i}": int(bit) for i, bit in enumerate(record["stage 2"])}
         facts |= second
-        rows.append({"id": record["id"], "answer": ", ".join(first), "stage 1": first, "stage 2": second})
+        rows.append(
+            {"id": record["id"], "answer": ", ".join(first), "stage 1": first, "stage 2": second}
+        )
     (folder / "annotation.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     parts = ("conv", "detail", "complex")
-    questions = [{"id": r["id"], "instruction": f"What? {i}", "type": parts[i % 3]} for i, r in enumerate(rows[:items])]
+    questions = [
+        {"id": r["id"], "instruction": f"What? {i}", "type": parts[i % 3]}
+        for i, r in enumerate(rows[:items])
+    ]
     (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in questions))
     for key in {row["id"] for row in rows}:
         Image.new("RGB", (2, 2)).save(folder / f"COCO_val2014_{key}.jpg")
@@ -107,24 +120,43 @@ def annotation(folder: Path, items: int = 90) -> Released:
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Released, dict[str, Any], JudgeServer]]:
-    """An audit of a few of the answers in which the judge was also asked about every labelled fact."""
+def judged(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Released, dict[str, Any], JudgeServer]]:
+    """An audit of a few of the answers in which the judge was also asked about every labelled
+    fact.
+    """
     released = annotation(tmp_path_factory.mktemp("few"), 9)
     server = JudgeServer(released.reply, delay=0.0)
     try:
-        labels = ("--recorded", released.annotation, "--criterion", released.annotation, "--scoring", "paper")
-        yield released, released.audit(*labels, "--judge", server.name(), "--level", "stage"), server
+        labels = (
+            "--recorded",
+            released.annotation,
+            "--criterion",
+            released.annotation,
+            "--scoring",
+            "paper",
+        )
+        yield (
+            released,
+            released.audit(*labels, "--judge", server.name(), "--level", "stage"),
+            server,
+        )
     finally:
         server.stop()
 
 
 def of(audit: dict[str, Any], indicator: str, role: str) -> dict[str, Any]:
-    (estimate,) = [e for e in audit["estimates"] if (e["indicator"], e["metric"]) == (indicator, role)]
+    (estimate,) = [
+        e for e in audit["estimates"] if (e["indicator"], e["metric"]) == (indicator, role)
+    ]
     return dict(estimate)
 
 
 def test_the_released_annotation_has_the_published_figures(tmp_path: Path) -> None:
-    """Jing et al. 2024, section 4.3: 1,380 facts, 2.04 for a descriptive sub-sentence; and the scores of both models by people."""
+    """Jing et al. 2024, section 4.3: 1,380 facts, 2.04 for a descriptive sub-sentence; and the
+    scores of both models by people.
+    """
     released = annotation(tmp_path)
     audit = released.audit("--recorded", released.annotation, "--criterion", released.annotation)
     scores = [who["scores"] for who in audit["respondents"]]
@@ -139,21 +171,30 @@ def test_each_stage_is_held_against_the_labels_of_its_own_units(
 ) -> None:
     """Counts by hand: the judge is wrong on every seventh sub-sentence and every fifth fact."""
     released, audit, _ = judged
-    for role, unit, labels in (("recognizer", "sub-sentence", released.marks), ("verifier", "fact", released.facts)):
+    for role, unit, labels in (
+        ("recognizer", "sub-sentence", released.marks),
+        ("verifier", "fact", released.facts),
+    ):
         said = {text: released.said(text) for text in labels}
         both = sum(said[t] and labels[t] for t in labels)
         precision, recall = both / sum(said.values()), both / sum(labels.values())
         expected = {
-            "precision": precision, "recall": recall, "f1": 2 * precision * recall / (precision + recall),
+            "precision": precision,
+            "recall": recall,
+            "f1": 2 * precision * recall / (precision + recall),
             "decided_alike": sum(said[t] == labels[t] for t in labels) / len(labels),
-        }  # fmt: skip
+        }
         for name, value in expected.items():
             estimate = of(audit, f"stages.{name}", role)
             assert estimate["value"] == pytest.approx(value, rel=1e-12), (role, name)
             low, high = estimate["intervals"]["fixed_models"]
             assert 0 < low < value < high < 1
             detail = estimate["detail"]
-            assert (detail["unit"], detail["labelled"], detail["units"]) == (unit, len(labels), len(labels))
+            assert (detail["unit"], detail["labelled"], detail["units"]) == (
+                unit,
+                len(labels),
+                len(labels),
+            )
             assert (detail["not_asked"], detail["unread"], detail["unresolved"]) == (0, 0, 0)
             assert "judge=human" in estimate["other"]
         no = of(audit, "stages.recall", role)["detail"]["of_no"]
@@ -178,11 +219,20 @@ def test_the_report_and_the_terminal_say_what_each_stage_decides(
 
 
 def test_without_the_level_a_judge_is_not_asked_about_labelled_facts(tmp_path: Path) -> None:
-    """The recognizer's replies on whole answers hold its decisions; the verifier was asked about other facts."""
+    """The recognizer's replies on whole answers hold its decisions; the verifier was asked about
+    other facts.
+    """
     released = annotation(tmp_path, 3)
     server = JudgeServer(released.reply, delay=0.0)
     try:
-        labels = ("--recorded", released.annotation, "--criterion", released.annotation, "--scoring", "paper")
+        labels = (
+            "--recorded",
+            released.annotation,
+            "--criterion",
+            released.annotation,
+            "--scoring",
+            "paper",
+        )
         audit = released.audit(*labels, "--judge", server.name())
         assert of(audit, "stages.f1", "recognizer")["value"] is not None
         verifier = of(audit, "stages.f1", "verifier")
@@ -193,7 +243,9 @@ def test_without_the_level_a_judge_is_not_asked_about_labelled_facts(tmp_path: P
         )
         assert f"asked about none of the {len(released.facts)} facts" in verifier["reason"]
         assert "--level stage" in verifier["reason"]
-        verified = [prompt.split("true of it? ")[1] for prompt in server.prompts if "true of it? " in prompt]
+        verified = [
+            prompt.split("true of it? ")[1] for prompt in server.prompts if "true of it? " in prompt
+        ]
         assert verified
         assert not [statement for statement in verified if statement.startswith("fact")]
     finally:
@@ -201,7 +253,9 @@ def test_without_the_level_a_judge_is_not_asked_about_labelled_facts(tmp_path: P
 
 
 def test_replies_that_a_file_brings_are_known_by_what_they_reply_to(tmp_path: Path) -> None:
-    """The file has each role's replies in their order; which fact a verifier's reply is about follows from the facts before it."""
+    """The file has each role's replies in their order; which fact a verifier's reply is about
+    follows from the facts before it.
+    """
     released = annotation(tmp_path, 3)
     rows = [json.loads(line) for line in released.annotation.read_text().splitlines()]
     lines = []
@@ -214,10 +268,20 @@ def test_replies_that_a_file_brings_are_known_by_what_they_reply_to(tmp_path: Pa
         lines += [
             whose | {"role": "recognizer", "reply": marked},
             whose | {"role": "decomposer", "reply": f"Entities: {'. '.join(made)}."},
-            *(whose | {"role": "verifier", "reply": "yes" if released.said(fact) else "no"} for fact in made),
+            *(
+                whose | {"role": "verifier", "reply": "yes" if released.said(fact) else "no"}
+                for fact in made
+            ),
         ]
     (tmp_path / "replies.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    labels = ("--recorded", released.annotation, "--criterion", released.annotation, "--scoring", "paper")
+    labels = (
+        "--recorded",
+        released.annotation,
+        "--criterion",
+        released.annotation,
+        "--scoring",
+        "paper",
+    )
     audit = released.audit(*labels, "--judgements", f"gpt={tmp_path / 'replies.jsonl'}")
     recognizer, verifier = (
         of(audit, "stages.decided_alike", "recognizer"),
@@ -229,12 +293,18 @@ def test_replies_that_a_file_brings_are_known_by_what_they_reply_to(tmp_path: Pa
         len(asked),
         len(released.facts) - len(asked),
     )
-    assert verifier["value"] == pytest.approx(np.mean([released.said(f) == released.facts[f] for f in asked]))
+    assert verifier["value"] == pytest.approx(
+        np.mean([released.said(f) == released.facts[f] for f in asked])
+    )
     assert verifier["first"].endswith("judge=gpt")
 
 
-def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_stages(tmp_path: Path) -> None:
-    """A judge decomposes and verifies; raters label its own facts; the audit holds both against each other, offline."""
+def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_stages(
+    tmp_path: Path,
+) -> None:
+    """A judge decomposes and verifies; raters label its own facts; the audit holds both against
+    each other, offline.
+    """
     released = annotation(tmp_path, 6)
     texts = [json.loads(line)["answer"] for line in released.annotation.read_text().splitlines()]
 
@@ -243,20 +313,45 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
             return "no" if "blue" in prompt.split("true of it? ")[1].split("\n")[0] else "yes"
         if "Text:\n" in prompt:
             answer = prompt.split("Text:\n")[-1].split("\nMarked:")[0]
-            return ", ".join(f"{p.strip()} [{'DA'[i == 1]}]" for i, p in enumerate(answer.split(",")))
+            return ", ".join(
+                f"{p.strip()} [{'DA'[i == 1]}]" for i, p in enumerate(answer.split(","))
+            )
         first = prompt.split("Description: ")[-1].split(",")[0].strip()
         return f"Entities: There is {first}. There is a blue {first}."
 
     store, server = tmp_path / "s.sqlite", JudgeServer(reply, delay=0.0)
     name = server.name()
     try:
-        released.audit("--recorded", released.annotation, "--scoring", "paper", "--judge", name, "--store", store)
+        released.audit(
+            "--recorded",
+            released.annotation,
+            "--scoring",
+            "paper",
+            "--judge",
+            name,
+            "--store",
+            store,
+        )
     finally:
         server.stop()
     path = tmp_path / "plan.jsonl"
-    plan = ["label", "plan", "faithscore", "--data", tmp_path, "--images", tmp_path, "--store", store, "--labels", 12]
+    plan = [
+        "label",
+        "plan",
+        "faithscore",
+        "--data",
+        tmp_path,
+        "--images",
+        tmp_path,
+        "--store",
+        store,
+        "--labels",
+        12,
+    ]
     plan += ["--schema", "facts", "--raters", "anna,ben,cid", "--overlap", 1, "--out", path]
-    assert CliRunner().invoke(app, [str(each) for each in plan], catch_exceptions=False).exit_code == 0
+    assert (
+        CliRunner().invoke(app, [str(each) for each in plan], catch_exceptions=False).exit_code == 0
+    )
     study = Study(path)
     rows = study.plan.by_uid
     assert all(shown.answer in texts for shown in study.shown.values())
@@ -264,18 +359,23 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
     facts = [fact.text for sentence in described for fact in sentence.facts]
     assert len(facts) == 2 * len(rows) == 24
     assert all(
-        fact.endswith(sentence.text.rstrip(",")) for sentence in described for fact in (f.text for f in sentence.facts)
+        fact.endswith(sentence.text.rstrip(","))
+        for sentence in described
+        for fact in (f.text for f in sentence.facts)
     )
     assert all(s.descriptive for s in described), "what the judge decided is not shown"
     assert all(fact.holds is None for s in described for fact in s.facts)
-    # all agree with the judge that the second part describes nothing; anna believes that all facts hold, ben and cid that what is blue does not
+    # all agree with the judge that the second part describes nothing; anna believes that all facts
+    # hold, ben and cid that what is blue does not
     for rater in study.plan.raters:
         for uid, shown in study.shown.items():
             sentences = [
                 Sentence(
                     s.text,
                     i != 1,
-                    tuple(Fact(f.text, int(rater == "anna" or "blue" not in f.text)) for f in s.facts),
+                    tuple(
+                        Fact(f.text, int(rater == "anna" or "blue" not in f.text)) for f in s.facts
+                    ),
                 )
                 for i, s in enumerate(shown.sentences)
             ]
@@ -283,14 +383,22 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
             study.labels.add(uid, rater, read_reply(study.schema, "save", said, "", ""), 900)
     study.close()
     labels = tmp_path / "labels.csv"
-    written = CliRunner().invoke(app, ["label", "export", str(path), "--to", str(labels)], catch_exceptions=False)
+    written = CliRunner().invoke(
+        app, ["label", "export", str(path), "--to", str(labels)], catch_exceptions=False
+    )
     assert written.exit_code == 0
     with labels.open(newline="") as file:
         first = next(csv.DictReader(file))
     assert set(json.loads(first["stages"])) == {"recognizer", "verifier"}
-    audit = released.audit("--offline", "--store", store, "--scoring", "paper", "--judge", name, "--criterion", labels)
+    audit = released.audit(
+        "--offline", "--store", store, "--scoring", "paper", "--judge", name, "--criterion", labels
+    )
     verifier, recognizer = of(audit, "stages.f1", "verifier"), of(audit, "stages.f1", "recognizer")
-    assert (verifier["value"], verifier["detail"]["units"], verifier["detail"]["not_asked"]) == (1.0, 24, 0)
+    assert (verifier["value"], verifier["detail"]["units"], verifier["detail"]["not_asked"]) == (
+        1.0,
+        24,
+        0,
+    )
     assert recognizer["value"] == 1.0
     assert recognizer["detail"]["unread"] == 0
 
@@ -308,11 +416,15 @@ def test_the_mark_of_a_sub_sentence_is_that_of_most_of_its_words() -> None:
 
 
 def test_stage_agreement_holds_the_truth_over_pictures() -> None:
-    """Units of one picture are alike: 800 studies of 40 pictures, from a generator that knows nothing of the interval."""
+    """Units of one picture are alike: 800 studies of 40 pictures, from a generator that knows
+    nothing of the interval.
+    """
     rng = np.random.default_rng(5)
     inside: dict[str, list[bool]] = {"precision": [], "f1": []}
 
-    def drawn(pictures: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def drawn(
+        pictures: int,
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         member = np.repeat(np.arange(pictures), rng.integers(2, 14, pictures))
         hard = rng.beta(0.6, 3, pictures)[member]
         human = (rng.random(len(member)) < 0.8 - 0.4 * hard).astype(float)
@@ -333,7 +445,13 @@ def test_stage_agreement_holds_the_truth_over_pictures() -> None:
 def test_weights_and_missing_decisions() -> None:
     judge, human, weights = [1, 1, 0, 0, np.nan, 1], [1, 0, 1, 0, 1, np.nan], [4, 1, 2, 1, 9, 9]
     study = psy.stage_agreement(judge, human, weights=weights)
-    assert (study.both, study.judge_only, study.people_only, study.neither, study.n) == (4, 1, 2, 1, 4)
+    assert (study.both, study.judge_only, study.people_only, study.neither, study.n) == (
+        4,
+        1,
+        2,
+        1,
+        4,
+    )
     assert study.precision.value == pytest.approx(4 / 5)
     assert study.recall.value == pytest.approx(4 / 6)
     assert study.f1_no.value == pytest.approx(2 / 5)
@@ -354,16 +472,23 @@ class Halves(hqm.Benchmark):
         return {"verifier": hqm.Stage("half", "true", "false")}
 
     async def judge(self, item: Item, response: Response, ask: hqm.AskJudge) -> hqm.Verdict:
-        said = [await self.decide("verifier", item, response, half, ask) for half in response.text.split(" and ")]
+        said = [
+            await self.decide("verifier", item, response, half, ask)
+            for half in response.text.split(" and ")
+        ]
         return hqm.Verdict(float(all(said)), {"n": 1.0, "correct": float(all(said))})
 
-    async def decide(self, role: str, item: Item, response: Response, unit: str, ask: hqm.AskJudge) -> bool | None:
+    async def decide(
+        self, role: str, item: Item, response: Response, unit: str, ask: hqm.AskJudge
+    ) -> bool | None:
         reply = await ask(role, f"Is this true: {unit}?", image=item.image)
         return {"yes": True, "no": False}.get(reply)
 
 
 def test_any_judged_benchmark_may_have_stages(dogs: Path) -> None:
-    """What a stage says is read by the adapter; a reply that says neither, or none at all, is kept and counted."""
+    """What a stage says is read by the adapter; a reply that says neither, or none at all, is kept
+    and counted.
+    """
     loaded = hqm.load(dogs)
     benchmark = Halves(loaded.card, loaded.data)
     item, answer = loaded.original.items[0], Response("a dog and a cat")
@@ -389,7 +514,9 @@ def test_any_judged_benchmark_may_have_stages(dogs: Path) -> None:
         ("no", "the stages are"),
     ],
 )
-def test_stages_that_cannot_be_read_are_refused(dogs: Path, tmp_path: Path, stages: str, message: str) -> None:
+def test_stages_that_cannot_be_read_are_refused(
+    dogs: Path, tmp_path: Path, stages: str, message: str
+) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"item": "q0", "label": 1, "stages": stages}))
     benchmark = hqm.load(dogs)

@@ -23,35 +23,52 @@ from tests.label_studies import plan_of_answers, store_of_answers
 
 @pytest.fixture
 def dogs_plan(tmp_path: Path, dogs: Path) -> Path:
-    """Two respondents' answers to twelve questions about six pictures, each for three raters; two are gold."""
+    """Two respondents' answers to twelve questions about six pictures, each for three raters; two
+    are gold.
+    """
     benchmark = hqm.load(str(dogs))
     texts = {item.id: str(item.target) for item in benchmark.original.items}
     store = store_of_answers(tmp_path / "s.sqlite", benchmark, {"a": texts, "b": texts})
-    plan_of_answers(tmp_path / "plan.jsonl", store, str(dogs), raters=("anna", "ben", "cleo"), gold={0: 1.0, 1: 0.0})
+    plan_of_answers(
+        tmp_path / "plan.jsonl",
+        store,
+        str(dogs),
+        raters=("anna", "ben", "cleo"),
+        gold={0: 1.0, 1: 0.0},
+    )
     return tmp_path / "plan.jsonl"
 
 
 def test_an_order_is_a_raters_own_random_and_keeps_pictures_apart() -> None:
     uids = [f"u{i}" for i in range(60)]
     groups = {uid: f"{i // 6}.png" for i, uid in enumerate(uids)}
-    orders = {rater: rater_order(uids, groups, seed=1, rater=rater) for rater in ("anna", "ben", "cleo")}
+    orders = {
+        rater: rater_order(uids, groups, seed=1, rater=rater) for rater in ("anna", "ben", "cleo")
+    }
     assert len({*orders.values()}) == 3
     for order in orders.values():
         assert sorted(order) == sorted(uids)
         assert all(groups[a] != groups[b] for a, b in pairwise(order))
     assert rater_order(uids, groups, seed=1, rater="anna") == orders["anna"]
     assert rater_order(uids, groups, seed=2, rater="anna") != orders["anna"]
-    together = [groups[uid] for uid in rater_order(uids, groups, seed=1, rater="anna", group="picture")]
+    together = [
+        groups[uid] for uid in rater_order(uids, groups, seed=1, rater="anna", group="picture")
+    ]
     assert sum(a != b for a, b in pairwise(together)) == 9, "each picture's answers stand in a row"
     # the first place is not always the same picture's
-    assert len({groups[rater_order(uids, groups, seed=seed, rater="anna")[0]] for seed in range(40)}) > 5
+    assert (
+        len({groups[rater_order(uids, groups, seed=seed, rater="anna")[0]] for seed in range(40)})
+        > 5
+    )
 
 
 def test_pictures_are_kept_apart_wherever_that_can_be() -> None:
     groups = dict.fromkeys("abcd", "x") | {"e": "y", "f": "z", "g": "z"}
     for seed in range(50):
         order = rater_order(list(groups), groups, seed=seed, rater="anna")
-        assert all(groups[a] != groups[b] for a, b in pairwise(order)), "four of seven: every second place"
+        assert all(groups[a] != groups[b] for a, b in pairwise(order)), (
+            "four of seven: every second place"
+        )
 
 
 @pytest.mark.parametrize("name", schema_names())
@@ -68,14 +85,23 @@ def test_replies_are_checked_against_their_schema() -> None:
     assert read_reply(binary, "0", "", "", " hm ") == {"label": 0, "note": "hm"}
     assert read_reply(binary, "?", "", "", "") == {"label": None}
     marked = json.dumps([{"start": 2, "end": 5, "type": "object"}])
-    assert read_reply(spans, "save", marked, "", "", "a dog")["spans"] == [{"start": 2, "end": 5, "type": "object"}]
+    assert read_reply(spans, "save", marked, "", "", "a dog")["spans"] == [
+        {"start": 2, "end": 5, "type": "object"}
+    ]
     assert read_reply(spans, "save", "[]", "", "", "a dog") == {"label": 1, "spans": []}
     assert read_reply(review, "wrong key", "", " no ", "") == {"label": "wrong key", "target": "no"}
     for schema, choice, detail, text in (
-        (binary, "2", "", ""), (binary, "", "", ""), (binary, "save", "", ""), (review, "fix text", "", "  "), (spans, "save", "{", ""),
-        (spans, "save", '[{"start": 2, "end": 9, "type": "object"}]', ""), (spans, "save", '[{"start": true, "end": 2, "type": "object"}]', ""),
-        (spans, "save", '[{"start": 1, "end": 2, "type": "planet"}]', ""), (spans, "1", "[]", ""), (spans, "save", "[" * 10_000, ""),
-    ):  # fmt: skip
+        (binary, "2", "", ""),
+        (binary, "", "", ""),
+        (binary, "save", "", ""),
+        (review, "fix text", "", "  "),
+        (spans, "save", "{", ""),
+        (spans, "save", '[{"start": 2, "end": 9, "type": "object"}]', ""),
+        (spans, "save", '[{"start": true, "end": 2, "type": "object"}]', ""),
+        (spans, "save", '[{"start": 1, "end": 2, "type": "planet"}]', ""),
+        (spans, "1", "[]", ""),
+        (spans, "save", "[" * 10_000, ""),
+    ):
         with pytest.raises(hqm.UsageError):
             read_reply(schema, choice, detail, text, "", "a dog")
 
@@ -87,11 +113,23 @@ def test_replies_are_checked_against_their_schema() -> None:
         ('name = "x"\nkind = "spans"\nquestion = "?"', "needs [[types]]"),
         ('name = "x"\nkind = "chioce"\nquestion = "?"', "Did you mean 'choice'?"),
         ('nam = "x"\nkind = "choice"\nquestion = "?"', "name"),
-        ('name = "x"\nkind = "choice"\nquestion = "?"\n[[choices]]\nvalue = 1\nkey = "u"\ntext = "U"', "the key 'u' is the page's own"),
-        ('name = "x"\nkind = "choice"\nquestion = "?"\n[[choices]]\nvalue = 1\nkey = "1"\ntext = "A"\n[[choices]]\nvalue = 2\nkey = "1"\ntext = "B"', "the key '1' stands twice"),
+        (
+            (
+                'name = "x"\nkind = "choice"\nquestion = "?"\n[[choices]]\nvalue = 1\nkey ='
+                ' "u"\ntext = "U"'
+            ),
+            "the key 'u' is the page's own",
+        ),
+        (
+            (
+                'name = "x"\nkind = "choice"\nquestion = "?"\n[[choices]]\nvalue = 1\nkey ='
+                ' "1"\ntext = "A"\n[[choices]]\nvalue = 2\nkey = "1"\ntext = "B"'
+            ),
+            "the key '1' stands twice",
+        ),
         ("name = ", "no TOML"),
     ],
-)  # fmt: skip
+)
 def test_a_schema_that_cannot_be_used_is_refused(tmp_path: Path, text: str, fault: str) -> None:
     (tmp_path / "own.toml").write_text(text)
     with pytest.raises(hqm.DataError) as raised:
@@ -102,7 +140,9 @@ def test_a_schema_that_cannot_be_used_is_refused(tmp_path: Path, text: str, faul
 
 
 def test_the_grade_follows_from_the_facts_as_in_the_paper() -> None:
-    """FaithScore: 1 all wrong, 2 more than half, 4 fewer than a third, 3 else, 5 none; exactly half is 3 here."""
+    """FaithScore: 1 all wrong, 2 more than half, 4 fewer than a third, 3 else, 5 none; exactly half
+    is 3 here.
+    """
     expected = {(2, 2): 1, (2, 3): 2, (1, 2): 3, (1, 3): 3, (1, 4): 4, (2, 6): 3, (0, 4): 5}
     for (wrong, count), grade in expected.items():
         facts = tuple(Fact("", 0 if i < wrong else 1) for i in range(count))
@@ -111,18 +151,36 @@ def test_the_grade_follows_from_the_facts_as_in_the_paper() -> None:
 
 
 def test_the_status_counts_what_was_said(dogs_plan: Path, run: Run) -> None:
-    said = {"anna": [1, 0, 1, 1, 0, 1, 1, 0], "ben": [1, 0, 0, 1, 0, 1, None, 0], "cleo": [1, 1, 0, 1]}
+    said = {
+        "anna": [1, 0, 1, 1, 0, 1, 1, 0],
+        "ben": [1, 0, 0, 1, 0, 1, None, 0],
+        "cleo": [1, 1, 0, 1],
+    }
     study = Study(dogs_plan)
     for rater, labels in said.items():
         for row, label in zip(study.plan.rows, labels, strict=False):
             study.labels.add(row.uid, rater, {"label": label}, 2000)
     status = status_of(study)
     anna, ben, _ = status.raters
-    assert (anna.done, anna.count, anna.seconds, anna.gold_right, anna.gold_done) == (8, 24, 2.0, 2, 2)
+    assert (anna.done, anna.count, anna.seconds, anna.gold_right, anna.gold_done) == (
+        8,
+        24,
+        2.0,
+        2,
+        2,
+    )
     assert (ben.cannot_say, ben.gold_accuracy, status.raters[2].gold_accuracy) == (1, 1.0, 0.5)
     assert anna.time_left == "less than a minute left"
-    assert (status.labelled, status.overlapping, status.disagreements, status.adjudicated) == (8, 8, 3, 0)
-    table = [[*(np.nan if v is None else v for v in labels), *[np.nan] * (8 - len(labels))] for labels in said.values()]
+    assert (status.labelled, status.overlapping, status.disagreements, status.adjudicated) == (
+        8,
+        8,
+        3,
+        0,
+    )
+    table = [
+        [*(np.nan if v is None else v for v in labels), *[np.nan] * (8 - len(labels))]
+        for labels in said.values()
+    ]
     by_name = {row.name: row for row in status.agreement}
     alpha = krippendorff.alpha(np.array(table), level_of_measurement="nominal")
     assert by_name["Krippendorff's alpha"].value == pytest.approx(alpha)
@@ -185,18 +243,29 @@ def signs(tmp_path: Path) -> Path:
         }
         for i in range(6)
     ]
-    return write_benchmark(tmp_path / "signs", items, name="signs", types=["attribute"], labelled=True)
+    return write_benchmark(
+        tmp_path / "signs", items, name="signs", types=["attribute"], labelled=True
+    )
 
 
-def reviewed(path: Path, benchmark: str, form: str, replies: list[dict[str, str]], **settings: str) -> Path:
-    """A plan over the items of a form, with the same replies of two reviewers to its first items."""
+def reviewed(
+    path: Path, benchmark: str, form: str, replies: list[dict[str, str]], **settings: str
+) -> Path:
+    """A plan over the items of a form, with the same replies of two reviewers to its first
+    items.
+    """
     loaded = hqm.load(benchmark)
     rows = tuple(
         PlanRow(uid=f"u{i}", item=item.id, form=form, raters=("anna", "ben"))
         for i, item in enumerate(loaded.original.items)
     )
     schema = "review" if form == "original" else "review_form"
-    write_plan(LabelPlan(benchmark=benchmark, schema=schema, raters=("anna", "ben"), rows=rows, **settings), path)  # type: ignore[arg-type]
+    write_plan(
+        LabelPlan(
+            benchmark=benchmark, schema=schema, raters=("anna", "ben"), rows=rows, **settings
+        ),
+        path,
+    )  # type: ignore[arg-type]
     with LabelStore(labels_path(path)) as store:
         for i, values in enumerate(replies):
             for rater in ("anna", "ben"):
@@ -204,11 +273,16 @@ def reviewed(path: Path, benchmark: str, form: str, replies: list[dict[str, str]
     return path
 
 
-def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(signs: Path, tmp_path: Path, run: Run) -> None:
+def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(
+    signs: Path, tmp_path: Path, run: Run
+) -> None:
     replies = [
-        {"label": "keep"}, {"label": "bad picture"}, {"label": "wrong key", "target": "no"}, {"label": "fix text", "prompt": "Is it a red sign?"},
         {"label": "keep"},
-    ]  # fmt: skip
+        {"label": "bad picture"},
+        {"label": "wrong key", "target": "no"},
+        {"label": "fix text", "prompt": "Is it a red sign?"},
+        {"label": "keep"},
+    ]
     plan = reviewed(tmp_path / "review.jsonl", str(signs), "original", replies)
     with LabelStore(labels_path(plan)) as store:
         store.add("u4", "ben", {"label": "ambiguous subject", "note": "two signs"})
@@ -223,7 +297,9 @@ def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(signs: Path
     for name in ("q0", "q4", "q5"):
         assert after.original.by_id[name] == before.original.by_id[name]
     assert after.label.startswith("signs@1+review.")
-    head, *lines = map(json.loads, (tmp_path / "signs2" / "provenance.jsonl").read_text().splitlines())
+    head, *lines = map(
+        json.loads, (tmp_path / "signs2" / "provenance.jsonl").read_text().splitlines()
+    )
     assert head["benchmark"] == "signs@1"
     by_item = {line["item"]: line for line in lines}
     assert by_item["q2"]["changed"] == {"target": {"before": "yes", "after": "no"}}
@@ -238,20 +314,32 @@ def test_a_review_writes_a_benchmark_that_can_be_checked_and_audited(signs: Path
             for i in (0, 2, 3, 4, 5)
         )
     )
-    code, out, err = run("audit", tmp_path / "signs2", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    code, out, err = run(
+        "audit", tmp_path / "signs2", "--recorded", answers, "--out", tmp_path / "out", "--quiet"
+    )
     assert code == 0, err
     with LabelStore(labels_path(plan)) as store:
         store.add("u4", "adjudication", {"label": "ambiguous subject"}, by="adjudication")
     run("label", "items", plan, "--out", tmp_path / "signs2")
     assert "q4" not in hqm.load(str(tmp_path / "signs2")).original.by_id
-    assert run("label", "items", plan, "--out", signs)[0] == 1, "a folder that is no review is not written over"
+    assert run("label", "items", plan, "--out", signs)[0] == 1, (
+        "a folder that is no review is not written over"
+    )
 
 
-def test_the_wordings_of_a_form_are_reviewed_and_taken_by_an_audit(signs: Path, tmp_path: Path, run: Run) -> None:
+def test_the_wordings_of_a_form_are_reviewed_and_taken_by_an_audit(
+    signs: Path, tmp_path: Path, run: Run
+) -> None:
     form = tmp_path / "parallel.jsonl"
     assert run("forms", signs, "--out", form)[0] == 0
-    replies = [{"label": "keep"}, {"label": "drop"}, {"label": "fix text", "prompt": "Is sign 2 not red?"}]
-    plan = reviewed(tmp_path / "wordings.jsonl", str(signs), "parallel", replies, form_file=str(form))
+    replies = [
+        {"label": "keep"},
+        {"label": "drop"},
+        {"label": "fix text", "prompt": "Is sign 2 not red?"},
+    ]
+    plan = reviewed(
+        tmp_path / "wordings.jsonl", str(signs), "parallel", replies, form_file=str(form)
+    )
     out = tmp_path / "reviewed.jsonl"
     code, printed, _ = run("label", "items", plan, "--out", out)
     assert code == 0
@@ -265,8 +353,15 @@ def test_the_wordings_of_a_form_are_reviewed_and_taken_by_an_audit(signs: Path, 
     assert run("check", signs, "--form", f"parallel={out}", "--ignore", "I", "--exit-zero")[0] == 0
 
 
-def test_a_corrected_key_must_be_one_that_the_item_can_have(signs: Path, tmp_path: Path, run: Run) -> None:
-    plan = reviewed(tmp_path / "review.jsonl", str(signs), "original", [{"label": "wrong key", "target": "blue"}])
+def test_a_corrected_key_must_be_one_that_the_item_can_have(
+    signs: Path, tmp_path: Path, run: Run
+) -> None:
+    plan = reviewed(
+        tmp_path / "review.jsonl",
+        str(signs),
+        "original",
+        [{"label": "wrong key", "target": "blue"}],
+    )
     code, _, err = run("label", "items", plan, "--out", tmp_path / "out")
     assert code == 1
     assert "'blue' is neither yes nor no" in err

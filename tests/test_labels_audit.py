@@ -1,4 +1,6 @@
-"""Labels in an audit: their key, their probabilities, their raters, and what they allow to be said."""
+"""Labels in an audit: their key, their probabilities, their raters, and what they allow to be
+said.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     quiz = folder / "quiz"
     quiz.mkdir()
     (quiz / "card.toml").write_text(
-        'name = "quiz"\ntitle = "Quiz"\nversion = "1"\ntask = "yes_no"\nsummary = "A quiz."\n[data]\nitems = "items.jsonl"\n'
+        'name = "quiz"\ntitle = "Quiz"\nversion = "1"\ntask = "yes_no"\nsummary = "A'
+        ' quiz."\n[data]\nitems = "items.jsonl"\n'
     )
     items = [
-        {"id": f"q{i:03d}", "prompt": f"Is there a thing {i}?", "target": "yes", "cluster": f"p{i // 2}"}
+        {
+            "id": f"q{i:03d}",
+            "prompt": f"Is there a thing {i}?",
+            "target": "yes",
+            "cluster": f"p{i // 2}",
+        }
         for i in range(120)
     ]
     (quiz / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
@@ -79,7 +87,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
             truth[name, str(item["id"])] = good
             for again in (0, 1):
                 scored = good if rng.random() > 0.1 else 1 - good
-                rows.append({"item": item["id"], "respondent": name, "run": again, "answer": "yes" if scored else "no"})
+                rows.append(
+                    {
+                        "item": item["id"],
+                        "respondent": name,
+                        "run": again,
+                        "answer": "yes" if scored else "no",
+                    }
+                )
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     run(
         "run",
@@ -105,7 +120,9 @@ def short(respondent: str) -> str:
     return respondent.rpartition("/")[2]
 
 
-def label_file(study: Study, plan: LabelPlan, path: Path, error: float = 0.0, **changes: Any) -> Path:
+def label_file(
+    study: Study, plan: LabelPlan, path: Path, error: float = 0.0, **changes: Any
+) -> Path:
     """What the plan's raters would say, as `hqm label export` writes it."""
     rng = np.random.default_rng(0)
     with path.open("w", newline="") as file:
@@ -127,10 +144,18 @@ def label_file(study: Study, plan: LabelPlan, path: Path, error: float = 0.0, **
             for rater in row.raters:
                 truth = study.truth[short(row.respondent), row.item]
                 said = {
-                    "item": row.item, "respondent": row.respondent, "form": row.form, "run": row.run, "rater": rater,
-                    "answer_digest": row.answer_digest, "label": 1 - truth if rng.random() < error else truth,
-                    "probability": row.probability, "schema": "binary", "seconds": 3, **changes,
-                }  # fmt: skip
+                    "item": row.item,
+                    "respondent": row.respondent,
+                    "form": row.form,
+                    "run": row.run,
+                    "rater": rater,
+                    "answer_digest": row.answer_digest,
+                    "label": 1 - truth if rng.random() < error else truth,
+                    "probability": row.probability,
+                    "schema": "binary",
+                    "seconds": 3,
+                    **changes,
+                }
                 writer.writerow([said[name] for name in names])
     return path
 
@@ -138,7 +163,20 @@ def label_file(study: Study, plan: LabelPlan, path: Path, error: float = 0.0, **
 def audited(study: Study, labels: Path, *options: object) -> dict[str, dict[str, Any]]:
     """The estimates of the criterion by their names."""
     out = labels.parent / f"{labels.stem}_out"
-    run("audit", study.quiz, "--offline", "--store", study.store, "--criterion", labels, "--metric", "accuracy", "--out", out, *options)  # fmt: skip
+    run(
+        "audit",
+        study.quiz,
+        "--offline",
+        "--store",
+        study.store,
+        "--criterion",
+        labels,
+        "--metric",
+        "accuracy",
+        "--out",
+        out,
+        *options,
+    )
     (audit,) = json.loads((out / "audit.json").read_text())["audits"]
     listed = [e for e in audit["estimates"] if e["indicator"].startswith("criterion.")]
     return {e["indicator"].removeprefix("criterion."): e for e in listed}
@@ -147,24 +185,48 @@ def audited(study: Study, labels: Path, *options: object) -> dict[str, dict[str,
 # --- plans ---
 
 
-def test_a_uniform_plan_has_as_many_answers_of_every_respondent_and_spreads_them_over_pictures(study: Study) -> None:
-    plan, path = planned(study, "uniform", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 4)
+def test_a_uniform_plan_has_as_many_answers_of_every_respondent_and_spreads_them_over_pictures(
+    study: Study,
+) -> None:
+    plan, path = planned(
+        study, "uniform", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 4
+    )
     assert len(plan.rows) == 100
     assert [row.probability for row in plan.rows] == pytest.approx([100 / 600] * 100)
-    assert [sum(row.stratum == name for row in plan.rows) for name in sorted({r.respondent for r in plan.rows})] == [
-        20
-    ] * 5
+    assert [
+        sum(row.stratum == name for row in plan.rows)
+        for name in sorted({r.respondent for r in plan.rows})
+    ] == [20] * 5
     for name in {row.respondent for row in plan.rows}:
         pictures = [int(row.item[1:]) // 2 for row in plan.rows if row.respondent == name]
         assert len(set(pictures)) == 20  # 60 pictures of two answers each: none is drawn twice
     assert sum(len(row.raters) == 3 for row in plan.rows) == 20
     assert max(len(plan.rows_of(r)) for r in "abc") - min(len(plan.rows_of(r)) for r in "abc") <= 1
     assert len({row.uid for row in plan.rows}) == 100
-    again, _ = planned(study, "uniform2", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 4)
+    again, _ = planned(
+        study, "uniform2", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 4
+    )
     assert again.rows == plan.rows
-    other, _ = planned(study, "uniform3", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 5)
-    assert {(r.item, r.respondent) for r in other.rows} != {(r.item, r.respondent) for r in plan.rows}
-    said = json.loads(run("label", "plan", study.quiz, "--store", study.store, "--width", 0.2, "--out", path.parent / "w.jsonl", "--json"))  # fmt: skip
+    other, _ = planned(
+        study, "uniform3", "--labels", 100, "--raters", "a,b,c", "--overlap", 0.2, "--seed", 5
+    )
+    assert {(r.item, r.respondent) for r in other.rows} != {
+        (r.item, r.respondent) for r in plan.rows
+    }
+    said = json.loads(
+        run(
+            "label",
+            "plan",
+            study.quiz,
+            "--store",
+            study.store,
+            "--width",
+            0.2,
+            "--out",
+            path.parent / "w.jsonl",
+            "--json",
+        )
+    )
     assert said["labels"] == pytest.approx(said["labels_needed"], abs=1)
     assert said["expected_width"] == pytest.approx(0.2, rel=0.02)
 
@@ -183,7 +245,19 @@ def test_an_active_plan_follows_the_disagreement_of_runs(study: Study) -> None:
     chances_drawn = sorted({round(row.probability or 0, 9) for row in plan.rows})
     assert len(chances_drawn) == 2
     assert chances_drawn[1] > 2 * chances_drawn[0]
-    assert "tau is 0.9" in failing("label", "plan", study.quiz, "--store", study.store, "--labels", 9, "--design", "active", "--tau", 0.9)  # fmt: skip
+    assert "tau is 0.9" in failing(
+        "label",
+        "plan",
+        study.quiz,
+        "--store",
+        study.store,
+        "--labels",
+        9,
+        "--design",
+        "active",
+        "--tau",
+        0.9,
+    )
 
 
 def test_gold_answers_are_mixed_in_and_carry_no_probability(study: Study) -> None:
@@ -191,15 +265,32 @@ def test_gold_answers_are_mixed_in_and_carry_no_probability(study: Study) -> Non
     gold.write_text("item,respondent,label\nq000,m0,1\nq001,m1,0\n")
     plan, _ = planned(study, "gold", "--labels", 10, "--raters", "a,b", "--gold", gold)
     marked = [row for row in plan.rows if row.gold is not None]
-    assert {(short(row.respondent), row.item): row.gold for row in marked} == {("m0", "q000"): 1.0, ("m1", "q001"): 0.0}
+    assert {(short(row.respondent), row.item): row.gold for row in marked} == {
+        ("m0", "q000"): 1.0,
+        ("m1", "q001"): 0.0,
+    }
     assert all(row.raters == ("a", "b") for row in marked)
     assert sum(row.probability is None for row in plan.rows) == len(plan.rows) - 10
     estimates = audited(study, label_file(study, plan, study.folder / "gold_labels.csv"))
-    assert estimates["prediction_powered"]["detail"]["labels"] == [2, 2, 2, 2, 2]  # the gold ones are not counted
+    assert estimates["prediction_powered"]["detail"]["labels"] == [
+        2,
+        2,
+        2,
+        2,
+        2,
+    ]  # the gold ones are not counted
 
 
 def test_plans_that_cannot_be_meant_are_refused(study: Study) -> None:
-    begin = ("label", "plan", study.quiz, "--store", study.store, "--out", study.folder / "no.jsonl")
+    begin = (
+        "label",
+        "plan",
+        study.quiz,
+        "--store",
+        study.store,
+        "--out",
+        study.folder / "no.jsonl",
+    )
     assert "601 labels cannot be had of 600 answers" in failing(*begin, "--labels", 601)
     assert "named twice" in failing(*begin, "--labels", 5, "--raters", "a,a")
     assert "no design 'best'" in failing(*begin, "--labels", 5, "--design", "best")
@@ -223,13 +314,20 @@ def test_active_probabilities_are_those_of_the_paper() -> None:
 def test_a_systematic_sample_has_its_probabilities_and_its_size() -> None:
     rng = np.random.default_rng(1)
     p = psy.active_probabilities(rng.uniform(0, 0.5, 60), 12)
-    draws = np.array([psy.systematic_sample(p[order], rng)[np.argsort(order)] for order in (rng.permutation(60) for _ in range(3000))])  # fmt: skip
+    draws = np.array(
+        [
+            psy.systematic_sample(p[order], rng)[np.argsort(order)]
+            for order in (rng.permutation(60) for _ in range(3000))
+        ]
+    )
     assert set(draws.sum(axis=1)) == {12}
     assert np.abs(draws.mean(axis=0) - p).max() < 5 * np.sqrt(0.25 / 3000)
 
 
 def test_errors_from_disagreement_are_those_of_independent_verdicts() -> None:
-    """With two verdicts that err with .1 each, .18 of the pairs differ; of those that agree, .01 / .82 are wrong."""
+    """With two verdicts that err with .1 each, .18 of the pairs differ; of those that agree, .01 /
+    .82 are wrong.
+    """
     differing = np.r_[np.ones(18), np.zeros(82)]
     q = psy.errors_from_disagreement(differing, np.ones(100))
     assert q[0] == pytest.approx(0.5)
@@ -258,13 +356,24 @@ def test_pooling_counts_what_stays_unresolved() -> None:
     def judgement(item: str, rater: str, label: float | None) -> list[Judgement]:
         return [Judgement("human", item, "m", label), Judgement(f"human:{rater}", item, "m", label)]
 
-    said = [("1", "a", 1.0), ("1", "b", 0.0), ("2", "a", 1.0), ("2", "b", 1.0), ("3", "a", 0.0), ("3", "b", 1.0)]
+    said = [
+        ("1", "a", 1.0),
+        ("1", "b", 0.0),
+        ("2", "a", 1.0),
+        ("2", "b", 1.0),
+        ("3", "a", 0.0),
+        ("3", "b", 1.0),
+    ]
     rows = [Judgement("human", item, "m", None) for item in "123"]
     rows += [Judgement(f"human:{rater}", item, "m", label) for item, rater, label in said]
     majority = pool_labels(Labels(tuple(rows)), "human")
     assert [j.label for j in majority.judgements] == [None, 1.0, None]
     assert majority.unresolved == 2
-    assert [j.label for j in pool_labels(Labels(tuple(rows)), "human", "mean").judgements] == [0.5, 1.0, 0.5]
+    assert [j.label for j in pool_labels(Labels(tuple(rows)), "human", "mean").judgements] == [
+        0.5,
+        1.0,
+        0.5,
+    ]
     with pytest.raises(UsageError, match="nobody adjudicated"):
         pool_labels(Labels(tuple(rows)), "human", "adjudicated")
     settled = Labels((*rows, Judgement("human:adjudication", "1", "m", 0.0)))
@@ -286,7 +395,12 @@ def test_the_test_of_randomness_is_mantel_and_haenszel(study: Study) -> None:
         wide[r, r * 300 : (r + 1) * 300] = scores[r]
         labels[r, r * 300 : (r + 1) * 300] = np.where(marked[r], 1.0, np.nan)
     tables = [
-        np.array([[(a & (s == 1)).sum(), (a & (s == 0)).sum()], [(~a & (s == 1)).sum(), (~a & (s == 0)).sum()]])
+        np.array(
+            [
+                [(a & (s == 1)).sum(), (a & (s == 0)).sum()],
+                [(~a & (s == 1)).sum(), (~a & (s == 0)).sum()],
+            ]
+        )
         for a, s in zip(marked, scores, strict=True)
     ]
     theirs = StratifiedTable(tables).test_null_odds(correction=False)
@@ -309,8 +423,19 @@ def test_labels_of_a_plan_give_every_statistic_an_interval(
     study: Study, three: tuple[LabelPlan, Path, dict[str, dict[str, Any]]]
 ) -> None:
     _plan, _, estimates = three
-    for name in ("kappa", "sensitivity", "specificity", "accuracy", "prediction_powered", "human_agreement", "pearson",
-                 "answers_pearson", "answers_spearman", "answers_tau_b", "items_pearson"):  # fmt: skip
+    for name in (
+        "kappa",
+        "sensitivity",
+        "specificity",
+        "accuracy",
+        "prediction_powered",
+        "human_agreement",
+        "pearson",
+        "answers_pearson",
+        "answers_spearman",
+        "answers_tau_b",
+        "items_pearson",
+    ):
         assert estimates[name]["status"] == "ok", (name, estimates[name]["reason"])
         assert estimates[name]["intervals"], name
     assert "raters' errors" in estimates["kappa"]["methods"]["fixed_models"]
@@ -319,7 +444,10 @@ def test_labels_of_a_plan_give_every_statistic_an_interval(
     assert low < np.mean(list(study.truth.values())) < high
     assert corrected["detail"]["labels"] == [50] * 5
     assert estimates["disattenuated"]["detail"]["paired"] == 250  # every respondent has other items
-    assert "labels_at_random" not in estimates or estimates["labels_at_random"]["status"] == "not_applicable"
+    assert (
+        "labels_at_random" not in estimates
+        or estimates["labels_at_random"]["status"] == "not_applicable"
+    )
     kept = estimates["answers_pearson"]["detail"]["answers"]
     assert kept == 250
 
@@ -332,7 +460,9 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     settings: dict[str, Any] = {"store": study.store, "criterion": path, "metrics": "accuracy"}
     audit = hqm.audit(study.quiz, **settings, levels=("answer", "item"))
     by_name = {
-        e.indicator.removeprefix("criterion."): e for e in audit.estimates if e.indicator.startswith("criterion.")
+        e.indicator.removeprefix("criterion."): e
+        for e in audit.estimates
+        if e.indicator.startswith("criterion.")
     }
     assert by_name.keys() == estimates.keys()
     for name in ("pearson", "answers_pearson", "items_tau_b", "kappa"):
@@ -359,7 +489,10 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     for pool in ("majority", "mean"):
         run(*begin, "--pool", pool, "--level", "answer", "--to", out / f"{pool}.json")
         compared[pool] = json.loads((out / f"{pool}.json").read_text())
-    values = {pool: made["indicators"]["criterion.pearson"]["accuracy"]["value"] for pool, made in compared.items()}
+    values = {
+        pool: made["indicators"]["criterion.pearson"]["accuracy"]["value"]
+        for pool, made in compared.items()
+    }
     assert values["majority"] == pytest.approx(estimates["pearson"]["value"], rel=1e-12)
     assert values["mean"] != values["majority"]
     with path.open() as file:
@@ -370,18 +503,26 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     stale.write_text("".join(f"{','.join(row)}\n" for row in rows))
     assert "is about another answer" in failing(*begin[:-1], stale, "--to", out / "no.json")
     run(*begin[:-1], stale, "--stale", "keep", "--to", out / "kept.json")
-    kept = hqm.audit(study.quiz, store=study.store, criterion=stale, stale="keep", metrics="accuracy")
+    kept = hqm.audit(
+        study.quiz, store=study.store, criterion=stale, stale="keep", metrics="accuracy"
+    )
     assert any("STALE_LABELS" in e.flags for e in kept.estimates)
     audit_file = study.folder / "three_out" / "audit.json"
-    assert "--pool needs the answers" in failing("compare", audit_file, audit_file, "--pool", "mean")
+    assert "--pool needs the answers" in failing(
+        "compare", audit_file, audit_file, "--pool", "mean"
+    )
 
 
 def test_hajek_weights_are_those_of_a_hand_calculation(study: Study) -> None:
     plan, _ = planned(study, "hand", "--labels", 120, "--design", "active")
     path = label_file(study, plan, study.folder / "hand.csv")
     estimates = audited(study, path)
-    answers = [json.loads(line) for line in (study.folder / "answers.jsonl").read_text().splitlines()]
-    score = {(a["respondent"], a["item"]): float(a["answer"] == "yes") for a in answers if a["run"] == 0}
+    answers = [
+        json.loads(line) for line in (study.folder / "answers.jsonl").read_text().splitlines()
+    ]
+    score = {
+        (a["respondent"], a["item"]): float(a["answer"] == "yes") for a in answers if a["run"] == 0
+    }
     cells = [(short(r.respondent), r.item, 1 / float(r.probability or 0)) for r in plan.rows]
     weight = sum(w for *_, w in cells)
     alike = sum(w for name, item, w in cells if score[name, item] == study.truth[name, item])
@@ -403,7 +544,11 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
     study: Study, three: tuple[LabelPlan, Path, dict[str, dict[str, Any]]]
 ) -> None:
     plan, _, _ = three
-    stale = label_file(study, replace(plan, rows=(replace(plan.rows[0], answer_digest="b2:0"), *plan.rows[1:])), study.folder / "stale.csv")  # fmt: skip
+    stale = label_file(
+        study,
+        replace(plan, rows=(replace(plan.rows[0], answer_digest="b2:0"), *plan.rows[1:])),
+        study.folder / "stale.csv",
+    )
     begin = (
         "audit",
         study.quiz,
@@ -419,7 +564,9 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
     assert plan.rows[0].item in message
     assert "--stale keep" in message
     with Store(study.store) as store:
-        assert not [j for j, _, _ in store.judged("quiz") if digest_file(stale) in j], "what is refused is not stored"
+        assert not [j for j, _, _ in store.judged("quiz") if digest_file(stale) in j], (
+            "what is refused is not stored"
+        )
     assert "STALE_LABELS" in audited(study, stale, "--stale", "keep")["prediction_powered"]["flags"]
     assert "--stale has no value 'yes'" in failing(*begin, "--stale", "yes")
     again, _ = planned(study, "after_stale", "--labels", 20)
@@ -434,11 +581,21 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
         ("run", "x", "run is 'x'"),
     ],
 )
-def test_a_file_of_labels_that_cannot_be_meant_is_refused(study: Study, column: str, value: str, message: str) -> None:
+def test_a_file_of_labels_that_cannot_be_meant_is_refused(
+    study: Study, column: str, value: str, message: str
+) -> None:
     path = study.folder / "bad.csv"
     path.write_text(f"item,respondent,label,{column}\nq000,m0,1,{value}\n")
     said = failing(
-        "audit", study.quiz, "--offline", "--store", study.store, "--criterion", path, "--out", study.folder / "x"
+        "audit",
+        study.quiz,
+        "--offline",
+        "--store",
+        study.store,
+        "--criterion",
+        path,
+        "--out",
+        study.folder / "x",
     )
     assert message in said
     assert "bad.csv: record 1" in said
@@ -446,12 +603,15 @@ def test_a_file_of_labels_that_cannot_be_meant_is_refused(study: Study, column: 
 
 def test_labels_of_wrong_answers_without_probabilities_correct_nothing(study: Study) -> None:
     rng = np.random.default_rng(5)
-    answers = [json.loads(line) for line in (study.folder / "answers.jsonl").read_text().splitlines()]
+    answers = [
+        json.loads(line) for line in (study.folder / "answers.jsonl").read_text().splitlines()
+    ]
     path = study.folder / "wrong.csv"
     rows = [
         f"{a['item']},{a['respondent']},{study.truth[a['respondent'], a['item']]}"
-        for a in answers if a["run"] == 0 and rng.random() < (0.6 if a["answer"] == "no" else 0.15)
-    ]  # fmt: skip
+        for a in answers
+        if a["run"] == 0 and rng.random() < (0.6 if a["answer"] == "no" else 0.15)
+    ]
     path.write_text("\n".join(["item,respondent,label", *rows]))
     estimates = audited(study, path)
     for name in ("prediction_powered", "rogan_gladen"):
@@ -465,7 +625,14 @@ def test_labels_of_wrong_answers_without_probabilities_correct_nothing(study: St
 
 def test_labels_of_all_answers_have_no_test_of_randomness(study: Study) -> None:
     path = study.folder / "all.csv"
-    path.write_text("\n".join(["item,respondent,label", *(f"{item},{name},{good}" for (name, item), good in study.truth.items())]))  # fmt: skip
+    path.write_text(
+        "\n".join(
+            [
+                "item,respondent,label",
+                *(f"{item},{name},{good}" for (name, item), good in study.truth.items()),
+            ]
+        )
+    )
     estimates = audited(study, path)
     assert estimates["labels_at_random"]["status"] == "not_applicable"
     assert estimates["prediction_powered"]["status"] == "ok"
@@ -491,7 +658,8 @@ def test_active_sampling_has_the_smaller_error() -> None:
     said = simulated.active(40)
     assert said.rmse_ratio < 1.0
     assert said.active.of_these >= 0.85
-    # over 3,000 replicates it is .945 (docs/people_numbers.md); four standard errors of a share over 40 are .145
+    # over 3,000 replicates it is .945 (docs/people_numbers.md); four standard errors of a share
+    # over 40 are .145
     assert said.active.of_all >= 0.8
 
 
@@ -499,7 +667,9 @@ def test_what_is_known_of_errors_comes_from_the_first_source() -> None:
     seen = simulated.world(np.random.default_rng(0), 4, 40)
     first = seen.matrix
     again = replace(
-        first, cell=replace(first.cell, run=1), values=np.where(np.arange(40) == 3, 1 - first.values, first.values)
+        first,
+        cell=replace(first.cell, run=1),
+        values=np.where(np.arange(40) == 3, 1 - first.values, first.values),
     )
     judge = replace(
         first,
@@ -513,10 +683,17 @@ def test_what_is_known_of_errors_comes_from_the_first_source() -> None:
     del matrices[judge.cell]
     assert errors_known(matrices, first.cell).name == "disagreement of runs"
     assert errors_known({first.cell: first}, first.cell).name == ""
-    soft = replace(first, cell=replace(first.cell, judge="other"), values=np.full(first.values.shape, 0.7))
+    soft = replace(
+        first, cell=replace(first.cell, judge="other"), values=np.full(first.values.shape, 0.7)
+    )
     assert errors_known({soft.cell: soft}, soft.cell).name == "the judge's probabilities"
     with pytest.raises(HQMError, match="which scores are doubtful"):
-        chances([Candidate(item="1", respondent="m", cluster="1", digest="", score=1.0)], "active", 1, 0.8)
+        chances(
+            [Candidate(item="1", respondent="m", cluster="1", digest="", score=1.0)],
+            "active",
+            1,
+            0.8,
+        )
 
 
 def test_the_forecast_is_met() -> None:

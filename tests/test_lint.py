@@ -1,4 +1,6 @@
-"""The linter: every code fires where its fault is planted, a clean benchmark raises none, output and status are stable."""
+"""The linter: every code fires where its fault is planted, a clean benchmark raises none, output
+and status are stable.
+"""
 
 import json
 from collections.abc import Callable
@@ -34,7 +36,9 @@ def clean_items(count: int = 300) -> list[dict[str, Any]]:
     """Two questions a picture, wordings and right answers drawn apart."""
     rng = np.random.default_rng(5)
     answers = rng.permutation(["yes", "no"] * (count // 2)).tolist()
-    names = {f"{i:03}": rng.choice(len(THINGS), 2, replace=False).tolist() for i in range(count // 2)}
+    names = {
+        f"{i:03}": rng.choice(len(THINGS), 2, replace=False).tolist() for i in range(count // 2)
+    }
     return [
         {
             "id": f"{rng.integers(10**6):06}-{i}x",
@@ -51,22 +55,33 @@ def picture(seed: int, size: int = 64, soft: bool = False) -> Image.Image:
     """A picture of a few coloured blocks, or of soft stains as photographs have them."""
     rng = np.random.default_rng(seed)
     small = Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8))
-    return small.resize((size, size), Image.Resampling.BICUBIC if soft else Image.Resampling.NEAREST)
+    return small.resize(
+        (size, size), Image.Resampling.BICUBIC if soft else Image.Resampling.NEAREST
+    )
 
 
 def write(folder: Path, items: list[dict[str, Any]] | None = None, **card: Any) -> Path:
     """A benchmark that is clean unless told otherwise, with its pictures."""
     rows = clean_items() if items is None else items
-    settings = {**CARD, "types": ["existence"], "data": {"items": "items.jsonl", "images": "images"}, **card}
+    settings = {
+        **CARD,
+        "types": ["existence"],
+        "data": {"items": "items.jsonl", "images": "images"},
+        **card,
+    }
     write_benchmark(folder, rows, **settings)
     (folder / "images").mkdir(exist_ok=True)
-    for k, name in enumerate(sorted({row["image"] for row in rows if row.get("image") and "/" not in row["image"]})):
+    for k, name in enumerate(
+        sorted({row["image"] for row in rows if row.get("image") and "/" not in row["image"]})
+    ):
         picture(k).save(folder / "images" / name)
     return folder
 
 
 def findings_by_code(folder: Path) -> dict[str, hqm.Finding]:
-    return {code_of(finding.name).code: finding for finding in lint_benchmarks(str(folder))[0].findings}
+    return {
+        code_of(finding.name).code: finding for finding in lint_benchmarks(str(folder))[0].findings
+    }
 
 
 def edit(**changes: Any) -> Callable[[Path], object]:
@@ -74,7 +89,9 @@ def edit(**changes: Any) -> Callable[[Path], object]:
     return lambda folder: write(folder, [{**clean_items()[0], **changes}, *clean_items()[1:]])
 
 
-def twin(change: Callable[[dict[str, Any]], dict[str, Any]], more: int = 1) -> Callable[[Path], object]:
+def twin(
+    change: Callable[[dict[str, Any]], dict[str, Any]], more: int = 1
+) -> Callable[[Path], object]:
     """Write the clean benchmark with changed copies of its first items."""
     rows = clean_items()
     return lambda folder: write(
@@ -83,7 +100,9 @@ def twin(change: Callable[[dict[str, Any]], dict[str, Any]], more: int = 1) -> C
 
 
 def every(change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> Callable[[Path], object]:
-    return lambda folder: write(folder, [{**row, **change(i, row)} for i, row in enumerate(clean_items())])
+    return lambda folder: write(
+        folder, [{**row, **change(i, row)} for i, row in enumerate(clean_items())]
+    )
 
 
 def after(change: Callable[[Path], object]) -> Callable[[Path], object]:
@@ -120,7 +139,10 @@ def copy_picture(folder: Path, change: Callable[[Image.Image], Image.Image]) -> 
 
 def first_option(i: int) -> dict[str, Any]:
     """A question of four options whose right one stands first in six of ten items."""
-    return {"options": [f"{THINGS[(i + k) % 40]}" for k in range(4)], "target": "A" if i % 5 < 3 else "BCD"[i % 3]}
+    return {
+        "options": [f"{THINGS[(i + k) % 40]}" for k in range(4)],
+        "target": "A" if i % 5 < 3 else "BCD"[i % 3],
+    }
 
 
 FAULTS: dict[str, Callable[[Path], object]] = {
@@ -145,11 +167,21 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "D103": twin(lambda row: {"target": other(row["target"])}),
     "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": other(row["target"])}),
     "L101": every(lambda i, row: {"target": "yes" if i % 10 else "no"}),
-    "L102": lambda f: write(f, [{**row, **first_option(i)} for i, row in enumerate(clean_items())], task="choice"),
+    "L102": lambda f: write(
+        f, [{**row, **first_option(i)} for i, row in enumerate(clean_items())], task="choice"
+    ),
     "L201": every(lambda i, row: {"target": ("yes", "no")[i % 2]}),
     "L202": every(lambda i, row: {"id": f"{i}", "target": ("yes", "no")[i % 2]}),
-    "L203": every(lambda i, row: {"prompt": row["prompt"] if row["target"] == "no" else f"Well then, {row['prompt']}"}),
-    "L301": every(lambda i, row: {"prompt": row["prompt"] if row["target"] == "no" else f"{row['prompt']} Surely?"}),
+    "L203": every(
+        lambda i, row: {
+            "prompt": row["prompt"] if row["target"] == "no" else f"Well then, {row['prompt']}"
+        }
+    ),
+    "L301": every(
+        lambda i, row: {
+            "prompt": row["prompt"] if row["target"] == "no" else f"{row['prompt']} Surely?"
+        }
+    ),
     "W101": every(lambda i, row: {"prompt": "Is there a dog in the image?"}),
     "W102": every(lambda i, row: {"prompt": f"Is there a {THINGS[i % 40]} in the image?"}),
     "T101": lambda f: write(f, types=["existence", "ocr"]),
@@ -157,20 +189,32 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "T103": lambda f: write(f, types=[]),
     "T104": edit(type=""),
     "I101": after(lambda f: (f / "images" / "007.png").unlink()),
-    "I102": after(lambda f: (f / "images" / "007.png").write_bytes((f / "images" / "007.png").read_bytes()[:60])),
+    "I102": after(
+        lambda f: (f / "images" / "007.png").write_bytes(
+            (f / "images" / "007.png").read_bytes()[:60]
+        )
+    ),
     "I103": after(lambda f: copy_picture(f, lambda p: p)),
     "I104": after(lambda f: copy_picture(f, lambda p: p.resize((96, 96)))),
     "I105": after(lambda f: picture(999).save(f / "images" / "more.png")),
 }
-"""Code -> how its fault is planted. I106 and B000 need data that are apart, and an adapter; they have tests of their own."""
+"""Code -> how its fault is planted.
+
+I106 and B000 need data that are apart, and an adapter; they have tests of their own.
+"""
 
 
 def test_right_options_in_all_places_alike_are_no_finding(tmp_path: Path) -> None:
     for seed in range(30):
         letters = np.random.default_rng(seed).choice(list("ABCD"), 300)
-        rows = [{**row, **first_option(i), "target": str(letters[i])} for i, row in enumerate(clean_items())]
+        rows = [
+            {**row, **first_option(i), "target": str(letters[i])}
+            for i, row in enumerate(clean_items())
+        ]
         folder = write(tmp_path / f"seed{seed}", rows, task="choice")
-        assert "L102" not in {code_of(f.name).code for f in check_places(hqm.load(str(folder)).original)}, seed
+        assert "L102" not in {
+            code_of(f.name).code for f in check_places(hqm.load(str(folder)).original)
+        }, seed
 
 
 SAVED: dict[str, Callable[[Path, Path], object]] = {
@@ -179,7 +223,9 @@ SAVED: dict[str, Callable[[Path, Path], object]] = {
     "as JPEG": lambda path, copy: (
         Image.open(path).convert("RGB").save(copy.with_suffix(".png"), format="JPEG", quality=90)
     ),
-    "scaled": lambda path, copy: Image.open(path).resize((480, 480), Image.Resampling.LANCZOS).save(copy),
+    "scaled": lambda path, copy: (
+        Image.open(path).resize((480, 480), Image.Resampling.LANCZOS).save(copy)
+    ),
 }
 
 
@@ -194,20 +240,40 @@ def photograph(seed: int, thing: bool = False) -> Image.Image:
 @pytest.mark.parametrize("way", SAVED)
 def test_contradictions_are_found_by_what_the_pictures_show(tmp_path: Path, way: str) -> None:
     rows = clean_items()
-    twins = [{**row, "id": f"twin{row['id']}", "image": f"copy{row['image']}", "target": other(row["target"])} for row in rows[:6:2]]  # fmt: skip
+    twins = [
+        {
+            **row,
+            "id": f"twin{row['id']}",
+            "image": f"copy{row['image']}",
+            "target": other(row["target"]),
+        }
+        for row in rows[:6:2]
+    ]
     folder = write(tmp_path / "mine", [*rows, *twins])
     for k in range(3):
         photograph(k).save(folder / "images" / f"{k:03}.png")
         SAVED[way](folder / "images" / f"{k:03}.png", folder / "images" / f"copy{k:03}.png")
     finding = findings_by_code(folder)["D103"]
-    assert [row["items"] for row in finding.rows] == [[row["id"], f"twin{row['id']}"] for row in rows[:6:2]]
-    assert [row["keys"] for row in finding.rows] == [[row["target"], other(row["target"])] for row in rows[:6:2]]
+    assert [row["items"] for row in finding.rows] == [
+        [row["id"], f"twin{row['id']}"] for row in rows[:6:2]
+    ]
+    assert [row["keys"] for row in finding.rows] == [
+        [row["target"], other(row["target"])] for row in rows[:6:2]
+    ]
     assert finding.rows[0]["images"] == ["000.png", "copy000.png"]
 
 
 def test_pictures_that_differ_in_one_small_thing_are_two_pictures(tmp_path: Path) -> None:
     rows = clean_items()
-    changed = [{**row, "id": f"twin{row['id']}", "image": f"copy{row['image']}", "target": other(row["target"])} for row in rows[:6:2]]  # fmt: skip
+    changed = [
+        {
+            **row,
+            "id": f"twin{row['id']}",
+            "image": f"copy{row['image']}",
+            "target": other(row["target"]),
+        }
+        for row in rows[:6:2]
+    ]
     folder = write(tmp_path / "mine", [*rows, *changed])
     for k in range(3):
         photograph(k).save(folder / "images" / f"{k:03}.png")
@@ -224,7 +290,10 @@ def test_every_list_of_a_finding_is_complete(tmp_path: Path) -> None:
     by_code = findings_by_code(folder)
     assert len(by_code["D103"].rows) == by_code["D103"].count == 40
     assert [row["images"] for row in by_code["I101"].rows] == [[f"{k:03}.png"] for k in range(30)]
-    assert by_code["D103"].to_dict()["rows"][0]["keys"] == [rows[0]["target"], other(rows[0]["target"])]
+    assert by_code["D103"].to_dict()["rows"][0]["keys"] == [
+        rows[0]["target"],
+        other(rows[0]["target"]),
+    ]
     records = ["{broken"] * 25
     (folder / "items.jsonl").write_text("\n".join([*records, *map(json.dumps, rows)]) + "\n")
     faults = [f for f in lint_benchmarks(str(folder))[0].findings if f.name == "record-broken"]
@@ -233,7 +302,14 @@ def test_every_list_of_a_finding_is_complete(tmp_path: Path) -> None:
 
 def test_two_right_options_of_one_question_do_not_contradict(tmp_path: Path) -> None:
     def row(i: int, options: list[str], target: str) -> dict[str, Any]:
-        return {"id": f"q{i}", "prompt": "What is there?", "options": options, "target": target, "image": "0.png", "type": "existence"}  # fmt: skip
+        return {
+            "id": f"q{i}",
+            "prompt": "What is there?",
+            "options": options,
+            "target": target,
+            "image": "0.png",
+            "type": "existence",
+        }
 
     turned = [row(0, ["dog", "cat"], "A"), row(1, ["cat", "dog"], "B")]
     beside = [row(0, ["dog", "cat"], "A"), row(1, ["hat", "bus"], "B")]
@@ -267,7 +343,9 @@ def test_a_fault_names_its_file_and_line_and_the_check_goes_on(tmp_path: Path) -
     lines(tmp_path / "mine", 9, "{")
     names = findings_by_code(tmp_path / "mine")
     items = tmp_path / "mine" / "items.jsonl"
-    assert [names[code].place for code in ("S107", "S108", "S105")] == [f"{items}:{n}" for n in (3, 5, 9)]
+    assert [names[code].place for code in ("S107", "S108", "S105")] == [
+        f"{items}:{n}" for n in (3, 5, 9)
+    ]
     card, _, line = names["S102"].place.rpartition(":")
     assert Path(card).read_text().splitlines()[int(line) - 1] == 'colour = "red"'
     assert "unknown key 'colour'" in names["S102"].sentence
@@ -279,13 +357,20 @@ def test_a_fault_names_its_file_and_line_and_the_check_goes_on(tmp_path: Path) -
 def test_a_fault_in_every_line_is_told_ten_times_and_counted(tmp_path: Path) -> None:
     every(lambda i, row: {"target": "perhaps"})(tmp_path / "mine")
     findings = lint_benchmarks(str(tmp_path / "mine"))[0].findings
-    assert [finding.count for finding in findings if finding.name == "target-invalid"] == [*[1] * 10, 290]
+    assert [finding.count for finding in findings if finding.name == "target-invalid"] == [
+        *[1] * 10,
+        290,
+    ]
 
 
 def test_csv_and_arrays_are_checked_too(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", data={"items": "items.csv", "images": "images"})
     (folder / "items.csv").write_text("id,prompt,target\n1,Is it?,yes\n2,Is it\n3,Was it?,maybe\n")
-    assert {code: finding.place for code, finding in findings_by_code(folder).items() if code in ("S105", "S107")} == {
+    assert {
+        code: finding.place
+        for code, finding in findings_by_code(folder).items()
+        if code in ("S105", "S107")
+    } == {
         "S105": f"{folder / 'items.csv'}:3",
         "S107": f"{folder / 'items.csv'}:4",
     }
@@ -302,9 +387,16 @@ def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> 
     )
     (finding,) = lint_benchmarks(str(folder))[0].findings
     assert finding.to_dict() == {
-        "code": "B000", "name": "own-oddity", "severity": "note", "sentence": "the owner knows more about the data",
-        "count": 3, "examples": [], "place": "", "rows": [], "remedy": "Read in the sentence what the benchmark says of its own data.",
-    }  # fmt: skip
+        "code": "B000",
+        "name": "own-oddity",
+        "severity": "note",
+        "sentence": "the owner knows more about the data",
+        "count": 3,
+        "examples": [],
+        "place": "",
+        "rows": [],
+        "remedy": "Read in the sentence what the benchmark says of its own data.",
+    }
     assert Selection.of(["own-oddity"], None).has("own-oddity")
     assert not Selection.of(None, ["own-oddity"]).has("own-oddity")
 
@@ -316,22 +408,34 @@ def test_pictures_that_come_apart_are_not_missed(data: Path) -> None:
         pope.form and (data / "pope/images").exists()
     )
     leaks = next(finding for finding in pope.findings if finding.name == "leakage-cue")
-    # every question file takes turns, so the place tells the label: known of POPE, and 1.000 by counting
+    # every question file takes turns, so the place tells the label: known of POPE, and 1.000 by
+    # counting
     assert "gets 1.000 right where the commonest answer gets 0.500" in leaks.sentence
 
 
 def test_pairs_of_question_and_negation(tmp_path: Path) -> None:
     rows = [
         *clean_items(),
-        {"id": "a", "prompt": "Is there a tram?", "target": "yes", "image": "000.png", "type": "existence"},
+        {
+            "id": "a",
+            "prompt": "Is there a tram?",
+            "target": "yes",
+            "image": "000.png",
+            "type": "existence",
+        },
     ]
     negation = {**rows[-1], "id": "b", "prompt": "Is there no tram?"}
     assert "D104" in findings_by_code(write(tmp_path / "bad", [*rows, negation]))
-    assert "D104" not in findings_by_code(write(tmp_path / "good", [*rows, {**negation, "target": "no"}]))
+    assert "D104" not in findings_by_code(
+        write(tmp_path / "good", [*rows, {**negation, "target": "no"}])
+    )
 
 
 def test_perceptual_hash_against_what_copies_and_other_pictures_do(tmp_path: Path) -> None:
-    """Copies: other size, other format, a little brighter. Others: every other random picture, and one block's colour."""
+    """Copies: other size, other format, a little brighter.
+
+    Others: every other random picture, and one block's colour.
+    """
     pictures = [picture(seed, soft=True) for seed in range(30)]
     looks = []
     for k, original in enumerate(pictures):
@@ -366,7 +470,9 @@ def test_select_and_ignore() -> None:
     assert left(["L,few-wordings"], ["L2"]) == {"L101", "L102", "L301", "W101"}
     assert left(["L2"], ["L"]) == {"L201", "L202", "L203"}, "the longer entry decides"
     assert left(["D101"], ["D101"]) == set()
-    assert left(None, ["D", "S101"]) == {code for code in CODES if code[0] != "D" and code != "S101"}
+    assert left(None, ["D", "S101"]) == {
+        code for code in CODES if code[0] != "D" and code != "S101"
+    }
     with pytest.raises(hqm.UsageError, match="fits no code"):
         Selection.of(["Q7"], None)
 
@@ -410,4 +516,8 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
     checked: Checked = lint_benchmarks(str(write(tmp_path / "mine")))[0]
     printed = checked.to_dict(Selection())
     assert json.loads(json.dumps(printed)) == printed
-    assert (printed["items"], printed["images"], printed["targets"]) == (300, 150, {"no": 150, "yes": 150})
+    assert (printed["items"], printed["images"], printed["targets"]) == (
+        300,
+        150,
+        {"no": 150, "yes": 150},
+    )

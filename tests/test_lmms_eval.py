@@ -1,9 +1,11 @@
-"""lmms-eval for real: it asks HQM's forms, its own tasks score and write real answers, and HQM reads what it wrote.
+"""lmms-eval for real: it asks HQM's forms, its own tasks score and write real answers, and HQM
+reads what it wrote.
 
-`HQM_LMMS_EVAL` names the Python of an environment that has it. Without most of its 60 dependencies it runs too:
-`pip install --no-deps lmms-eval decord qwen-vl-utils` beside HQM's extra `local`, then `pip install datasets evaluate loguru
-sacrebleu pytablewriter jsonlines tenacity python-dotenv tiktoken protobuf sqlitedict tqdm-multiprocess einops zss sympy
-latex2sympy2 math-verify nltk spacy`.
+`HQM_LMMS_EVAL` names the Python of an environment that has it. Without most of its 60 dependencies
+it runs too: `pip install --no-deps lmms-eval decord qwen-vl-utils` beside HQM's extra `local`, then
+`pip install datasets evaluate loguru sacrebleu pytablewriter jsonlines tenacity python-dotenv
+tiktoken protobuf sqlitedict tqdm-multiprocess einops zss sympy latex2sympy2 math-verify nltk
+spacy`.
 """
 
 import json
@@ -20,16 +22,29 @@ from hqm.respondents.loading import find_model
 from tests.conftest import Run
 
 PYTHON = os.environ.get("HQM_LMMS_EVAL", "")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="HQM_LMMS_EVAL names the Python of an environment with lmms-eval")
+pytestmark = pytest.mark.skipif(
+    not PYTHON, reason="HQM_LMMS_EVAL names the Python of an environment with lmms-eval"
+)
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",
+}
 
 
 def tool(*arguments: object, home: Path, **environment: str) -> None:
     """Run the tool's Python; what it says is shown where it fails."""
     known = {**os.environ, **OFFLINE, "HF_HOME": str(home / "hub"), **environment}
     done = subprocess.run(
-        [PYTHON, *map(str, arguments)], cwd=home, env=known, capture_output=True, text=True, check=False, timeout=500
+        [PYTHON, *map(str, arguments)],
+        cwd=home,
+        env=known,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
 
@@ -42,30 +57,75 @@ def answers(store: Path) -> dict[str, list[str]]:
         (who,) = hqm.respondents_in(asks, benchmark)
         given = hqm.Answers(asks)
         return {
-            form.name: [r.text.strip() for r in given.responses(benchmark, form, who, 0) if r is not None]
+            form.name: [
+                r.text.strip() for r in given.responses(benchmark, form, who, 0) if r is not None
+            ]
             for form in (benchmark.original, benchmark.parallel_form)
         }
 
 
-def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(tmp_path: Path, run: Run) -> None:
-    assert run("export", "shapes_yesno", "--to", "lmms-eval", "--out", tmp_path / "tasks", "--limit", 12)[0] == 0
+def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(
+    tmp_path: Path, run: Run
+) -> None:
+    assert (
+        run(
+            "export",
+            "shapes_yesno",
+            "--to",
+            "lmms-eval",
+            "--out",
+            tmp_path / "tasks",
+            "--limit",
+            12,
+        )[0]
+        == 0
+    )
     model = find_model("shapes:steady")
     tool(
-        "-m", "lmms_eval", "--model", "llava_hf", "--batch_size", 1, "--device", "cpu", "--log_samples",
-        "--model_args", f"pretrained={model},device_map=cpu,attn_implementation=eager",
-        "--tasks", "shapes_yesno_original,shapes_yesno_parallel", "--include_path", tmp_path / "tasks",
-        "--gen_kwargs", "temperature=0,do_sample=False", "--output_path", tmp_path / "logs",
+        "-m",
+        "lmms_eval",
+        "--model",
+        "llava_hf",
+        "--batch_size",
+        1,
+        "--device",
+        "cpu",
+        "--log_samples",
+        "--model_args",
+        f"pretrained={model},device_map=cpu,attn_implementation=eager",
+        "--tasks",
+        "shapes_yesno_original,shapes_yesno_parallel",
+        "--include_path",
+        tmp_path / "tasks",
+        "--gen_kwargs",
+        "temperature=0,do_sample=False",
+        "--output_path",
+        tmp_path / "logs",
         home=tmp_path,
-    )  # fmt: skip
+    )
     theirs = tmp_path / "theirs.sqlite"
-    status, out, err = run("import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", theirs)
+    status, out, err = run(
+        "import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", theirs
+    )
     assert status == 0, err
     for form in ("original", "parallel"):
         assert f"form {form}, run 0: 12 of 12 rows matched (12 by id)" in out
     assert out.count("0 answers differ") == 2
     # the same model, asked by HQM: the same words, so the same scores
     ours = tmp_path / "ours.sqlite"
-    command = ("run", "shapes_yesno", "-r", "hf/shapes:steady", "--temperature", 0, "--runs", 1, "--limit", 12, "-q")
+    command = (
+        "run",
+        "shapes_yesno",
+        "-r",
+        "hf/shapes:steady",
+        "--temperature",
+        0,
+        "--runs",
+        1,
+        "--limit",
+        12,
+        "-q",
+    )
     status, _, err = run(*command, "--store", ours)
     assert status == 0, err
     assert answers(theirs) == answers(ours)
@@ -122,14 +182,25 @@ def written(code: str, rows: list[dict[str, Any]], home: Path, **environment: st
 
 
 @pytest.mark.data
-def test_the_released_answers_to_hallusion_bench_come_back_through_the_tools_task(data: Path, tmp_path: Path) -> None:
-    """The 951 questions with a picture, as `hallusion_bench_image` keeps them; 109 of them stand in the release's sample of answers."""
+def test_the_released_answers_to_hallusion_bench_come_back_through_the_tools_task(
+    data: Path, tmp_path: Path
+) -> None:
+    """The 951 questions with a picture, as `hallusion_bench_image` keeps them; 109 of them stand in
+    the release's sample of answers.
+    """
     place = ("category", "subcategory", "visual_input", "set_id", "figure_id", "question_id")
-    sample = json.loads((data / "hallusion_bench" / "HallusionBench_result_sample.json").read_text())
+    sample = json.loads(
+        (data / "hallusion_bench" / "HallusionBench_result_sample.json").read_text()
+    )
     released = {tuple(str(row[key]) for key in place): row["model_prediction"] for row in sample}
     questions = json.loads((data / "hallusion_bench" / "HallusionBench.json").read_text())
     rows = [
-        {**row, "model_prediction": released.get(tuple(str(row[key]) for key in place), f"No, not at all ({i}).")}
+        {
+            **row,
+            "model_prediction": released.get(
+                tuple(str(row[key]) for key in place), f"No, not at all ({i})."
+            ),
+        }
         for i, row in enumerate(questions)
         if str(row["visual_input"]) != "0"
     ]
@@ -151,16 +222,28 @@ def test_the_released_answers_to_hallusion_bench_come_back_through_the_tools_tas
 
 @pytest.mark.data
 def test_captions_of_amber_come_back_through_the_tools_task(data: Path, tmp_path: Path) -> None:
-    """Its rows say nothing of the picture, so the row number decides; 1,004 captions that differ show that it does."""
+    """Its rows say nothing of the picture, so the row number decides; 1,004 captions that differ
+    show that it does.
+    """
     (tmp_path / "amber").mkdir()
     (tmp_path / "amber" / "metadata").symlink_to(data / "amber")
     annotations = [
-        row for row in json.loads((data / "amber" / "annotations.json").read_text()) if row["type"] == "generative"
+        row
+        for row in json.loads((data / "amber" / "annotations.json").read_text())
+        if row["type"] == "generative"
     ]
     rows = [
         {
-            "doc": {"question_id": row["id"], "truth": row["truth"], "hallu": row["hallu"], "task_type": "generative"},
-            "answer": f"Picture {row['id']} has {', '.join(row['truth'])} and {' and '.join(row['hallu'][:1])}.",
+            "doc": {
+                "question_id": row["id"],
+                "truth": row["truth"],
+                "hallu": row["hallu"],
+                "task_type": "generative",
+            },
+            "answer": (
+                f"Picture {row['id']} has {', '.join(row['truth'])} and"
+                f" {' and '.join(row['hallu'][:1])}."
+            ),
         }
         for row in annotations
     ]
@@ -171,7 +254,9 @@ def test_captions_of_amber_come_back_through_the_tools_task(data: Path, tmp_path
     (recording,) = taken.recordings
     assert taken.matchings[0].how == {"row number": 1004}
     release = tmp_path / "release.json"
-    release.write_text(json.dumps([{"id": row["doc"]["question_id"], "response": row["answer"]} for row in rows]))
+    release.write_text(
+        json.dumps([{"id": row["doc"]["question_id"], "response": row["answer"]} for row in rows])
+    )
     _, official = benchmark.read_answers(release, benchmark.original)
     assert {key: answer.text for key, answer in recording.answers.items()} == {
         key: answer.text for key, answer in official.items()

@@ -1,4 +1,6 @@
-"""Logs of other tools come in: real files of the tools, matched to items, with the tools' own scores beside ours."""
+"""Logs of other tools come in: real files of the tools, matched to items, with the tools' own
+scores beside ours.
+"""
 
 import json
 import shutil
@@ -29,7 +31,10 @@ def logs(data: Path) -> Path:
 
 
 def questions(*rows: tuple[str, str, str], part: str = "") -> Form:
-    return Form("original", tuple(Item(key, text, "yes_no", "yes", image, part=part) for key, image, text in rows))
+    return Form(
+        "original",
+        tuple(Item(key, text, "yes_no", "yes", image, part=part) for key, image, text in rows),
+    )
 
 
 def asked(text: str, **said: Any) -> LogRow:
@@ -48,20 +53,27 @@ def test_a_real_run_of_lmms_eval_matches_every_row_by_id(logs: Path) -> None:
     (log,) = read_logs([logs / "lmms_eval" / "real_run"])
     assert log.tool == "lmms-eval"
     assert log.settings["temperature"] == 0.0
-    assert {row.respondent for row in log.rows} == {"models/model_steady"}  # `model_name` of its results file
-    assert log.rows[0].answer.text == " There There Yellow."  # `resps`, which has the blank that `filtered_resps` lost
+    assert {row.respondent for row in log.rows} == {
+        "models/model_steady"
+    }  # `model_name` of its results file
+    assert (
+        log.rows[0].answer.text == " There There Yellow."
+    )  # `resps`, which has the blank that `filtered_resps` lost
     matched = match_rows(log.rows, load("shapes_yesno").original)
     assert matched.complete
     assert matched.how == {"id": 24}
     assert matched.items[0] == ("y0000",)
 
 
-def test_the_table_of_differences_names_the_punctuation_that_lmms_eval_does_not_remove(logs: Path) -> None:
+def test_the_table_of_differences_names_the_punctuation_that_lmms_eval_does_not_remove(
+    logs: Path,
+) -> None:
     benchmark = load("shapes_yesno")
     forms = {"original": benchmark.original}
     taken = take_logs(benchmark, forms, [logs / "lmms_eval" / "writer_only"])
     (compared,) = compare_scores(benchmark, forms, taken.recordings)
-    # lmms-eval compares "no." with "no" and scores 0 (LOGS: its writer's own row); the answers are 24 "Yes." and "No."
+    # lmms-eval compares "no." with "no" and scores 0 (LOGS: its writer's own row); the answers are
+    # 24 "Yes." and "No."
     assert compared.tool_mean == 0
     assert compared.compared == compared.hqm_scored == 24
     assert set(compared.reasons) == {"the tool does not remove the punctuation behind the word"}
@@ -93,7 +105,9 @@ def test_a_run_of_inspect_that_failed_or_was_killed_says_so(logs: Path) -> None:
 
 
 def test_the_json_form_of_an_inspect_log_reads_like_its_archive(logs: Path, tmp_path: Path) -> None:
-    from hqm.logs.inspect_ai import _document  # the archive's members, to write what `inspect log convert` writes
+    from hqm.logs.inspect_ai import (
+        _document,
+    )  # the archive's members, to write what `inspect log convert` writes
 
     path = logs / "inspect" / "llava_6x2.eval"
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
@@ -116,7 +130,9 @@ def test_predictions_of_vlmevalkit_in_every_format(suffix: str, logs: Path, tmp_
 
         rows = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
         path = tmp_path / "model_steady_POPE.xlsx"
-        rows.to_excel(path, index=False)  # as VLMEvalKit writes: one sheet, the heading in the first row
+        rows.to_excel(
+            path, index=False
+        )  # as VLMEvalKit writes: one sheet, the heading in the first row
     (log,) = read_logs([path])
     assert log.tool == "VLMEvalKit"
     assert len(log.rows) == 24
@@ -152,13 +168,30 @@ def test_a_pickle_is_refused_in_a_sentence(tmp_path: Path) -> None:
 
 def test_old_logs_and_repeats_of_lmms_eval(tmp_path: Path) -> None:
     old = tmp_path / "pope.json"
-    row = {"doc_id": 3, "doc": {"question_id": "q3", "question": "Is it?"}, "target": "yes", "arguments": ["Is it?"]}
+    row = {
+        "doc_id": 3,
+        "doc": {"question_id": "q3", "question": "Is it?"},
+        "target": "yes",
+        "arguments": ["Is it?"],
+    }
     old.write_text(
-        json.dumps({"args": {"model_args": "pretrained=a/b,dtype=x"}, "logs": [{**row, "resps": [["Yes"]]}]})
+        json.dumps(
+            {
+                "args": {"model_args": "pretrained=a/b,dtype=x"},
+                "logs": [{**row, "resps": [["Yes"]]}],
+            }
+        )
     )
     (log,) = read_logs([old])
-    assert (log.rows[0].respondent, log.rows[0].ids, log.rows[0].answer.text) == ("a/b", ("q3",), "Yes")
-    new = write(tmp_path / "20260101_000000_samples_pope.jsonl", [{**row, "filtered_resps": ["Yes", "No", ""]}])
+    assert (log.rows[0].respondent, log.rows[0].ids, log.rows[0].answer.text) == (
+        "a/b",
+        ("q3",),
+        "Yes",
+    )
+    new = write(
+        tmp_path / "20260101_000000_samples_pope.jsonl",
+        [{**row, "filtered_resps": ["Yes", "No", ""]}],
+    )
     (log,) = read_logs([new])
     assert [(r.run, r.answer.text, r.answer.state) for r in log.rows] == [
         (0, "Yes", "ok"),
@@ -169,14 +202,35 @@ def test_old_logs_and_repeats_of_lmms_eval(tmp_path: Path) -> None:
 
 def test_records_of_every_eval_ever(tmp_path: Path) -> None:
     row = {
-        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "org/m", "evaluation_name": "pope", "sample_id": "q1",
-        "interaction_type": "single_turn", "input": {"raw": "Is it?", "reference": ["yes"]}, "output": {"raw": ["Yes."]},
-        "answer_attribution": [{"turn_idx": 0, "source": "output.raw", "extracted_value": "yes", "extraction_method": "regex", "is_terminal": True}],
-        "evaluation": {"score": 1.0, "is_correct": True}, "metadata": {"run": "2", "form": "parallel", "image": "a.jpg"},
-    }  # fmt: skip
+        "schema_version": "0.3.0",
+        "evaluation_id": "e",
+        "model_id": "org/m",
+        "evaluation_name": "pope",
+        "sample_id": "q1",
+        "interaction_type": "single_turn",
+        "input": {"raw": "Is it?", "reference": ["yes"]},
+        "output": {"raw": ["Yes."]},
+        "answer_attribution": [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": "yes",
+                "extraction_method": "regex",
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {"score": 1.0, "is_correct": True},
+        "metadata": {"run": "2", "form": "parallel", "image": "a.jpg"},
+    }
     (log,) = read_logs([write(tmp_path / "x_samples.jsonl", [row])])
     first = log.rows[0]
-    assert (first.respondent, first.run, first.form, first.read, first.score) == ("org/m", 2, "parallel", "yes", 1.0)
+    assert (first.respondent, first.run, first.form, first.read, first.score) == (
+        "org/m",
+        2,
+        "parallel",
+        "yes",
+        1.0,
+    )
 
 
 # --- matching ---
@@ -190,16 +244,21 @@ def test_a_row_that_contradicts_its_id_is_matched_by_picture_and_question_instea
     assert matched.how == {"picture and question": 1}
 
 
-def test_equal_questions_of_several_parts_take_their_rows_in_order_and_different_ones_stay_ambiguous() -> None:
+def test_equal_questions_of_several_parts_take_their_rows_in_order_and_different_ones_stay_ambiguous() -> (
+    None
+):
     items = [
-        Item(f"{part}/1", "Is there a dog?", "yes_no", "yes", "a.jpg", part=part) for part in ("random", "popular")
+        Item(f"{part}/1", "Is there a dog?", "yes_no", "yes", "a.jpg", part=part)
+        for part in ("random", "popular")
     ]
     other = Item("popular/2", "Is there a dog?", "yes_no", "no", "b.jpg", part="popular")
     same = Form("original", tuple(items))
     two = match_rows([asked("Is there a dog?"), asked("Is there a dog?")], same)
     assert two.items == {0: ("random/1",), 1: ("popular/1",)}
     assert match_rows([asked("Is there a dog?")], same).items == {0: ("random/1", "popular/1")}
-    assert match_rows([asked("Is there a dog?")], Form("original", (*items, other))).ambiguous == (0,)
+    assert match_rows([asked("Is there a dog?")], Form("original", (*items, other))).ambiguous == (
+        0,
+    )
 
 
 def test_the_row_number_decides_only_where_nothing_better_is_there() -> None:
@@ -211,17 +270,23 @@ def test_the_row_number_decides_only_where_nothing_better_is_there() -> None:
         asked("Describe this image", position=0, image="b.jpg"),
     ]
     assert match_rows(named, form).items == {0: ("1",), 1: ("2",)}
-    assert match_rows([asked("Describe this image"), asked("Describe this image")], form).ambiguous == (0, 1)
+    assert match_rows(
+        [asked("Describe this image"), asked("Describe this image")], form
+    ).ambiguous == (0, 1)
 
 
 def test_llava_1_5_on_pope_joins_by_the_question_file_beside(logs: Path) -> None:
     pope = load("pope")
-    taken = take_logs(pope, {"original": pope.original}, [logs / "llava" / "llava-v1.5-7b_pope.jsonl"])
+    taken = take_logs(
+        pope, {"original": pope.original}, [logs / "llava" / "llava-v1.5-7b_pope.jsonl"]
+    )
     (recording,) = taken.recordings
     assert taken.matchings[0].complete
     assert len(recording.answers) == 5712
     adversarial = [
-        (pope.original.by_id[k], a) for k, a in recording.answers.items() if k.startswith("coco_adversarial/")
+        (pope.original.by_id[k], a)
+        for k, a in recording.answers.items()
+        if k.startswith("coco_adversarial/")
     ]
     right = sum(pope.verdict(item, answer).value or 0 for item, answer in adversarial)
     # the same file through POPE's own reader, which other tests hold
@@ -246,26 +311,35 @@ def test_several_files_become_runs_and_a_copy_is_noticed(dogs: Path, tmp_path: P
     again = write(tmp_path / "b.jsonl", rows("No"))
     shutil.copy(first, tmp_path / "c.jsonl")
     taken = take_logs(benchmark, forms, [first, again, tmp_path / "c.jsonl"])
-    assert [(r.respondent, r.run, len(r.answers)) for r in taken.recordings] == [("m", 0, 12), ("m", 1, 12)]
+    assert [(r.respondent, r.run, len(r.answers)) for r in taken.recordings] == [
+        ("m", 0, 12),
+        ("m", 1, 12),
+    ]
     assert len(taken.notes) == 1
     assert "byte for byte" in taken.notes[0]
     renamed = take_logs(benchmark, forms, [first], LogSettings(respondent="other", run=3))
     assert (renamed.recordings[0].respondent, renamed.recordings[0].run) == ("other", 3)
 
 
-def test_rows_that_match_nothing_are_named_and_left_out_only_when_asked(dogs: Path, tmp_path: Path) -> None:
+def test_rows_that_match_nothing_are_named_and_left_out_only_when_asked(
+    dogs: Path, tmp_path: Path
+) -> None:
     benchmark = load(str(dogs))
     item = benchmark.original.items[0]
     good = {"question_id": item.id, "prompt": item.prompt, "text": "Yes", "model_id": "m"}
     path = write(
-        tmp_path / "a.jsonl", [good, *[{**good, "question_id": f"x{i}", "prompt": f"Why {i}?"} for i in range(5)]]
+        tmp_path / "a.jsonl",
+        [good, *[{**good, "question_id": f"x{i}", "prompt": f"Why {i}?"} for i in range(5)]],
     )
     with pytest.raises(
-        AnswerError, match=r"1 of 6 rows match an item. 5 match none: record 2 asks 'Why 0\?'.*and 2 more"
+        AnswerError,
+        match=r"1 of 6 rows match an item. 5 match none: record 2 asks 'Why 0\?'.*and 2 more",
     ) as error:
         take_logs(benchmark, {"original": benchmark.original}, [path])
     assert "--partial" in str(error.value)
-    taken = take_logs(benchmark, {"original": benchmark.original}, [path], LogSettings(partial=True))
+    taken = take_logs(
+        benchmark, {"original": benchmark.original}, [path], LogSettings(partial=True)
+    )
     assert list(taken.recordings[0].answers) == [item.id]
     assert len(taken.matchings[0].unmatched) == 5
 
@@ -284,7 +358,9 @@ def test_scores_alone_are_read_for_yes_no_questions(dogs: Path, tmp_path: Path) 
 # --- the commands ---
 
 
-def test_import_says_what_matched_and_the_audit_goes_on_from_there(logs: Path, tmp_path: Path, run: Run) -> None:
+def test_import_says_what_matched_and_the_audit_goes_on_from_there(
+    logs: Path, tmp_path: Path, run: Run
+) -> None:
     store = tmp_path / "store.sqlite"
     files = [logs / "lmms_eval" / "writer_only", logs / "inspect" / "llava_6x2.eval"]
     status, out, _ = run("import", *files, "--benchmark", "shapes_yesno", "--store", store)
@@ -292,15 +368,21 @@ def test_import_says_what_matched_and_the_audit_goes_on_from_there(logs: Path, t
     assert "24 of 24 rows matched (24 by id)" in out
     assert "36 new answers" in out
     assert "the tool does not remove the punctuation behind the word" in out
-    assert "0 new answers" in run("import", *files, "--benchmark", "shapes_yesno", "--store", store)[1]
-    status, out, _ = run("audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "out", "--quiet")
+    assert (
+        "0 new answers" in run("import", *files, "--benchmark", "shapes_yesno", "--store", store)[1]
+    )
+    status, out, _ = run(
+        "audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 0
     assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_audit_and_score_take_a_log_as_it_is(logs: Path, tmp_path: Path, run: Run) -> None:
     archive = logs / "inspect" / "llava_6x2.eval"
-    status, _, err = run("audit", "shapes_yesno", "--recorded", archive, "--out", tmp_path / "out", "--quiet")
+    status, _, err = run(
+        "audit", "shapes_yesno", "--recorded", archive, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 0, err
     audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
     assert audit["items"] == 6
@@ -313,13 +395,17 @@ def test_audit_and_score_take_a_log_as_it_is(logs: Path, tmp_path: Path, run: Ru
 
 
 def test_a_log_of_another_benchmark_is_refused(logs: Path, tmp_path: Path, run: Run) -> None:
-    status, _, err = run("import", logs / "lmms_eval" / "real_run", "--benchmark", "pope", "--store", tmp_path / "s")
+    status, _, err = run(
+        "import", logs / "lmms_eval" / "real_run", "--benchmark", "pope", "--store", tmp_path / "s"
+    )
     assert status == 1
     assert "0 of 24 rows match an item" in err
 
 
 def test_options_for_logs_need_a_benchmark(tmp_path: Path, run: Run) -> None:
-    status, _, err = run("import", tmp_path / "x.jsonl", "--from", "inspect", "--store", tmp_path / "s")
+    status, _, err = run(
+        "import", tmp_path / "x.jsonl", "--from", "inspect", "--store", tmp_path / "s"
+    )
     assert status != 0
     assert "--benchmark" in err
 

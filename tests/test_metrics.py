@@ -26,7 +26,12 @@ BY_NAME = {metric.name: metric for metric in YES_NO}
 
 @given(counts, counts, counts, counts)
 def test_yes_no_metrics_by_hand(tp: int, fp: int, tn: int, fn: int) -> None:
-    sums = {"tp": np.array(float(tp)), "fp": np.array(float(fp)), "tn": np.array(float(tn)), "fn": np.array(float(fn))}
+    sums = {
+        "tp": np.array(float(tp)),
+        "fp": np.array(float(fp)),
+        "tn": np.array(float(tn)),
+        "fn": np.array(float(fn)),
+    }
     n = tp + fp + tn + fn
     expected = {
         "accuracy": (tp + tn) / n if n else None,
@@ -64,7 +69,14 @@ def test_chair_counts_mentions_and_captions() -> None:
 
 def items(n: int) -> tuple[Item, ...]:
     return tuple(
-        Item(f"q{i}", "Is it?", "yes_no", "yes" if i % 2 else "no", f"{i // 2}.png", cluster=f"{i // 2}.png")
+        Item(
+            f"q{i}",
+            "Is it?",
+            "yes_no",
+            "yes" if i % 2 else "no",
+            f"{i // 2}.png",
+            cluster=f"{i // 2}.png",
+        )
         for i in range(n)
     )
 
@@ -77,7 +89,10 @@ def score(item: Item, response: Response) -> Verdict:
 
 def matrix(rows: dict[str, list[str | None]], n: int = 4, cell: Cell | None = None) -> ScoreMatrix:
     builder = MatrixBuilder(
-        cell or Cell(), Form("original", items(n)), score, lambda item: ["even"] if item.target == "no" else []
+        cell or Cell(),
+        Form("original", items(n)),
+        score,
+        lambda item: ["even"] if item.target == "no" else [],
     )
     for name, texts in rows.items():
         builder.add(name, [None if text is None else Response(text) for text in texts])
@@ -108,7 +123,9 @@ def test_a_metric_of_a_subset_looks_at_its_items_alone() -> None:
         scores.score(BY_NAME["accuracy"].within("odd"))
 
 
-def grouped(rows: dict[str, list[str | None]], groupings: list[dict[str, str]], clusters: list[str]) -> ScoreMatrix:
+def grouped(
+    rows: dict[str, list[str | None]], groupings: list[dict[str, str]], clusters: list[str]
+) -> ScoreMatrix:
     form = Form(
         "original",
         tuple(
@@ -117,9 +134,16 @@ def grouped(rows: dict[str, list[str | None]], groupings: list[dict[str, str]], 
         ),
     )
     builder = MatrixBuilder(
-        Cell(), form, lambda _, r: Verdict.unscored("unparsed") if r.text == "?" else Verdict(float(r.text), {"right": float(r.text), "n": 1.0}),
-        lambda item: ["late"] if item.id > "q3" else [], lambda item: dict(item.meta),
-    )  # fmt: skip
+        Cell(),
+        form,
+        lambda _, r: (
+            Verdict.unscored("unparsed")
+            if r.text == "?"
+            else Verdict(float(r.text), {"right": float(r.text), "n": 1.0})
+        ),
+        lambda item: ["late"] if item.id > "q3" else [],
+        lambda item: dict(item.meta),
+    )
     for name, texts in rows.items():
         builder.add(name, [None if text is None else Response(text) for text in texts])
     return builder.build()
@@ -177,8 +201,12 @@ def test_leaving_out_a_cluster_equals_scoring_without_it() -> None:
     units = whole.units(metric)
     for number in range(3):
         keep = [i for i in range(8) if clusters[i] != str(number)]
-        less = grouped({"x": [texts[i] for i in keep]}, [GROUPS[i] for i in keep], [clusters[i] for i in keep])
-        left = {key: values[0][units.clusters != number].sum() for key, values in units.tallies.items()}
+        less = grouped(
+            {"x": [texts[i] for i in keep]}, [GROUPS[i] for i in keep], [clusters[i] for i in keep]
+        )
+        left = {
+            key: values[0][units.clusters != number].sum() for key, values in units.tallies.items()
+        }
         assert float(metric(left)) == float(less.score(metric)[0])
 
 

@@ -1,4 +1,6 @@
-"""MMHal-Bench on its real template: golden records, the release's parse and its oddities, every printed number."""
+"""MMHal-Bench on its real template: golden records, the release's parse and its oddities, every
+printed number.
+"""
 
 import asyncio
 import json
@@ -28,7 +30,11 @@ def records(data: Path) -> list[dict[str, Any]]:
 
 
 def rate(benchmark: Benchmark, reply: str) -> Verdict:
-    return asyncio.run(benchmark.judge(benchmark.original.items[0], Response("Red."), played_back({"judge": [reply]})))
+    return asyncio.run(
+        benchmark.judge(
+            benchmark.original.items[0], Response("Red."), played_back({"judge": [reply]})
+        )
+    )
 
 
 def score(benchmark: Benchmark, answers: Path, replies: Path) -> dict[str, float]:
@@ -38,17 +44,25 @@ def score(benchmark: Benchmark, answers: Path, replies: Path) -> dict[str, float
     def verdict(item: hqm.Item, response: Response) -> Verdict:
         return asyncio.run(benchmark.judge(item, response, played_back(said[item.id])))
 
-    builder = MatrixBuilder(Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+    builder = MatrixBuilder(
+        Cell(), form, verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+    )
     builder.add("a", [given.get(item.id) for item in form.items])
     matrix = builder.build()
-    return {m.name: float(matrix.printed(m)[0]) for m in benchmark.metrics} | {"unscored": matrix.unscored()}
+    return {m.name: float(matrix.printed(m)[0]) for m in benchmark.metrics} | {
+        "unscored": matrix.unscored()
+    }
 
 
 def test_count_first_tenth_last_and_kinds(benchmark: Benchmark) -> None:
     items = benchmark.original.items
     assert len(items) == 96
     assert [(i.id, i.prompt, i.image) for i in (items[0], items[9], items[-1])] == [
-        ("df62a56fdc1bb12b", "What color is the fire hydrant cap in the picture?", "7206072054_c53d53b97d_o.jpg"),
+        (
+            "df62a56fdc1bb12b",
+            "What color is the fire hydrant cap in the picture?",
+            "7206072054_c53d53b97d_o.jpg",
+        ),
         (
             "1cdd5f88863aec33",
             "What is the gender of the person riding the motorcycle in the image?",
@@ -59,22 +73,37 @@ def test_count_first_tenth_last_and_kinds(benchmark: Benchmark) -> None:
     assert items[0].target == "The color of the fire hydrant cap in the image is yellow."
     kinds = "attribute adversarial comparison counting relation environment holistic other".split()
     assert Counter(i.meta["kind"] for i in items) == dict.fromkeys(kinds, 12)
-    assert Counter(i.meta["topic"] for i in items) == dict.fromkeys({i.meta["topic"] for i in items}, 8)
+    assert Counter(i.meta["topic"] for i in items) == dict.fromkeys(
+        {i.meta["topic"] for i in items}, 8
+    )
     assert Counter(i.type for i in items) == {
-        "attribute": 12, "existence": 24, "comparison": 12, "counting": 12, "relation": 12, "environment": 12, None: 12,
-    }  # fmt: skip
+        "attribute": 12,
+        "existence": 24,
+        "comparison": 12,
+        "counting": 12,
+        "relation": 12,
+        "environment": 12,
+        None: 12,
+    }
 
 
 def test_oddities(benchmark: Benchmark) -> None:
     by_name = {f.name: f for f in benchmark.check(benchmark.original)}
-    assert (by_name["one-wording"].count, by_name["links"].count, by_name["false-presupposition"].count) == (8, 16, 12)
+    assert (
+        by_name["one-wording"].count,
+        by_name["links"].count,
+        by_name["false-presupposition"].count,
+    ) == (8, 16, 12)
     assert "kind-by-position" in by_name
 
 
 def test_the_copy_with_other_names_is_read(records: Any, tmp_path: Path) -> None:
     """Volcano's copy calls the reference gold_answer."""
     (tmp_path / "mmhal").mkdir()
-    other = [{**{k: v for k, v in r.items() if k != "gt_answer"}, "gold_answer": r["gt_answer"]} for r in records]
+    other = [
+        {**{k: v for k, v in r.items() if k != "gt_answer"}, "gold_answer": r["gt_answer"]}
+        for r in records
+    ]
     (tmp_path / "mmhal" / "MMHal-bench.json").write_text(json.dumps(other))
     form = hqm.load("mmhal", data=tmp_path).original
     assert form.items[1].target == "No one is sitting on the bench."
@@ -100,8 +129,12 @@ READ = {  # reply: (official, paper)
 
 
 @pytest.mark.parametrize(("reply", "read"), READ.items())
-def test_a_reply_is_read_as_the_release_and_as_the_paper_say(data: Path, reply: str, read: tuple[Any, Any]) -> None:
-    official, paper = (rate(hqm.load("mmhal", data=data, scoring=s), reply) for s in ("official", "paper"))  # type: ignore[arg-type]
+def test_a_reply_is_read_as_the_release_and_as_the_paper_say(
+    data: Path, reply: str, read: tuple[Any, Any]
+) -> None:
+    official, paper = (
+        rate(hqm.load("mmhal", data=data, scoring=s), reply) for s in ("official", "paper")
+    )  # type: ignore[arg-type]
     assert official.value == (read[0] or 0)
     assert official.tally["hallucinated"] == float((read[0] or 0) < 3)
     assert official.state == ("unparsed" if read[0] is None else "ok")
@@ -128,23 +161,34 @@ def test_every_number_is_the_releases_own(
     rows = [{**record, "model_answer": f"answer {i}"} for i, record in enumerate(records)]
     if seed > 2:  # the release goes by the place in the file, whatever stands there
         rng.shuffle(rows)
-    texts = [rng.choice([*READ, *(f"Fine. Rating: {n}, so it is." for n in range(7))]) for _ in rows]
-    responses = [{"choices": [{"message": {"role": "assistant", "content": text}}], "model": "gpt-4"} for text in texts]
+    texts = [
+        rng.choice([*READ, *(f"Fine. Rating: {n}, so it is." for n in range(7))]) for _ in rows
+    ]
+    responses = [
+        {"choices": [{"message": {"role": "assistant", "content": text}}], "model": "gpt-4"}
+        for text in texts
+    ]
     (tmp_path / "answers.json").write_text(json.dumps(rows))
     (tmp_path / "review.json").write_text(json.dumps(responses if seed % 2 else texts))
     metrics = score(benchmark, tmp_path / "answers.json", tmp_path / "review.json")
     kinds = "attribute adversarial comparison counting relation environment holistic other".split()
     by_kind = ",".join(str(metrics[f"{kind}.score"]) for kind in kinds)
-    assert [f"{metrics['score']:.2f}", f"{metrics['hallucination_rate']:.2f}", by_kind] == printed(texts)
+    assert [f"{metrics['score']:.2f}", f"{metrics['hallucination_rate']:.2f}", by_kind] == printed(
+        texts
+    )
     assert metrics["score"] == float(printed(texts)[0])
     assert metrics["unscored"] == sum(READ.get(text, (0, 0))[0] is None for text in texts)
     paper = hqm.load("mmhal", data=data, scoring="paper")
     read = [READ[t][1] if t in READ else float(t[14]) for t in texts]
     known = [n for n in read if n is not None]
-    assert score(paper, tmp_path / "answers.json", tmp_path / "review.json")["score"] == sum(known) / len(known)
+    assert score(paper, tmp_path / "answers.json", tmp_path / "review.json")["score"] == sum(
+        known
+    ) / len(known)
 
 
-def test_files_that_do_not_fit_are_refused(tmp_path: Path, data: Path, benchmark: Benchmark, records: Any) -> None:
+def test_files_that_do_not_fit_are_refused(
+    tmp_path: Path, data: Path, benchmark: Benchmark, records: Any
+) -> None:
     path = tmp_path / "answers.json"
     rows = [{**record, "model_answer": "x"} for record in records]
     for changed, sentence in (
@@ -169,7 +213,9 @@ def test_both_prompts_hold_everything(data: Path) -> None:
         benchmark = hqm.load("mmhal", data=data, prompts=prompts)  # type: ignore[arg-type]
         seen: list[str] = []
 
-        async def ask(role: str, prompt: str, image: Any = None, schema: Any = None, seen: list[str] = seen) -> str:
+        async def ask(
+            role: str, prompt: str, image: Any = None, schema: Any = None, seen: list[str] = seen
+        ) -> str:
             seen.append(prompt)
             return "Rating: 3"
 
@@ -189,7 +235,13 @@ def test_94_questions_have_a_parallel_and_keep_what_they_presuppose(benchmark: B
         texts["What is the color of the chair in the image?"]
         == "Could you tell me the color of the chair in the image?"
     )
-    assert texts["Describe the hands wearing the gloves."] == "Provide a description of the hands wearing the gloves."
+    assert (
+        texts["Describe the hands wearing the gloves."]
+        == "Provide a description of the hands wearing the gloves."
+    )
     for item in random.Random(5).sample(parallel.items, 20):
-        print(f"\n{item.id} [{item.rule}]\n  {benchmark.original.by_id[item.id].prompt}\n  {item.prompt}")
+        print(
+            f"\n{item.id} [{item.rule}]\n  {benchmark.original.by_id[item.id].prompt}\n "
+            f" {item.prompt}"
+        )
         assert item.target == benchmark.original.by_id[item.id].target

@@ -1,4 +1,6 @@
-"""`hqm new --from`: every kind of source, in files that the libraries themselves wrote, gives one and the same benchmark."""
+"""`hqm new --from`: every kind of source, in files that the libraries themselves wrote, gives one
+and the same benchmark.
+"""
 
 import base64
 import csv
@@ -49,25 +51,40 @@ def name_of(content: bytes, suffix: str = ".png") -> str:
 
 
 ROWS = [
-    {"question_id": str(i), "question": f"Is thing {i} there?", "answer": ("no", "yes")[i % 2], "category": "existence"}
+    {
+        "question_id": str(i),
+        "question": f"Is thing {i} there?",
+        "answer": ("no", "yes")[i % 2],
+        "category": "existence",
+    }
     for i in range(6)
 ]
 """The questions of every source here; two are asked about each of three pictures."""
 EXPECTED = [
     {
-        "id": str(i), "prompt": f"Is thing {i} there?", "target": ("no", "yes")[i % 2], "image": name_of(picture(i // 2)),
+        "id": str(i),
+        "prompt": f"Is thing {i} there?",
+        "target": ("no", "yes")[i % 2],
+        "image": name_of(picture(i // 2)),
         "type": "existence",
     }
     for i in range(6)
-]  # fmt: skip
+]
 
 
 def items_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (folder / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def codes_of(folder: Path) -> set[str]:
@@ -90,18 +107,27 @@ def as_csv(folder: Path) -> str:
 
 
 def as_tsv(folder: Path) -> str:
-    """VLMEvalKit's layout: every field quoted, base64, and the index of another row in place of a picture seen before."""
+    """VLMEvalKit's layout: every field quoted, base64, and the index of another row in place of a
+    picture seen before.
+    """
     rows = [
-        {"index": row["question_id"], "image": packed(i // 2) if i % 2 == 0 else str(i - 1), "question": row["question"],
-         "answer": row["answer"].title(), "category": "existence"}
+        {
+            "index": row["question_id"],
+            "image": packed(i // 2) if i % 2 == 0 else str(i - 1),
+            "question": row["question"],
+            "answer": row["answer"].title(),
+            "category": "existence",
+        }
         for i, row in enumerate(ROWS)
-    ]  # fmt: skip
+    ]
     pd.DataFrame(rows).to_csv(folder / "LMU.tsv", sep="\t", index=False, quoting=csv.QUOTE_ALL)
     return str(folder / "LMU.tsv")
 
 
 def as_json_lines(folder: Path) -> str:
-    rows = [{**row, "image": f"data:image/png;base64,{packed(i // 2)}"} for i, row in enumerate(ROWS)]
+    rows = [
+        {**row, "image": f"data:image/png;base64,{packed(i // 2)}"} for i, row in enumerate(ROWS)
+    ]
     (folder / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(folder / "q.jsonl")
 
@@ -114,9 +140,15 @@ def as_json_array(folder: Path) -> str:
 
 
 def table(struct: bool, rows: range) -> pa.Table:
-    pictures = [{"bytes": picture(i // 2), "path": "image.png"} if struct else picture(i // 2) for i in rows]
-    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())]) if struct else pa.large_binary()
-    return pa.Table.from_pylist([ROWS[i] for i in rows]).append_column("image", pa.array(pictures, kind))
+    pictures = [
+        {"bytes": picture(i // 2), "path": "image.png"} if struct else picture(i // 2) for i in rows
+    ]
+    kind = (
+        pa.struct([("bytes", pa.binary()), ("path", pa.string())]) if struct else pa.large_binary()
+    )
+    return pa.Table.from_pylist([ROWS[i] for i in rows]).append_column(
+        "image", pa.array(pictures, kind)
+    )
 
 
 def as_structs(folder: Path) -> str:
@@ -131,7 +163,9 @@ def as_bytes(folder: Path) -> str:
 
 def as_pandas(folder: Path) -> str:
     """With the index that pandas writes as a column, and answers as a category."""
-    frame = pd.DataFrame([{**row, "image": picture(i // 2)} for i, row in enumerate(ROWS)], index=list("abcdef"))
+    frame = pd.DataFrame(
+        [{**row, "image": picture(i // 2)} for i, row in enumerate(ROWS)], index=list("abcdef")
+    )
     frame["answer"] = frame["answer"].astype("category")
     frame.to_parquet(folder / "q.parquet")
     return str(folder / "q.parquet")
@@ -152,14 +186,20 @@ def as_shards(folder: Path) -> str:
 def as_arrow_file(folder: Path) -> str:
     """The Arrow file format, which other libraries than `datasets` write."""
     whole = table(True, range(6))
-    with pa.OSFile(str(folder / "q.arrow"), "wb") as sink, pa.ipc.new_file(sink, whole.schema) as writer:
+    with (
+        pa.OSFile(str(folder / "q.arrow"), "wb") as sink,
+        pa.ipc.new_file(sink, whole.schema) as writer,
+    ):
         writer.write_table(whole)
     return str(folder / "q.arrow")
 
 
 def as_arrow_stream(folder: Path) -> str:
     whole = table(True, range(6))
-    with pa.OSFile(str(folder / "q.arrow"), "wb") as sink, pa.ipc.new_stream(sink, whole.schema) as writer:
+    with (
+        pa.OSFile(str(folder / "q.arrow"), "wb") as sink,
+        pa.ipc.new_stream(sink, whole.schema) as writer,
+    ):
         writer.write_table(whole, max_chunksize=4)
     return str(folder / "q.arrow")
 
@@ -173,7 +213,9 @@ def as_imagefolder(folder: Path, kind: str) -> str:
     if kind == "csv":
         pd.DataFrame(rows).to_csv(folder / "test" / "metadata.csv", index=False)
     else:
-        (folder / "test" / "metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / "test" / "metadata.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows)
+        )
     return str(folder)
 
 
@@ -207,16 +249,28 @@ def test_every_source_gives_the_same_benchmark(run: Run, tmp_path: Path, kind: s
     assert (status, err) == (0, "")
     assert "6 yes_no items, 3 pictures" in out
     folder = tmp_path / "a" / "things"
-    expected = EXPECTED if nameless else [{**row, "image": f"{i // 2}.png"} for i, row in enumerate(EXPECTED)]
+    expected = (
+        EXPECTED
+        if nameless
+        else [{**row, "image": f"{i // 2}.png"} for i, row in enumerate(EXPECTED)]
+    )
     assert items_of(folder) == expected
-    assert sorted(path.read_bytes() for path in (folder / "images").iterdir()) == sorted(map(picture, range(3)))
+    assert sorted(path.read_bytes() for path in (folder / "images").iterdir()) == sorted(
+        map(picture, range(3))
+    )
     assert codes_of(folder) <= {"T102"}, "a sound source passes the check"
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {"things"}, "nothing is left beside it"
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"things"}, (
+        "nothing is left beside it"
+    )
     assert oct(folder.stat().st_mode)[-3:] == oct((tmp_path / "a").stat().st_mode)[-3:]
     run("new", tmp_path / "b" / "things", "--from", source, *about)
-    assert files_of(folder) == files_of(tmp_path / "b" / "things"), "the same source gives the same bytes"
+    assert files_of(folder) == files_of(tmp_path / "b" / "things"), (
+        "the same source gives the same bytes"
+    )
     items = hqm.load(str(folder)).original.items
-    assert [(item.target, item.type) for item in items] == [(row["answer"], "existence") for row in ROWS]
+    assert [(item.target, item.type) for item in items] == [
+        (row["answer"], "existence") for row in ROWS
+    ]
 
 
 def test_splits_become_parts(run: Run, tmp_path: Path) -> None:
@@ -225,10 +279,15 @@ def test_splits_become_parts(run: Run, tmp_path: Path) -> None:
     assert "the splits test, validation are parts" in out
     parts = [row["part"] for row in items_of(tmp_path / "both")]
     assert parts == ["test"] * 6 + ["validation"] * 4
-    assert run("new", tmp_path / "one", "--from", WRITTEN / "saved_dict", "--split", "validation")[0] == 0
+    assert (
+        run("new", tmp_path / "one", "--from", WRITTEN / "saved_dict", "--split", "validation")[0]
+        == 0
+    )
     assert [row["id"] for row in items_of(tmp_path / "one")] == ["100", "101", "102", "103"]
     assert all("part" not in row for row in items_of(tmp_path / "one"))
-    status, _, err = run("new", tmp_path / "none", "--from", WRITTEN / "saved_dict", "--split", "train")
+    status, _, err = run(
+        "new", tmp_path / "none", "--from", WRITTEN / "saved_dict", "--split", "train"
+    )
     assert status == 2
     assert "there is no split 'train'. Its splits are test, validation." in err
     assert not (tmp_path / "none").exists()
@@ -256,7 +315,9 @@ def test_the_parquet_of_a_real_lmms_eval_run(run: Run, tmp_path: Path, data: Pat
 
 
 @pytest.mark.data
-def test_the_questions_of_a_real_release_without_their_pictures(run: Run, tmp_path: Path, data: Path) -> None:
+def test_the_questions_of_a_real_release_without_their_pictures(
+    run: Run, tmp_path: Path, data: Path
+) -> None:
     source = data / "logs" / "llava" / "llava_pope_test.jsonl"
     status, _, err = run("new", tmp_path / "llava", "--from", source)
     assert status == 1
@@ -266,7 +327,11 @@ def test_the_questions_of_a_real_release_without_their_pictures(run: Run, tmp_pa
     status, out, err = run("new", tmp_path / "llava", "--from", source, *ids)
     assert (status, err) == (0, "")
     assert "8910 caption items, 0 pictures" in out
-    assert {row["part"] for row in items_of(tmp_path / "llava")} == {"adversarial", "popular", "random"}
+    assert {row["part"] for row in items_of(tmp_path / "llava")} == {
+        "adversarial",
+        "popular",
+        "random",
+    }
 
 
 # --- VLMEvalKit's layout ---
@@ -279,15 +344,63 @@ def lmu(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_columns_of_options_and_references_through_rows(run: Run, tmp_path: Path) -> None:
     rows = [
-        {"index": 10, "image": packed(0, "JPEG"), "question": "What is it?", "A": "a dog", "B": "a cat", "C": "", "D": "",
-         "answer": "B", "category": "coarse", "l2-category": "x", "split": "dev", "hint": ""},
-        {"index": 11, "image": "10", "question": "Which colour?", "A": "red", "B": "blue", "C": "green", "D": "",
-         "answer": "C", "category": "fine", "l2-category": "x", "split": "dev", "hint": ""},
-        {"index": 12, "image": "11", "question": "How many?", "A": 1.0, "B": 2, "C": 3, "D": 4,
-         "answer": "a", "category": "fine", "l2-category": "x", "split": "dev", "hint": ""},
-        {"index": 13, "image": f"['{packed(1)}']", "question": "And here?", "A": "x", "B": "y", "C": "", "D": "",
-         "answer": "A", "category": "fine", "l2-category": "x", "split": "dev", "hint": ""},
-    ]  # fmt: skip
+        {
+            "index": 10,
+            "image": packed(0, "JPEG"),
+            "question": "What is it?",
+            "A": "a dog",
+            "B": "a cat",
+            "C": "",
+            "D": "",
+            "answer": "B",
+            "category": "coarse",
+            "l2-category": "x",
+            "split": "dev",
+            "hint": "",
+        },
+        {
+            "index": 11,
+            "image": "10",
+            "question": "Which colour?",
+            "A": "red",
+            "B": "blue",
+            "C": "green",
+            "D": "",
+            "answer": "C",
+            "category": "fine",
+            "l2-category": "x",
+            "split": "dev",
+            "hint": "",
+        },
+        {
+            "index": 12,
+            "image": "11",
+            "question": "How many?",
+            "A": 1.0,
+            "B": 2,
+            "C": 3,
+            "D": 4,
+            "answer": "a",
+            "category": "fine",
+            "l2-category": "x",
+            "split": "dev",
+            "hint": "",
+        },
+        {
+            "index": 13,
+            "image": f"['{packed(1)}']",
+            "question": "And here?",
+            "A": "x",
+            "B": "y",
+            "C": "",
+            "D": "",
+            "answer": "A",
+            "category": "fine",
+            "l2-category": "x",
+            "split": "dev",
+            "hint": "",
+        },
+    ]
     status, out, err = run("new", tmp_path / "bench", "--from", lmu(tmp_path / "Bench.tsv", rows))
     assert (status, err) == (0, "")
     assert "options from A, B, C, D" in out
@@ -300,7 +413,12 @@ def test_columns_of_options_and_references_through_rows(run: Run, tmp_path: Path
         ["red", "blue", "green"],
         ["1.0", "2", "3", "4"],
     ]
-    assert [item.target for item in hqm.load(str(tmp_path / "bench")).original.items] == ["B", "C", "A", "A"]
+    assert [item.target for item in hqm.load(str(tmp_path / "bench")).original.items] == [
+        "B",
+        "C",
+        "A",
+        "A",
+    ]
     assert {row["part"] for row in items} == {"dev"}
     assert not codes_of(tmp_path / "bench") & {"S107", "I101", "I102", "I103"}
 
@@ -308,7 +426,14 @@ def test_columns_of_options_and_references_through_rows(run: Run, tmp_path: Path
 def test_a_picture_of_many_megabytes_in_a_cell(run: Run, tmp_path: Path) -> None:
     noise = io.BytesIO()
     Image.effect_noise((900, 900), 90).save(noise, "PNG")
-    rows = [{"index": 1, "image": base64.b64encode(noise.getvalue()).decode(), "question": "Is it?", "answer": "Yes"}]
+    rows = [
+        {
+            "index": 1,
+            "image": base64.b64encode(noise.getvalue()).decode(),
+            "question": "Is it?",
+            "answer": "Yes",
+        }
+    ]
     assert len(rows[0]["image"]) > 131_072, "more than Python's own limit of a field"
     assert run("new", tmp_path / "big", "--from", lmu(tmp_path / "big.tsv", rows))[0] == 0
     (written,) = (tmp_path / "big" / "images").iterdir()
@@ -332,14 +457,34 @@ ANSWERS: dict[str, tuple[dict[str, Any], list[str], str, Any]] = {
     "none": ({}, [], "caption", None),
     "a list of options": ({"answer": "blue", "options": ["red", "blue"]}, [], "choice", "B"),
     "options in a text": ({"answer": "blue", "options": "red | blue"}, [], "choice", "B"),
-    "options as Python writes them": ({"answer": "B", "options": "['red', 'blue']"}, [], "choice", "B"),
-    "options as MMMU has them": ({"answer": "B", "options": '["it\'s red", "blue"]'}, [], "choice", "B"),
+    "options as Python writes them": (
+        {"answer": "B", "options": "['red', 'blue']"},
+        [],
+        "choice",
+        "B",
+    ),
+    "options as MMMU has them": (
+        {"answer": "B", "options": '["it\'s red", "blue"]'},
+        [],
+        "choice",
+        "B",
+    ),
     "a place counted from 0": ({"answer": 0, "choices": ["red", "blue"]}, [], "choice", "A"),
     "a number that is an option": ({"answer": 2, "choices": ["0", "1", "2"]}, [], "choice", "C"),
-    "texts and labels": ({"answer": "2", "choices": {"text": ["red", "blue"], "label": ["1", "2"]}}, [], "choice", "B"),
+    "texts and labels": (
+        {"answer": "2", "choices": {"text": ["red", "blue"], "label": ["1", "2"]}},
+        [],
+        "choice",
+        "B",
+    ),
     "a letter in brackets": ({"answer": "(b)", "options": ["red", "blue"]}, [], "choice", "B"),
-    "other names": ({"gt": "no", "Frage, kurz": "Is it?"}, ["--columns", "question=Frage, kurz,answer=gt"], "yes_no", "no"),
-}  # fmt: skip
+    "other names": (
+        {"gt": "no", "Frage, kurz": "Is it?"},
+        ["--columns", "question=Frage, kurz,answer=gt"],
+        "yes_no",
+        "no",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", ANSWERS)
@@ -364,10 +509,19 @@ def test_pictures_from_a_zip_and_from_addresses(run: Run, tmp_path: Path) -> Non
         for i, name in enumerate(("a.png", "copy.png", web, ""))
     ]
     source = json_lines(tmp_path / "q.jsonl", rows)
-    status, out, err = run("new", tmp_path / "made", "--from", source, "--images", tmp_path / "pictures.zip")
+    status, out, err = run(
+        "new", tmp_path / "made", "--from", source, "--images", tmp_path / "pictures.zip"
+    )
     assert (status, err) == (0, "")
-    assert [row.get("image") for row in items_of(tmp_path / "made")] == ["a.png", "a.png", web, None]
-    assert [path.name for path in (tmp_path / "made" / "images").iterdir()] == ["a.png"], "one picture is one file"
+    assert [row.get("image") for row in items_of(tmp_path / "made")] == [
+        "a.png",
+        "a.png",
+        web,
+        None,
+    ]
+    assert [path.name for path in (tmp_path / "made" / "images").iterdir()] == ["a.png"], (
+        "one picture is one file"
+    )
     assert "1 items have no picture" in out
     assert "1 pictures are web addresses" in out
     (checked,) = lint_benchmarks(str(tmp_path / "made"))
@@ -381,10 +535,15 @@ def test_a_path_and_a_picture_in_two_columns(run: Run, tmp_path: Path) -> None:
     """MathVista: `image` is a path in somebody's folder, `decoded_image` the picture."""
     whole = pa.table(
         {
-            "question": ["How many?"], "answer": ["3"], "image": ["images/1.jpg"],
-            "decoded_image": pa.array([{"bytes": picture(0), "path": None}], pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+            "question": ["How many?"],
+            "answer": ["3"],
+            "image": ["images/1.jpg"],
+            "decoded_image": pa.array(
+                [{"bytes": picture(0), "path": None}],
+                pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
+            ),
         }
-    )  # fmt: skip
+    )
     pq.write_table(whole, tmp_path / "q.parquet")
     status, out, _ = run("new", tmp_path / "made", "--from", tmp_path / "q.parquet")
     assert status == 0
@@ -395,13 +554,17 @@ def test_a_path_and_a_picture_in_two_columns(run: Run, tmp_path: Path) -> None:
 def test_what_a_dataset_says_of_itself_comes_into_the_card(run: Run, tmp_path: Path) -> None:
     shutil.copytree(WRITTEN / "saved", tmp_path / "source")
     path = tmp_path / "source" / "dataset_info.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "license": "MIT", "citation": "B 2025"}))
+    path.write_text(
+        json.dumps({**json.loads(path.read_text()), "license": "MIT", "citation": "B 2025"})
+    )
     run("new", tmp_path / "made", "--from", tmp_path / "source", "--citation", "A 2026")
     card = tomllib.loads((tmp_path / "made" / "card.toml").read_text())
     assert (card["licence"], card["citation"]) == ("MIT", "A 2026")
 
 
-def test_the_folder_that_one_stands_in(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_that_one_stands_in(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert run("new", ".", "--from", WRITTEN / "saved")[0] == 0
@@ -448,7 +611,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
         "Full/popular-00000-of-00001.parquet": shards[1],
         "weights.bin": b"x" * 1000,
     }
-    server = HubServer(files, {"default/train/0000.parquet": (WRITTEN / "to_parquet.parquet").read_bytes()})
+    server = HubServer(
+        files, {"default/train/0000.parquet": (WRITTEN / "to_parquet.parquet").read_bytes()}
+    )
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     # the library reads the variable when it is first imported
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", server.url)
@@ -461,18 +626,25 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     server.stop()
 
 
-def test_a_dataset_of_the_hub(run: Run, tmp_path: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_of_the_hub(
+    run: Run, tmp_path: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import huggingface_hub.constants
 
     name = "hf://datasets/owner/name"
     assert run("new", tmp_path / "plain", "--from", name)[0] == 0
     assert items_of(tmp_path / "plain") == EXPECTED
-    assert not any("weights" in path or "Full" in path for path in hub.asked), "only what is read is fetched"
+    assert not any("weights" in path or "Full" in path for path in hub.asked), (
+        "only what is read is fetched"
+    )
     assert run("new", tmp_path / "full", "--from", f"{name}/Full@main")[0] == 0
     assert [row["part"] for row in items_of(tmp_path / "full")] == ["random"] * 3 + ["popular"] * 3
     assert run("new", tmp_path / "split", "--from", f"{name}/Full#popular")[0] == 0
     assert [row["id"] for row in items_of(tmp_path / "split")] == ["3", "4", "5"]
-    assert run("new", tmp_path / "file", "--from", f"{name}/Full/random-00000-of-00001.parquet")[0] == 0
+    assert (
+        run("new", tmp_path / "file", "--from", f"{name}/Full/random-00000-of-00001.parquet")[0]
+        == 0
+    )
     assert [row["id"] for row in items_of(tmp_path / "file")] == ["0", "1", "2"]
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     hub.asked.clear()
@@ -481,7 +653,9 @@ def test_a_dataset_of_the_hub(run: Run, tmp_path: Path, hub: HubServer, monkeypa
     assert files_of(tmp_path / "offline" / "images") == files_of(tmp_path / "plain" / "images")
 
 
-def test_the_hubs_own_parquet_where_a_dataset_has_no_rows(run: Run, tmp_path: Path, hub: HubServer) -> None:
+def test_the_hubs_own_parquet_where_a_dataset_has_no_rows(
+    run: Run, tmp_path: Path, hub: HubServer
+) -> None:
     hub.files["main"] = {"README.md": b"# A script\n", "name.py": b"raise SystemExit"}
     assert run("new", tmp_path / "made", "--from", "hf://datasets/owner/name")[0] == 0
     assert items_of(tmp_path / "made") == EXPECTED
@@ -511,5 +685,9 @@ def test_a_dataset_that_is_not_there(
 def test_a_hub_that_does_not_answer(run: Run, tmp_path: Path, hub: HubServer) -> None:
     hub.stop()
     status, _, err = run("new", tmp_path / "made", "--from", "hf://datasets/owner/name")
-    assert (status, "the dataset cannot be fetched" in err, "Traceback" in err) == (1, True, False), err
+    assert (status, "the dataset cannot be fetched" in err, "Traceback" in err) == (
+        1,
+        True,
+        False,
+    ), err
     assert not (tmp_path / "made").exists()

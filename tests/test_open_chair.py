@@ -1,4 +1,6 @@
-"""OpenCHAIR: the release's example captions, the shapes the dataset circulates in, and its counts by hand and by a rival."""
+"""OpenCHAIR: the release's example captions, the shapes the dataset circulates in, and its counts
+by hand and by a rival.
+"""
 
 import asyncio
 import csv
@@ -23,7 +25,9 @@ def benchmark(data: Path) -> Any:
 
 
 def dataset(folder: Path, rows: list[dict[str, Any]], shape: str) -> Path:
-    """The benchmark's folder below a data root, with the dataset in one of the shapes that circulate."""
+    """The benchmark's folder below a data root, with the dataset in one of the shapes that
+    circulate.
+    """
     home = folder / "open_chair"
     home.mkdir(parents=True)
     if shape == "csv":
@@ -40,7 +44,9 @@ def dataset(folder: Path, rows: list[dict[str, Any]], shape: str) -> Path:
         (home / "data").mkdir()
         half = len(rows) // 2
         for i, part in enumerate((rows[:half], rows[half:])):
-            pq.write_table(pa.Table.from_pylist(part), home / "data" / f"test-0000{i}-of-00002.parquet")
+            pq.write_table(
+                pa.Table.from_pylist(part), home / "data" / f"test-0000{i}-of-00002.parquet"
+            )
     return folder
 
 
@@ -54,9 +60,10 @@ def test_count_first_tenth_last(benchmark: Any, data: Path) -> None:
     assert {item.target for item in form.items} == {None}
     _, given = benchmark.read_answers(data / "open_chair" / "example_gen_file.csv", form)
     assert [given[key].text for key in ("1", "10", "2000")] == [
-        "a wolf and a moose", "a skeleton holding a hour hour hour hour hour hour hour hour hour hour hour hour",
+        "a wolf and a moose",
+        "a skeleton holding a hour hour hour hour hour hour hour hour hour hour hour hour",
         "a stack of steel bars",
-    ]  # fmt: skip
+    ]
     words = [len(response.text.split()) for response in given.values()]
     assert sum(words) / len(words) == pytest.approx(6.1, abs=0.05)
 
@@ -64,12 +71,16 @@ def test_count_first_tenth_last(benchmark: Any, data: Path) -> None:
 def test_oddities(benchmark: Any) -> None:
     by_name = {f.name: f for f in benchmark.check(benchmark.original)}
     assert {name: f.count for name, f in by_name.items()} == {
-        "no-truth": 2000, "example-duplicates": 185, "example-degenerate": 83,
-    }  # fmt: skip
+        "no-truth": 2000,
+        "example-duplicates": 185,
+        "example-degenerate": 83,
+    }
 
 
 def test_without_a_true_caption_nothing_is_judged(benchmark: Any) -> None:
-    verdict = asyncio.run(benchmark.judge(benchmark.original.items[0], Response("a dog"), played_back({})))
+    verdict = asyncio.run(
+        benchmark.judge(benchmark.original.items[0], Response("a dog"), played_back({}))
+    )
     assert (verdict.state, verdict.scored) == ("missing", False)
     assert "true caption" in verdict.reason
 
@@ -85,10 +96,16 @@ ROWS = [
 
 @pytest.mark.parametrize("shape", ["csv", "jsonl", "parquet"])
 def test_the_dataset_is_read_in_every_shape(tmp_path: Path, shape: str) -> None:
-    rows = ROWS if shape == "parquet" else [{"image": f"{i}.jpg", "text": r["text"]} for i, r in enumerate(ROWS)]
+    rows = (
+        ROWS
+        if shape == "parquet"
+        else [{"image": f"{i}.jpg", "text": r["text"]} for i, r in enumerate(ROWS)]
+    )
     items = hqm.load("open_chair", data=dataset(tmp_path, rows, shape)).original.items
     assert [(i.id, i.target) for i in items] == [(str(n), r["text"]) for n, r in enumerate(ROWS, 1)]
-    names = [f"0000{n}.png" for n in (1, 2, 3)] if shape == "parquet" else ["0.jpg", "1.jpg", "2.jpg"]
+    names = (
+        [f"0000{n}.png" for n in (1, 2, 3)] if shape == "parquet" else ["0.jpg", "1.jpg", "2.jpg"]
+    )
     assert [i.image for i in items] == names
 
 
@@ -96,14 +113,22 @@ def test_pictures_come_out_of_the_parquet_files(tmp_path: Path) -> None:
     benchmark = hqm.load("open_chair", data=dataset(tmp_path, ROWS, "parquet"))
     benchmark.prepare_images(benchmark.original)
     assert [(benchmark.images / str(i.image)).read_bytes() for i in benchmark.original.items] == [
-        b"first", b"second", b"third",
-    ]  # fmt: skip
+        b"first",
+        b"second",
+        b"third",
+    ]
 
 
 def test_one_file_with_pictures_true_and_generated_captions(tmp_path: Path) -> None:
-    rows = [{"image": "a.jpg", "caption": "A dog.", "generated": "a cat"}, {"image": "b.jpg", "caption": "A bus.", "generated": ""}]  # fmt: skip
+    rows = [
+        {"image": "a.jpg", "caption": "A dog.", "generated": "a cat"},
+        {"image": "b.jpg", "caption": "A bus.", "generated": ""},
+    ]
     benchmark = hqm.load("open_chair", data=dataset(tmp_path, rows, "csv"))
-    assert [(i.image, i.target) for i in benchmark.original.items] == [("a.jpg", "A dog."), ("b.jpg", "A bus.")]
+    assert [(i.image, i.target) for i in benchmark.original.items] == [
+        ("a.jpg", "A dog."),
+        ("b.jpg", "A bus."),
+    ]
     _, given = benchmark.read_answers(tmp_path / "open_chair" / "openchair.csv", benchmark.original)
     assert [given[key].text for key in ("1", "2")] == ["a cat", ""]
 
@@ -126,10 +151,18 @@ def test_answers_follow_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "read"),
     [
-        ("yes", "yes"), ("Yes, it does.", "yes"), ("no", "no"), ("It does not\ncontain it", "no"), ("unsure;", "unsure"),
-        ("yes or no", "yes"), ("Nope", "error"), ("", "error"), ("no!", "error"), ("I am unsure", "unsure"),
+        ("yes", "yes"),
+        ("Yes, it does.", "yes"),
+        ("no", "no"),
+        ("It does not\ncontain it", "no"),
+        ("unsure;", "unsure"),
+        ("yes or no", "yes"),
+        ("Nope", "error"),
+        ("", "error"),
+        ("no!", "error"),
+        ("I am unsure", "unsure"),
     ],
-)  # fmt: skip
+)
 def test_a_reply_is_read_as_the_release_reads_it(reply: str, read: str) -> None:
     from hqm.adapters.open_chair import read_reply  # type: ignore[import-not-found,unused-ignore]
 
@@ -137,7 +170,9 @@ def test_a_reply_is_read_as_the_release_reads_it(reply: str, read: str) -> None:
 
 
 def judged(benchmark: Any, caption: str, replies: dict[str, str]) -> tuple[Verdict, list[str]]:
-    """The verdict on one caption when the judge replies so of each object, and what it was asked."""
+    """The verdict on one caption when the judge replies so of each object, and what it was
+    asked.
+    """
     asked = []
 
     async def ask(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
@@ -152,7 +187,9 @@ def judged(benchmark: Any, caption: str, replies: dict[str, str]) -> tuple[Verdi
 def value(benchmark: Any, name: str, *verdicts: Verdict) -> float | None:
     metric: Metric = benchmark.metric(name)
     keys = {key for verdict in verdicts for key in verdict.tally}
-    number = float(metric(Sums({key: sum(v.tally.get(key, 0.0) for v in verdicts) for key in keys})))  # type: ignore[misc]
+    number = float(
+        metric(Sums({key: sum(v.tally.get(key, 0.0) for v in verdicts) for key in keys}))
+    )  # type: ignore[misc]
     return None if number != number else number
 
 
@@ -175,7 +212,11 @@ def test_each_object_is_asked_once_and_repeats_count(data: Path) -> None:
 def test_without_any_yes_the_release_stops(data: Path) -> None:
     official, paper = (hqm.load("open_chair", data=data, scoring=s) for s in ("official", "paper"))  # type: ignore[arg-type]
     alone = {"cat": "no", "dog": "no"}
-    for caption, replies, share in (("a cat", alone, 1.0), ("a dog", {"dog": "yes"}, 0.0), ("it is sunny", {}, None)):
+    for caption, replies, share in (
+        ("a cat", alone, 1.0),
+        ("a dog", {"dog": "yes"}, 0.0),
+        ("it is sunny", {}, None),
+    ):
         assert value(official, "och", judged(official, caption, replies)[0]) is None
         assert value(paper, "och", judged(paper, caption, replies)[0]) == share
 
@@ -195,14 +236,20 @@ def test_counts_against_a_rival(benchmark: Any) -> None:
     for _ in range(60):
         replies = {name: rng.choice(["yes", "no", "no", "unsure", "what?"]) for name in names}
         said = [rng.choice(names) for _ in range(rng.randint(0, 6))]
-        verdicts.append(judged(benchmark, "This is " + ", ".join(f"a {name}" for name in said) + ".", replies)[0])
+        verdicts.append(
+            judged(benchmark, "This is " + ", ".join(f"a {name}" for name in said) + ".", replies)[
+                0
+            ]
+        )
         decided = [replies[name] for name in said if name not in ("photo", "portrait")]
         answers += decided
         if decided.count("yes") + decided.count("no"):
             by_caption.append(decided.count("no") / (decided.count("yes") + decided.count("no")))
     counts = Counter(answers)
     assert value(benchmark, "och", *verdicts) == counts["no"] / (counts["yes"] + counts["no"])
-    assert value(benchmark, "och_caption", *verdicts) == pytest.approx(sum(by_caption) / len(by_caption))
+    assert value(benchmark, "och_caption", *verdicts) == pytest.approx(
+        sum(by_caption) / len(by_caption)
+    )
     assert value(benchmark, "unsure", *verdicts) == counts["unsure"]
     assert value(benchmark, "errors", *verdicts) == counts["what?"]
 
@@ -210,10 +257,14 @@ def test_counts_against_a_rival(benchmark: Any) -> None:
 def test_recorded_replies_are_played_back(tmp_path: Path) -> None:
     benchmark = hqm.load("open_chair", data=dataset(tmp_path, ROWS, "parquet"))
     path = tmp_path / "replies.jsonl"
-    path.write_text("".join(json.dumps({"item": "1", "reply": reply}) + "\n" for reply in ("yes", "no")))
+    path.write_text(
+        "".join(json.dumps({"item": "1", "reply": reply}) + "\n" for reply in ("yes", "no"))
+    )
     replies = benchmark.read_replies(path, benchmark.original)
     item = benchmark.original.items[0]
-    verdict = asyncio.run(benchmark.judge(item, Response("a dog and a cat"), played_back(replies["1"])))
+    verdict = asyncio.run(
+        benchmark.judge(item, Response("a dog and a cat"), played_back(replies["1"]))
+    )
     assert verdict.read == "cat"
 
 
@@ -222,11 +273,16 @@ def test_the_releases_own_question_is_read_from_its_script(tmp_path: Path) -> No
     benchmark = hqm.load("open_chair", data=root, prompts="official")
     with pytest.raises(hqm.DataError, match=r"utils\.py"):
         benchmark.prompt("object")
-    script = "def make_prompt(cap, obj, tokenizer):\n    _prompt = f'''Shown: {cap}.\\nIs there: {obj}?'''\n"
+    script = (
+        "def make_prompt(cap, obj, tokenizer):\n    _prompt = f'''Shown: {cap}.\\nIs there:"
+        " {obj}?'''\n"
+    )
     (root / "open_chair" / "utils.py").write_text(script)
     assert benchmark.prompt("object") == "Shown: {caption}.\nIs there: {object}?"
 
 
 def test_the_parallel_form_reads_as_english(benchmark: Any) -> None:
     assert {i.prompt for i in benchmark.original.items} == {"Describe the image."}
-    assert {i.prompt for i in benchmark.parallel_form.items} == {"Provide a description of the image."}
+    assert {i.prompt for i in benchmark.parallel_form.items} == {
+        "Provide a description of the image."
+    }

@@ -23,9 +23,9 @@ def test_what_is_unpacked_is_what_was_packed(packed: Path, tmp_path: Path) -> No
     raw, folder = (Path(find_model("shapes:small")) / WEIGHTS).read_bytes(), unpacked(packed)
     assert not (packed / WEIGHTS).exists()
     assert (folder / WEIGHTS).read_bytes() == raw
-    assert {path.name for path in folder.iterdir()} == {path.name for path in packed.iterdir()} - {f"{WEIGHTS}.xz"} | {
-        WEIGHTS
-    }
+    assert {path.name for path in folder.iterdir()} == {path.name for path in packed.iterdir()} - {
+        f"{WEIGHTS}.xz"
+    } | {WEIGHTS}
     assert unpacked(packed) == folder
     assert unpacked(folder) == folder, "weights that are not packed are left where they are"
     again = shutil.copytree(folder, tmp_path / "again")

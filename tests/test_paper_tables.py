@@ -1,4 +1,6 @@
-"""Tables and figures for papers: the audit's numbers, marks only where they are earned, LaTeX that compiles."""
+"""Tables and figures for papers: the audit's numbers, marks only where they are earned, LaTeX that
+compiles.
+"""
 
 import csv
 import io
@@ -14,10 +16,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.column_width import INTERVAL, NARROWEST, PAGE, TABLE, pages, pieces, width_needed, width_of
+from hqm.reports.column_width import (
+    INTERVAL,
+    NARROWEST,
+    PAGE,
+    TABLE,
+    pages,
+    pieces,
+    width_needed,
+    width_of,
+)
 from hqm.reports.formats import formatted
 from hqm.reports.latex_tables import escape, latex
-from hqm.reports.layout import Column, PaperTable, as_json, comma_separated, markdown, measured, plain
+from hqm.reports.layout import (
+    Column,
+    PaperTable,
+    as_json,
+    comma_separated,
+    markdown,
+    measured,
+    plain,
+)
 from hqm.reports.paper import paper_tables, ranks
 from hqm.reports.plots import FIGURES, draw
 
@@ -27,7 +46,12 @@ from hqm.cli import main
 from tests.conftest import administered, recorded, write_benchmark
 
 HOSTILE = r"50%_of {a}\input{/etc/passwd} $x^2$ #1 & ~<b>[*]|`'\"--中é"
-SETS = shutil.which("pdflatex") is not None and not subprocess.run(["kpsewhich", "siunitx.sty"], capture_output=True, check=False).returncode  # fmt: skip
+SETS = (
+    shutil.which("pdflatex") is not None
+    and not subprocess.run(
+        ["kpsewhich", "siunitx.sty"], capture_output=True, check=False
+    ).returncode
+)
 needs_pdflatex = pytest.mark.skipif(not SETS, reason="pdflatex with siunitx is not installed")
 
 
@@ -37,12 +61,19 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
     rng = random.Random(0)
     kinds = hqm.HALLUCINATION_TYPES
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a thing {i} in the image?", "target": "yes" if i % 2 else "no",
-         "image": f"{i // 3}.png", "type": kinds[i % 8]}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a thing {i} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "image": f"{i // 3}.png",
+            "type": kinds[i % 8],
+        }
         for i in range(160)
-    ]  # fmt: skip
+    ]
     home = tmp_path_factory.mktemp("papers") / "hostile"
-    folder = write_benchmark(home, rows, title=f"Title {HOSTILE}", types=list(kinds), labelled=True, name="hostile")
+    folder = write_benchmark(
+        home, rows, title=f"Title {HOSTILE}", types=list(kinds), labelled=True, name="hostile"
+    )
     benchmark = hqm.load(str(folder))
     forms = {"original": benchmark.original, "parallel": benchmark.parallel(benchmark.original)}
     respondents = []
@@ -51,7 +82,9 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
         for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
             right = (0.45 + 0.1 * k) if form == "original" else 0.4 + 0.05 * k
             cells[form, run] = {
-                i.id: str(i.target) if rng.random() < right else {"yes": "no", "no": "yes"}[i.target]
+                i.id: (
+                    str(i.target) if rng.random() < right else {"yes": "no", "no": "yes"}[i.target]
+                )
                 for i in forms[form].items
             }
         respondents.append(recorded(f"model {k}{HOSTILE if k == 3 else ''}", cells))
@@ -74,7 +107,9 @@ def test_the_numbers_are_the_audits(audit: Audit) -> None:
     tables = by_name([audit])
     assert list(tables) == ["table1", "table2-hostile", "table4", "table5-hostile", "reliability"]
     first = tables["table1"]
-    assert column(first, "Test-retest r", "Reliability") == [benchmark.estimate("test_retest.pearson").value]
+    assert column(first, "Test-retest r", "Reliability") == [
+        benchmark.estimate("test_retest.pearson").value
+    ]
     assert column(first, "Noise floor") == [benchmark.estimate("test_retest.noise_floor").value]
     assert column(first, "Criterion r", "Validity") == [None], "nobody judged these answers"
     assert column(first, "Types") == [8]
@@ -100,15 +135,29 @@ def test_a_note_states_the_protocol_and_captions_are_short(audit: Audit) -> None
     for words in ("6 models", "160 items", "original", "parallel", "official scoring", "95%"):
         assert words in notes
     for piece in (piece for table in tables.values() for piece in pieces(table)):
-        assert len(piece.caption) <= 125, "three lines of 9 pt letters in a column of 3.03 in, with the table's number"
+        assert len(piece.caption) <= 125, (
+            "three lines of 9 pt letters in a column of 3.03 in, with the table's number"
+        )
 
 
 WIDE = PaperTable(
-    "wide", "A table of many numbers.",
-    (Column("Benchmark", "text"), Column("Metric", "text"), *(Column(f"Coefficient {k}", "interval", f"Group {k // 2}") for k in range(6))),
-    tuple((plain(f"a-benchmark-{i}"), plain("accuracy"), *(measured(-0.9512 + k / 10, -0.991, 0.4) for k in range(6))) for i in range(4)),
+    "wide",
+    "A table of many numbers.",
+    (
+        Column("Benchmark", "text"),
+        Column("Metric", "text"),
+        *(Column(f"Coefficient {k}", "interval", f"Group {k // 2}") for k in range(6)),
+    ),
+    tuple(
+        (
+            plain(f"a-benchmark-{i}"),
+            plain("accuracy"),
+            *(measured(-0.9512 + k / 10, -0.991, 0.4) for k in range(6)),
+        )
+        for i in range(4)
+    ),
     ("A note.",),
-)  # fmt: skip
+)
 
 
 def test_a_table_that_is_too_wide_becomes_several_and_loses_nothing() -> None:
@@ -117,7 +166,9 @@ def test_a_table_that_is_too_wide_becomes_several_and_loses_nothing() -> None:
     assert {(c.title, c.group) for piece in made for c in piece.columns} >= {("Benchmark", "")}
     for piece in made:
         assert [row[0].text for row in piece.rows] == [row[0].text for row in WIDE.rows]
-    numbers = sorted(e.value for piece in made for row in piece.rows for e in row if e.value is not None)
+    numbers = sorted(
+        e.value for piece in made for row in piece.rows for e in row if e.value is not None
+    )
     assert numbers == sorted(e.value for row in WIDE.rows for e in row if e.value is not None)
     assert [piece.notes for piece in made] == [("A note.",), *[()] * (len(made) - 1)]
     assert len({piece.name for piece in made}) == len(made)
@@ -126,9 +177,14 @@ def test_a_table_that_is_too_wide_becomes_several_and_loses_nothing() -> None:
 
 
 def test_a_table_taller_than_a_page_becomes_several() -> None:
-    """Every row once and in order; rows whose names wrap count as many lines; the notes stand once."""
+    """Every row once and in order; rows whose names wrap count as many lines; the notes stand
+    once.
+    """
     columns = (Column("Difference", "text"), Column("", "interval"))
-    name = "a very long name of a measure that needs several lines minus another name of the same length"
+    name = (
+        "a very long name of a measure that needs several lines minus another name of the same"
+        " length"
+    )
     for text, fewest in (("short", PAGE), (name, PAGE // 6)):
         rows = tuple((plain(f"{text} {i}"), measured(0.5, 0.4, 0.6)) for i in range(100))
         made = pages(PaperTable("long", "All of them.", columns, rows, ("A note.",)))
@@ -152,8 +208,14 @@ def test_every_table_fits_the_column_by_the_stated_rule(audit: Audit) -> None:
 
 @needs_pdflatex
 def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None:
-    """The rule's widths against those of Computer Modern itself, letter by letter, at both sizes."""
-    letters = [c for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:()[]-/+=" if c not in "\\"]
+    """The rule's widths against those of Computer Modern itself, letter by letter, at both
+    sizes.
+    """
+    letters = [
+        c
+        for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:()[]-/+="
+        if c not in "\\"
+    ]
     lines = "".join(
         rf"\setbox0\hbox{{{size} {escape(c)}}}\typeout{{WIDTH \the\wd0}}"
         for size in (r"\footnotesize", r"\scriptsize")
@@ -163,9 +225,15 @@ def test_no_letter_is_narrower_by_the_rule_than_in_print(tmp_path: Path) -> None
         rf"\documentclass{{article}}\begin{{document}}{lines}\end{{document}}", encoding="utf-8"
     )
     subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "w.tex"], cwd=tmp_path, capture_output=True, timeout=120, check=False
+        ["pdflatex", "-interaction=nonstopmode", "w.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=120,
+        check=False,
     )
-    measured_widths = re.findall(r"WIDTH ([\d.]+)pt", (tmp_path / "w.log").read_text(errors="replace"))
+    measured_widths = re.findall(
+        r"WIDTH ([\d.]+)pt", (tmp_path / "w.log").read_text(errors="replace")
+    )
     assert len(measured_widths) == 2 * len(letters)
     for k, width in enumerate(map(float, measured_widths)):
         size, letter = (TABLE, INTERVAL)[k // len(letters)], letters[k % len(letters)]
@@ -186,7 +254,13 @@ def test_tables_are_set_in_a_column_without_overflow(audit: Audit, tmp_path: Pat
 def with_scores(audit: BenchmarkAudit, scores: dict[str, float], half: float) -> BenchmarkAudit:
     row = audit.respondents[0]
     respondents = tuple(
-        replace(row, name=name, scores={"accuracy": s}, intervals={"accuracy": [s - half, s + half]}, by_type={})
+        replace(
+            row,
+            name=name,
+            scores={"accuracy": s},
+            intervals={"accuracy": [s - half, s + half]},
+            by_type={},
+        )
         for name, s in scores.items()
     )
     kept = tuple(e for e in audit.estimates if e.indicator != "discriminability.separable_pairs")
@@ -200,22 +274,44 @@ def marks(audit: BenchmarkAudit) -> list[str]:
 
 def test_only_separable_scores_are_marked(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.3}, 0.02)) == ["best", "second", "", ""]
-    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.7, "c": 0.69, "d": 0.3}, 0.02)) == ["best", "", "", ""]
-    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.89, "c": 0.5, "d": 0.3}, 0.02)) == ["", "", "", ""]
-    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.5}, 0.02)) == ["best", ""], (
-        "the last of two is no second best"
-    )
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.3}, 0.02)) == [
+        "best",
+        "second",
+        "",
+        "",
+    ]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.7, "c": 0.69, "d": 0.3}, 0.02)) == [
+        "best",
+        "",
+        "",
+        "",
+    ]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.89, "c": 0.5, "d": 0.3}, 0.02)) == [
+        "",
+        "",
+        "",
+        "",
+    ]
+    assert marks(with_scores(benchmark, {"a": 0.9, "b": 0.5}, 0.02)) == [
+        "best",
+        "",
+    ], "the last of two is no second best"
     lower = replace(benchmark, metrics={"accuracy": {"about": "", "better": "lower"}})
     assert marks(with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)) == ["best", "second", ""]
-    sorted_up = by_name([Audit((with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02),))])["table2-hostile"]
+    sorted_up = by_name([Audit((with_scores(lower, {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02),))])[
+        "table2-hostile"
+    ]
     assert [row[0].text for row in sorted_up.rows[1:]] == ["c", "b", "a"]
 
 
 def test_the_audits_own_tests_decide_where_it_has_them(audit: Audit) -> None:
     benchmark = with_scores(audit.audits[0], {"a": 0.9, "b": 0.7, "c": 0.5}, 0.02)
-    tested = replace(benchmark.estimates[0], indicator="discriminability.separable_pairs", metric="accuracy",
-                   detail={"ranks": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}})  # fmt: skip
+    tested = replace(
+        benchmark.estimates[0],
+        indicator="discriminability.separable_pairs",
+        metric="accuracy",
+        detail={"ranks": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}},
+    )
     benchmark = replace(benchmark, estimates=(*benchmark.estimates, tested))
     assert ranks(benchmark, "accuracy")["a"] == (1, 2)
     assert marks(benchmark) == ["", "", ""]
@@ -252,7 +348,9 @@ def test_markdown_keeps_its_columns_whatever_a_name_holds(audit: Audit) -> None:
         lines = [line for line in block.splitlines() if line.startswith("|")]
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
         assert len(counts) <= 1, block
-    assert "<b>" not in text.partition("Signatures:")[0], "below, signatures stand in a block of code"
+    assert "<b>" not in text.partition("Signatures:")[0], (
+        "below, signatures stand in a block of code"
+    )
 
 
 def test_every_signature_stands_in_a_comment(audit: Audit) -> None:
@@ -263,25 +361,39 @@ def test_every_signature_stands_in_a_comment(audit: Audit) -> None:
 
 
 def compiled(text: str, folder: Path, *, columns: float = 0.0) -> str:
-    """Set tables with pdflatex; the text of the PDF where pdftotext can read it, else of the log."""
+    """Set tables with pdflatex; the text of the PDF where pdftotext can read it, else of the
+    log.
+    """
     (folder / "tables.tex").write_text(text, encoding="utf-8")
-    shape = rf"\setlength{{\columnsep}}{{.3in}}\setlength{{\textwidth}}{{{2 * columns + 0.3}in}}" if columns else ""
+    shape = (
+        rf"\setlength{{\columnsep}}{{.3in}}\setlength{{\textwidth}}{{{2 * columns + 0.3}in}}"
+        if columns
+        else ""
+    )
     (folder / "paper.tex").write_text(
         rf"\documentclass[{'twocolumn' if columns else ''}]{{article}}\usepackage[T1]{{fontenc}}{shape}"
         r"\usepackage{textcomp,amssymb,booktabs,tabularx,array,siunitx}\begin{document}\input{tables.tex}\end{document}",
         encoding="utf-8",
-    )  # fmt: skip
+    )
     done = subprocess.run(
         ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
-        cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
+        check=False,
+    )
     log = (folder / "paper.log").read_text(errors="replace")
     assert done.returncode == 0, log[-3000:]
     assert "Missing character" not in log
     if shutil.which("pdftotext") is None:
         return log
     return subprocess.run(
-        ["pdftotext", "-layout", folder / "paper.pdf", "-"], capture_output=True, text=True, check=True
+        ["pdftotext", "-layout", folder / "paper.pdf", "-"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
 
@@ -307,19 +419,39 @@ def test_latex_without_siunitx_compiles(audit: Audit, tmp_path: Path) -> None:
 def test_every_character_that_is_let_through_compiles(tmp_path: Path) -> None:
     from hqm.reports import latex_tables as module
 
-    letters = [chr(c) for c in range(32, 0x180)] + list(module._WRITTEN) + list("中😀\u200b\u0301\n\t\x07")
-    rows = tuple((plain(f"{letter}{letter} x"), measured(-0.5), plain(letter)) for letter in letters)
+    letters = (
+        [chr(c) for c in range(32, 0x180)]
+        + list(module._WRITTEN)
+        + list("中😀\u200b\u0301\n\t\x07")
+    )
+    rows = tuple(
+        (plain(f"{letter}{letter} x"), measured(-0.5), plain(letter)) for letter in letters
+    )
     tables = [
-        PaperTable(f"t{i}", "".join(letters[i : i + 30]), (Column("a", "text"), Column("*b"), Column("[c", "text")), rows[i : i + 30])
+        PaperTable(
+            f"t{i}",
+            "".join(letters[i : i + 30]),
+            (Column("a", "text"), Column("*b"), Column("[c", "text")),
+            rows[i : i + 30],
+        )
         for i in range(0, len(rows), 30)
-    ]  # fmt: skip
+    ]
     compiled(latex(tables), tmp_path)
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("a_b", r"a\_b"), ("[x", "{[}x"), ("*", "{*}"), ("a--b", "a-{}-{}b"), ("a\nb", "a b"), ("\x00", ""), ("−1", "$-$1"), ("é", "é")],
-)  # fmt: skip
+    [
+        ("a_b", r"a\_b"),
+        ("[x", "{[}x"),
+        ("*", "{*}"),
+        ("a--b", "a-{}-{}b"),
+        ("a\nb", "a b"),
+        ("\x00", ""),
+        ("−1", "$-$1"),
+        ("é", "é"),
+    ],
+)
 def test_escape(text: str, shown: str) -> None:
     assert escape(text) == shown
 
@@ -350,7 +482,10 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 
 def test_the_command_decides_by_suffix(
-    audit: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    audit: Audit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     first, other = tmp_path / "one.json", tmp_path / "other.json"
     first.write_text(audit.to_json(), encoding="utf-8")
@@ -360,7 +495,10 @@ def test_the_command_decides_by_suffix(
         target = tmp_path / f"tables{suffix}"
         assert run(monkeypatch, "report", first, other, "--to", target) == 0
         assert "Second" in target.read_text(encoding="utf-8")
-    assert run(monkeypatch, "report", first, "--figure", "leaderboard", "--to", tmp_path / "f.pdf") == 0
+    assert (
+        run(monkeypatch, "report", first, "--figure", "leaderboard", "--to", tmp_path / "f.pdf")
+        == 0
+    )
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
     assert run(monkeypatch, "report", first, "--to", tmp_path / "tables.docx") == 2
     assert "cannot be written as '.docx'" in capsys.readouterr().err

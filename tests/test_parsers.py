@@ -1,4 +1,6 @@
-"""Each reader against the rule of the released scorer it is named after (BENCHMARKS of the field disagree)."""
+"""Each reader against the rule of the released scorer it is named after (BENCHMARKS of the field
+disagree).
+"""
 
 import json
 import re
@@ -27,20 +29,77 @@ ANSWERS = [
     "NO",
 ]
 READ = {
-    #                      Yes    No    yes    no    YES    Yes.   No,..  There.. know   ""     match  Nope   NO
-    "pope":                ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "yes", "yes", "yes", "yes", "yes"],
-    "amber":               ["yes", "no", None, None, None, None, None, None, None, None, None, None, None],
-    "hal_eval":            ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", None, "yes", "no", "no"],
-    "vlmevalkit":          ["yes", "no", "yes", "no", "yes", "yes", "no", "no", None, None, None, None, "no"],
-    "lmms_eval":           ["yes", "no", "yes", "no", "yes", None, None, None, None, None, None, None, "no"],
-    "lmms_eval_amber":     ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", None, None, "no", "no"],
-    "lmms_eval_hallusion": ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", "no", "no", "no", "no"],
-    "faithscore":          ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", "no", "no", "no", "no"],
-}  # fmt: skip
+    # Yes    No    yes    no    YES    Yes.   No,..  There.. know   ""     match  Nope   NO
+    "pope": ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "yes", "yes", "yes", "yes", "yes"],
+    "amber": ["yes", "no", None, None, None, None, None, None, None, None, None, None, None],
+    "hal_eval": ["yes", "no", "yes", "no", "yes", "yes", "no", "no", "no", None, "yes", "no", "no"],
+    "vlmevalkit": [
+        "yes",
+        "no",
+        "yes",
+        "no",
+        "yes",
+        "yes",
+        "no",
+        "no",
+        None,
+        None,
+        None,
+        None,
+        "no",
+    ],
+    "lmms_eval": ["yes", "no", "yes", "no", "yes", None, None, None, None, None, None, None, "no"],
+    "lmms_eval_amber": [
+        "yes",
+        "no",
+        "yes",
+        "no",
+        "yes",
+        "yes",
+        "no",
+        "no",
+        "no",
+        None,
+        None,
+        "no",
+        "no",
+    ],
+    "lmms_eval_hallusion": [
+        "yes",
+        "no",
+        "yes",
+        "no",
+        "yes",
+        "yes",
+        "no",
+        "no",
+        "no",
+        "no",
+        "no",
+        "no",
+        "no",
+    ],
+    "faithscore": [
+        "yes",
+        "no",
+        "yes",
+        "no",
+        "yes",
+        "yes",
+        "no",
+        "no",
+        "no",
+        "no",
+        "no",
+        "no",
+        "no",
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("name", "answer", "read"), [(n, a, r) for n, row in READ.items() for a, r in zip(ANSWERS, row, strict=True)]
+    ("name", "answer", "read"),
+    [(n, a, r) for n, row in READ.items() for a, r in zip(ANSWERS, row, strict=True)],
 )
 def test_released_rules(name: str, answer: str, read: str | None) -> None:
     assert parser(name)(answer) == read
@@ -51,7 +110,9 @@ def test_every_parser_of_the_field_is_there() -> None:
 
 
 def test_the_last_word_counts_where_an_answer_reasons_first() -> None:
-    said = [parser("last")(text) for text in ("No dog. A cat. So yes", "Yes, but no: NO", "another", "")]
+    said = [
+        parser("last")(text) for text in ("No dog. A cat. So yes", "Yes, but no: NO", "another", "")
+    ]
     assert said == ["yes", "no", None, None]
 
 
@@ -92,13 +153,25 @@ SUNNY, NOT_SUNNY = "Is the sky sunny in this image?", "Is the sky not sunny in t
         ("No", NO_DOG, True, "no"),
         ("No, the sky is cloudy.", NOT_SUNNY, True, "no"),
         ("The sky is not sunny.", NOT_SUNNY, True, "yes"),
-        ("No, the star is larger than the circle.", "Is the circle larger than the star?", False, "no"),
-        ("Yes, the star is larger than the circle.", "Is the circle not larger than the star?", True, "yes"),
+        (
+            "No, the star is larger than the circle.",
+            "Is the circle larger than the star?",
+            False,
+            "no",
+        ),
+        (
+            "Yes, the star is larger than the circle.",
+            "Is the circle not larger than the star?",
+            True,
+            "yes",
+        ),
         ("No, there is a dog.", DOG, False, "no"),
         ("Yes, the sky is sunny.", NOT_SUNNY, True, "no"),
     ],
 )
-def test_strict_reads_plain_and_negated_questions(text: str, question: str, negated: bool, read: str | None) -> None:
+def test_strict_reads_plain_and_negated_questions(
+    text: str, question: str, negated: bool, read: str | None
+) -> None:
     assert parser("strict")(text, question, negated) == read
 
 
@@ -114,8 +187,14 @@ def test_refusals_are_told_from_nonsense() -> None:
 
 
 def test_vlmevalkit_reads_every_string_as_its_own_source_does() -> None:
-    """Outcomes of `YOrN_Extraction` of open-compass/VLMEvalKit (vlmeval/dataset/utils/yorn.py), run over 4,008 strings."""
-    lines = (Path(__file__).parent / "tables" / "vlmevalkit_yes_no.jsonl").read_text(encoding="utf-8").splitlines()
+    """Outcomes of `YOrN_Extraction` of open-compass/VLMEvalKit (vlmeval/dataset/utils/yorn.py), run
+    over 4,008 strings.
+    """
+    lines = (
+        (Path(__file__).parent / "tables" / "vlmevalkit_yes_no.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     corpus = [json.loads(line) for line in lines]
     assert len(corpus) == 4008
     assert [text for text, read in corpus if (parser("vlmevalkit")(text) or "") != read] == []

@@ -1,4 +1,6 @@
-"""What people's labels say given the answers' length, within respondents and rater by rater: against published values."""
+"""What people's labels say given the answers' length, within respondents and rater by rater:
+against published values.
+"""
 
 import json
 import math
@@ -20,36 +22,147 @@ from tests.conftest import Run, write_benchmark
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-# Bland and Altman 1995, BMJ 310, 446: pH and PaCO2 of eight people, as pingouin's data set rm_corr has them
+# Bland and Altman 1995, BMJ 310, 446: pH and PaCO2 of eight people, as pingouin's data set rm_corr
+# has them
 PH = [
-    [6.68, 6.53, 6.43, 6.33], [6.85, 7.06, 7.13, 7.17], [7.4, 7.42, 7.41, 7.37, 7.34, 7.35, 7.28, 7.3, 7.34],
-    [7.36, 7.33, 7.29, 7.3, 7.35], [7.35, 7.3, 7.3, 7.37, 7.27, 7.28, 7.32, 7.32], [7.38, 7.3, 7.29, 7.33, 7.31, 7.33],
-    [6.86, 6.94, 6.92], [7.19, 7.29, 7.21, 7.25, 7.2, 7.19, 6.77, 6.82],
-]  # fmt: skip
+    [6.68, 6.53, 6.43, 6.33],
+    [6.85, 7.06, 7.13, 7.17],
+    [7.4, 7.42, 7.41, 7.37, 7.34, 7.35, 7.28, 7.3, 7.34],
+    [7.36, 7.33, 7.29, 7.3, 7.35],
+    [7.35, 7.3, 7.3, 7.37, 7.27, 7.28, 7.32, 7.32],
+    [7.38, 7.3, 7.29, 7.33, 7.31, 7.33],
+    [6.86, 6.94, 6.92],
+    [7.19, 7.29, 7.21, 7.25, 7.2, 7.19, 6.77, 6.82],
+]
 PACO2 = [
-    [3.97, 4.12, 4.09, 3.97], [5.27, 5.37, 5.41, 5.44], [5.67, 3.64, 4.32, 4.73, 4.96, 5.04, 5.22, 4.82, 5.07],
-    [5.67, 5.1, 5.53, 4.75, 5.51], [4.28, 4.44, 4.32, 3.23, 4.46, 4.72, 4.75, 4.99], [4.78, 4.73, 5.12, 4.93, 5.03, 4.93],
-    [6.85, 6.44, 6.52], [5.28, 4.56, 4.34, 4.32, 4.41, 3.69, 6.09, 5.58],
-]  # fmt: skip
+    [3.97, 4.12, 4.09, 3.97],
+    [5.27, 5.37, 5.41, 5.44],
+    [5.67, 3.64, 4.32, 4.73, 4.96, 5.04, 5.22, 4.82, 5.07],
+    [5.67, 5.1, 5.53, 4.75, 5.51],
+    [4.28, 4.44, 4.32, 3.23, 4.46, 4.72, 4.75, 4.99],
+    [4.78, 4.73, 5.12, 4.93, 5.03, 4.93],
+    [6.85, 6.44, 6.52],
+    [5.28, 4.56, 4.34, 4.32, 4.41, 3.69, 6.09, 5.58],
+]
 
-# Davies and Goldsmith 1972, table 6.6, as lme4's data set Penicillin has them: 6 samples on 24 plates
-PENICILLIN = np.array([list(map(float, row.split())) for row in (
-    "27 27 25 26 25 24 24 26 24 24 26 25 26 26 26 25 25 25 24 26 25 25 24 24",
-    "23 23 21 23 22 22 20 22 21 21 23 22 24 23 23 22 21 22 21 23 21 22 21 21",
-    "26 26 25 25 26 25 23 26 24 24 26 26 26 26 25 25 24 24 23 26 24 25 24 24",
-    "23 23 24 23 22 23 21 24 22 23 24 24 24 23 24 23 23 23 21 24 22 22 22 22",
-    "23 23 24 23 23 22 22 24 22 22 24 24 25 23 24 23 23 23 21 24 22 22 24 21",
-    "21 21 20 20 20 19 19 21 20 19 21 20 22 20 22 20 20 19 19 21 18 20 19 18",
-)])  # fmt: skip
+# Davies and Goldsmith 1972, table 6.6, as lme4's data set Penicillin has them: 6 samples on 24
+# plates
+PENICILLIN = np.array(
+    [
+        list(map(float, row.split()))
+        for row in (
+            "27 27 25 26 25 24 24 26 24 24 26 25 26 26 26 25 25 25 24 26 25 25 24 24",
+            "23 23 21 23 22 22 20 22 21 21 23 22 24 23 23 22 21 22 21 23 21 22 21 21",
+            "26 26 25 25 26 25 23 26 24 24 26 26 26 26 25 25 24 24 23 26 24 25 24 24",
+            "23 23 24 23 22 23 21 24 22 23 24 24 24 23 24 23 23 23 21 24 22 22 22 22",
+            "23 23 24 23 23 22 22 24 22 22 24 24 25 23 24 23 23 23 21 24 22 22 24 21",
+            "21 21 20 20 20 19 19 21 20 19 21 20 22 20 22 20 20 19 19 21 18 20 19 18",
+        )
+    ]
+)
 LME4 = (0.8467**2, 1.9316**2, 0.5499**2)
-"""Plates, samples and residual by REML, as lme4 prints them (`lmer(diameter ~ (1|plate) + (1|sample), Penicillin)`); statsmodels
-finds the same in these numbers (tests/test_psychometrics_moments.py)."""
+"""Plates, samples and residual by REML, as lme4 prints them (`lmer(diameter ~ (1|plate) +
+(1|sample), Penicillin)`); statsmodels finds the same in these numbers
+(tests/test_psychometrics_moments.py)."""
 VARIANCES = ("answers", "raters", "residual")
 
 # x, y and cv1 of pingouin's data set partial_corr
-X = [5.230740167, 6.013931187, 6.613585258, 4.559917949, 2.408399942, 5.876399743, 3.605007008, 3.191945457, 5.408220902, 4.73010256, 2.813076752, 4.659566886, 3.664422736, 2.731090022, 4.602603881, 4.640224653, 2.902473081, 4.764545528, 4.620751475, 3.339782777, 4.948988822, 5.776111074, 3.303580792, 3.485988245, 1.739233358, 2.992316792, 5.069343976, 5.283887756, 3.697089365, 5.466289058]  # fmt: skip
-Y = [7.141487747, 6.197815441, 7.160614515, 6.444575363, 4.760462694, 6.265443206, 5.033938366, 3.902436875, 6.312127817, 7.459479769, 5.844059434, 7.015609145, 6.682680391, 6.226334854, 6.392682282, 6.814922398, 6.744769567, 7.905084547, 6.016126674, 4.751747141, 6.796513308, 7.267550673, 6.411334636, 6.414419724, 5.591989184, 5.070010656, 5.423928861, 6.866102116, 6.129921613, 7.747688627]  # fmt: skip
-GIVEN = [1.825429898, 3.154003257, 3.634477367, 3.067836613, 1.668075809, 0.242259137, 1.001603051, 1.701843543, 3.142349799, 3.073304202, 4.588061975, 1.706643268, 1.563156544, 2.682536028, 1.737793373, 0.062573597, -0.195902494, 1.341317762, 1.025210916, -0.367103949, 1.794446613, 1.571912399, 2.306353356, 1.613321144, 2.436763718, 1.712489147, 3.615947437, 0.997547404, 3.138867325, 1.053789088]  # fmt: skip
+X = [
+    5.230740167,
+    6.013931187,
+    6.613585258,
+    4.559917949,
+    2.408399942,
+    5.876399743,
+    3.605007008,
+    3.191945457,
+    5.408220902,
+    4.73010256,
+    2.813076752,
+    4.659566886,
+    3.664422736,
+    2.731090022,
+    4.602603881,
+    4.640224653,
+    2.902473081,
+    4.764545528,
+    4.620751475,
+    3.339782777,
+    4.948988822,
+    5.776111074,
+    3.303580792,
+    3.485988245,
+    1.739233358,
+    2.992316792,
+    5.069343976,
+    5.283887756,
+    3.697089365,
+    5.466289058,
+]
+Y = [
+    7.141487747,
+    6.197815441,
+    7.160614515,
+    6.444575363,
+    4.760462694,
+    6.265443206,
+    5.033938366,
+    3.902436875,
+    6.312127817,
+    7.459479769,
+    5.844059434,
+    7.015609145,
+    6.682680391,
+    6.226334854,
+    6.392682282,
+    6.814922398,
+    6.744769567,
+    7.905084547,
+    6.016126674,
+    4.751747141,
+    6.796513308,
+    7.267550673,
+    6.411334636,
+    6.414419724,
+    5.591989184,
+    5.070010656,
+    5.423928861,
+    6.866102116,
+    6.129921613,
+    7.747688627,
+]
+GIVEN = [
+    1.825429898,
+    3.154003257,
+    3.634477367,
+    3.067836613,
+    1.668075809,
+    0.242259137,
+    1.001603051,
+    1.701843543,
+    3.142349799,
+    3.073304202,
+    4.588061975,
+    1.706643268,
+    1.563156544,
+    2.682536028,
+    1.737793373,
+    0.062573597,
+    -0.195902494,
+    1.341317762,
+    1.025210916,
+    -0.367103949,
+    1.794446613,
+    1.571912399,
+    2.306353356,
+    1.613321144,
+    2.436763718,
+    1.712489147,
+    3.615947437,
+    0.997547404,
+    3.138867325,
+    1.053789088,
+]
 
 
 def padded(rows: list[list[float]]) -> np.ndarray:
@@ -76,7 +189,9 @@ def test_a_partial_correlation_is_that_of_the_residuals() -> None:
     x, y, given = rng().normal(size=(3, 12))
     x[3] = np.nan
     there = np.arange(12) != 3
-    left = [v[there] - np.polyval(np.polyfit(given[there], v[there], 1), given[there]) for v in (x, y)]
+    left = [
+        v[there] - np.polyval(np.polyfit(given[there], v[there], 1), given[there]) for v in (x, y)
+    ]
     for factor in (1.0, 1e-9):
         partial = psy.partial_pearson(x * factor, y, given)
         assert (partial.n, partial.value) == (11, pytest.approx(np.corrcoef(left)[0, 1]))
@@ -87,7 +202,10 @@ def test_a_partial_correlation_is_that_of_the_residuals() -> None:
 
 def test_what_has_no_partial_correlation_says_why() -> None:
     few = psy.partial_pearson(X[:4], Y[:4], GIVEN[:4])
-    assert (few.status, few.reason) == ("insufficient", "a partial correlation needs 5 respondents, there are 4")
+    assert (few.status, few.reason) == (
+        "insufficient",
+        "a partial correlation needs 5 respondents, there are 4",
+    )
     unknown = psy.partial_pearson(X, Y, [math.nan] * 30)
     assert (unknown.status, unknown.n) == ("insufficient", 0)
     assert psy.partial_pearson(X, Y, [1.0] * 30).status == "degenerate"
@@ -97,7 +215,9 @@ def test_what_has_no_partial_correlation_says_why() -> None:
 
 
 def test_bland_and_altmans_ph_within_subjects() -> None:
-    """Bakdash and Marusich 2017, table 2, and pingouin: r(38) = -.507, 95% CI [-.71, -.23], p = .0008."""
+    """Bakdash and Marusich 2017, table 2, and pingouin: r(38) = -.507, 95% CI [-.71, -.23], p =
+    .0008.
+    """
     study = psy.repeated_measures(padded(PH), padded(PACO2))
     r = study.coefficient
     assert (round(r.value, 5), study.dof, r.n, round(study.p, 6)) == (-0.50677, 38, 8, 0.000847)
@@ -121,9 +241,15 @@ def test_a_repeated_measures_correlation_is_that_of_the_deviations_from_responde
 def test_what_has_no_repeated_measures_correlation_says_why() -> None:
     x = rng().normal(size=(3, 3))
     few = psy.repeated_measures(x[:2], x[:2]).coefficient
-    assert few.reason == "a repeated-measures correlation needs 3 respondents with 2 occasions, there are 2"
+    assert (
+        few.reason
+        == "a repeated-measures correlation needs 3 respondents with 2 occasions, there are 2"
+    )
     level = psy.repeated_measures(x, np.repeat([[0.1], [0.2], [0.3]], 3, axis=1)).coefficient
-    assert (level.status, level.reason) == ("degenerate", "a score does not vary within respondents")
+    assert (level.status, level.reason) == (
+        "degenerate",
+        "a score does not vary within respondents",
+    )
     with pytest.raises(ValueError, match="respondents, occasions"):
         psy.repeated_measures(x, x[:2])
 
@@ -132,12 +258,19 @@ def test_penicillin_by_mean_squares_and_by_likelihood() -> None:
     study = psy.rater_share(PENICILLIN, rng())
     assert [getattr(study, name) for name in VARIANCES] == pytest.approx(LME4, rel=2e-4)
     assert study.share.value == pytest.approx(LME4[1] / sum(LME4), rel=1e-4)
-    assert (study.method, study.n_raters, study.n_answers, study.n_labels) == ("mean squares", 6, 24, 144)
+    assert (study.method, study.n_raters, study.n_answers, study.n_labels) == (
+        "mean squares",
+        6,
+        24,
+        144,
+    )
     assert rater_variance._by_likelihood(PENICILLIN) == pytest.approx(LME4, rel=2e-4)
 
 
 def restricted_likelihood(x: np.ndarray) -> np.ndarray:
-    """The variances of answers, raters and residual at the largest restricted likelihood, straight from its formula."""
+    """The variances of answers, raters and residual at the largest restricted likelihood, straight
+    from its formula.
+    """
     rater, answer = np.nonzero(np.isfinite(x))
     y, same = x[rater, answer], [np.equal.outer(k, k).astype(float) for k in (answer, rater)]
 
@@ -149,9 +282,13 @@ def restricted_likelihood(x: np.ndarray) -> np.ndarray:
         inverse = np.linalg.inv(v)
         weights = inverse.sum(axis=0)
         deviation = y - weights @ y / weights.sum()
-        return float(np.linalg.slogdet(v)[1] + np.log(weights.sum()) + deviation @ inverse @ deviation)
+        return float(
+            np.linalg.slogdet(v)[1] + np.log(weights.sum()) + deviation @ inverse @ deviation
+        )
 
-    best = minimize(lost, np.full(3, y.std()), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10})
+    best = minimize(
+        lost, np.full(3, y.std()), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10}
+    )
     return np.asarray(best.x**2)
 
 
@@ -162,12 +299,18 @@ def test_an_unbalanced_table_against_the_likelihood_itself() -> None:
     assert study.method == "REML"
     shared = x[:, np.isfinite(x).sum(axis=0) >= 2]
     assert study.n_labels == np.isfinite(shared).sum() < np.isfinite(x).sum()
-    assert [getattr(study, name) for name in VARIANCES] == pytest.approx(restricted_likelihood(shared), rel=2e-3)
+    assert [getattr(study, name) for name in VARIANCES] == pytest.approx(
+        restricted_likelihood(shared), rel=2e-3
+    )
 
 
 @pytest.mark.parametrize(("of_answers", "of_raters"), [(1, 0), (0, 1), (0, 0)])
-def test_negative_variances_of_a_full_table_are_pooled_as_the_likelihood_does(of_answers: int, of_raters: int) -> None:
-    """Where the mean square of an effect is below the residual's, the largest likelihood has the effect at 0."""
+def test_negative_variances_of_a_full_table_are_pooled_as_the_likelihood_does(
+    of_answers: int, of_raters: int
+) -> None:
+    """Where the mean square of an effect is below the residual's, the largest likelihood has the
+    effect at 0.
+    """
     x = np.random.default_rng(8).normal(size=(3, 12))
     x -= x.mean(axis=1, keepdims=True) * (1 - of_raters) + x.mean(axis=0) * (1 - of_answers)
     x += of_raters * np.array([[0], [1], [2]]) + of_answers * np.arange(12) / 4
@@ -177,7 +320,10 @@ def test_negative_variances_of_a_full_table_are_pooled_as_the_likelihood_does(of
     assert rater_variance._by_likelihood(x) == pytest.approx(parts, rel=2e-3, abs=1e-6)
     study = psy.rater_share(x, rng())
     assert study.share.status == ("ok" if of_raters else "not_informative")
-    assert (study.share.value == 0, "estimated as 0" in study.share.reason) == (not of_raters, not of_raters)
+    assert (study.share.value == 0, "estimated as 0" in study.share.reason) == (
+        not of_raters,
+        not of_raters,
+    )
 
 
 def test_what_has_no_share_of_raters_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,12 +331,20 @@ def test_what_has_no_share_of_raters_says_why(monkeypatch: pytest.MonkeyPatch) -
     apart = np.where(np.arange(12) < 6, labels, np.nan)
     few = psy.rater_share(apart, rng()).share
     assert (few.status, few.reason) == (
-        "insufficient", "the raters' share needs 2 raters and 10 answers that two of them labelled, there are 2 and 6",
-    )  # fmt: skip
+        "insufficient",
+        (
+            "the raters' share needs 2 raters and 10 answers that two of them labelled, there are 2"
+            " and 6"
+        ),
+    )
     assert psy.rater_share(np.empty((0, 0)), rng()).share.status == "insufficient"
     assert psy.rater_share(labels * 0, rng()).share.reason == "all labels are equal"
     same = psy.rater_share(labels[[0, 0]], rng()).share
-    assert (same.status, same.value, same.reason) == ("not_informative", 0, "raters of the same answer never differ")
+    assert (same.status, same.value, same.reason) == (
+        "not_informative",
+        0,
+        "raters of the same answer never differ",
+    )
     gaps = np.vstack([labels, np.where(np.arange(12) < 5, 1 - labels[0], np.nan)])
 
     def fails(*_: object, **__: object) -> None:
@@ -198,15 +352,24 @@ def test_what_has_no_share_of_raters_says_why(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("statsmodels.regression.mixed_linear_model.MixedLM.fit", fails)
     failed = psy.rater_share(gaps, rng()).share
-    assert (failed.status, failed.reason) == ("degenerate", "the fit of the mixed model does not converge")
+    assert (failed.status, failed.reason) == (
+        "degenerate",
+        "the fit of the mixed model does not converge",
+    )
 
 
-def test_above_300_labels_whole_answers_are_drawn_by_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_above_300_labels_whole_answers_are_drawn_by_the_generator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     used: list[np.ndarray] = []
-    monkeypatch.setattr(rater_variance, "_by_likelihood", lambda x: used.append(x) or (1.0, 1.0, 2.0))
+    monkeypatch.setattr(
+        rater_variance, "_by_likelihood", lambda x: used.append(x) or (1.0, 1.0, 2.0)
+    )
     labels = rng().random((3, 500))
     labels[rng().integers(3, size=500), np.arange(500)] = np.nan
-    first, again, other = (psy.rater_share(labels, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    first, again, other = (
+        psy.rater_share(labels, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
     assert (first.share.value, first.n_labels, first.n_answers) == (0.25, 300, 150)
     assert np.array_equal(used[0], used[1], equal_nan=True)
     assert not np.array_equal(used[0], used[2], equal_nan=True)
@@ -222,67 +385,117 @@ def test_an_oracle_and_other_judges_are_not_people() -> None:
     first = made.matrix(right)
     labels = made.labelled(right, first, 60)
     settings = {"metric": made.ACCURACY, "protocol": made.PROTOCOL, "other_metric": FAITHFUL}
-    by_people = {e.indicator.partition(".")[2]: e for e in comparisons.compare("judge", first, labels, **settings)}
+    by_people = {
+        e.indicator.partition(".")[2]: e
+        for e in comparisons.compare("judge", first, labels, **settings)
+    }
     oracle = replace(labels, cell=Cell(judge="scene@1"))
     by_oracle = comparisons.compare("judge", first, oracle, **settings)
     others = {e.indicator.partition(".")[2] for e in by_oracle}
-    assert {e.indicator.partition(".")[0] for e in by_oracle} == {"oracle"}, "another name than people's"
+    assert {e.indicator.partition(".")[0] for e in by_oracle} == {"oracle"}, (
+        "another name than people's"
+    )
     assert {e.detail["labelled_by"] for e in by_oracle} == {"oracle"}
     assert not any(e.status == "ok" for e in by_oracle), "its agreement says nothing about validity"
     pearson = next(e for e in by_oracle if e.indicator == "oracle.pearson")
     assert (pearson.status, pearson.value) == ("not_informative", by_people["pearson"].value)
     assert "scene@1" in pearson.reason
     assert "not from people" in pearson.reason
-    assert {(e.indicator.partition(".")[0], e.detail["labelled_by"]) for e in by_people.values()} == {
-        ("criterion", "people")
-    }
+    assert {
+        (e.indicator.partition(".")[0], e.detail["labelled_by"]) for e in by_people.values()
+    } == {("criterion", "people")}
     only_of_people = {
-        "pearson_given_length", "within_respondents", "disattenuated", "ceiling", "labels_needed", "prediction_powered",
-        "rogan_gladen", "contradicted_items",
-    }  # fmt: skip
+        "pearson_given_length",
+        "within_respondents",
+        "disattenuated",
+        "ceiling",
+        "labels_needed",
+        "prediction_powered",
+        "rogan_gladen",
+        "contradicted_items",
+    }
     assert set(by_people) - others == only_of_people
     assert by_people["pearson_given_length"].status == "degenerate", "every answer has one word"
 
 
 ITEMS = [
-    {"id": f"q{i}", "prompt": f"Is thing {i} there?", "target": "no", "type": ("existence", "attribute", "counting")[i % 3]}
+    {
+        "id": f"q{i}",
+        "prompt": f"Is thing {i} there?",
+        "target": "no",
+        "type": ("existence", "attribute", "counting")[i % 3],
+    }
     for i in range(60)
-]  # fmt: skip
+]
 
 
 @pytest.mark.filterwarnings("default")
-def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report(run: Run, tmp_path: Path) -> None:
-    """Long answers are worse, by the key and by people; Ben is lenient, and Cleo labelled a part."""
+def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report(
+    run: Run, tmp_path: Path
+) -> None:
+    """Long answers are worse, by the key and by people; Ben is lenient, and Cleo labelled a
+    part.
+    """
     draw = random.Random(5)
-    write_benchmark(tmp_path / "quiz", ITEMS, name="quiz", types=["existence", "attribute", "counting"], labelled=True)
+    write_benchmark(
+        tmp_path / "quiz",
+        ITEMS,
+        name="quiz",
+        types=["existence", "attribute", "counting"],
+        labelled=True,
+    )
     answers, labels, score, words, label = [], ["item,respondent,rater,label"], {}, {}, {}
     for k, name in enumerate("abcdefgh"):
         for i, item in enumerate(ITEMS):
             right = draw.random() < 0.9 - 0.07 * k - 0.1 * (i % 3)
             text = ("No" if right else "Yes") + " indeed" * (k + draw.randrange(3))
-            answers.append({"respondent": name, "form": "original", "run": 0, "item": item["id"], "answer": text})
+            answers.append(
+                {
+                    "respondent": name,
+                    "form": "original",
+                    "run": 0,
+                    "item": item["id"],
+                    "answer": text,
+                }
+            )
             score[name, i], words[name, i] = float(right), len(text.split())
             if i < 12:
                 seen = float(right if draw.random() < 0.9 else not right)
                 of_answer = {"anna": seen, "ben": max(seen, float(draw.random() < 0.4))}
                 if i < 3:
                     of_answer["cleo"] = seen if draw.random() < 0.8 else 1 - seen
-                labels += [f"{item['id']},{name},{rater},{value:.0f}" for rater, value in of_answer.items()]
+                labels += [
+                    f"{item['id']},{name},{rater},{value:.0f}" for rater, value in of_answer.items()
+                ]
                 label[name, i] = of_answer
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
     (tmp_path / "labels.csv").write_text("\n".join(labels))
     status, _, err = run(
-        "audit", tmp_path / "quiz", "--recorded", tmp_path / "answers.jsonl", "--forms", "original", "-q",
-        "--criterion", tmp_path / "labels.csv", "--pool", "mean", "--store", tmp_path / "store.sqlite", "--out",
+        "audit",
+        tmp_path / "quiz",
+        "--recorded",
+        tmp_path / "answers.jsonl",
+        "--forms",
+        "original",
+        "-q",
+        "--criterion",
+        tmp_path / "labels.csv",
+        "--pool",
+        "mean",
+        "--store",
+        tmp_path / "store.sqlite",
+        "--out",
         tmp_path / "out",
-    )  # fmt: skip
+    )
     assert (status, err) == (0, "")
     (audit,) = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"]
     estimates = {e["indicator"]: e for e in audit["estimates"] if e["metric"] == "accuracy"}
 
     def table(cells: dict[tuple[str, int], float], kind: int | None = None) -> list[float]:
         return [
-            float(np.mean([v for (n, i), v in cells.items() if n == name and kind in (None, i % 3)]))
+            float(
+                np.mean([v for (n, i), v in cells.items() if n == name and kind in (None, i % 3)])
+            )
             for name in "abcdefgh"
         ]
 
@@ -302,7 +515,14 @@ def test_an_audit_with_raters_has_the_three_estimates_in_its_json_and_its_report
     share = estimates["criterion.rater_share"]
     assert share["status"] == "ok"
     assert 0 < share["value"] < 0.5
-    assert share["detail"] | {"method": "REML", "n_raters": 3, "n_labels": len(labels) - 1} == share["detail"]
+    assert (
+        share["detail"] | {"method": "REML", "n_raters": 3, "n_labels": len(labels) - 1}
+        == share["detail"]
+    )
     report = (tmp_path / "out" / "report.html").read_text()
-    for title in ("Pearson r given length", "r over types within respondents", "raters' share of variance"):
+    for title in (
+        "Pearson r given length",
+        "r over types within respondents",
+        "raters' share of variance",
+    ):
         assert title in report.replace("&#39;", "'"), title

@@ -1,4 +1,6 @@
-"""The benchmarks of local models run end to end, at their smallest: one cell of the matrix, one count of passes."""
+"""The benchmarks of local models run end to end, at their smallest: one cell of the matrix, one
+count of passes.
+"""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +11,21 @@ import pytest
 
 from tests.perf import matrix_models, respondents
 
-SMALL = ["--images", "2", "--batches", "1", "2", "--part", "2", "--least", "0", "--compared", "2", "--threads", "1"]
+SMALL = [
+    "--images",
+    "2",
+    "--batches",
+    "1",
+    "2",
+    "--part",
+    "2",
+    "--least",
+    "0",
+    "--compared",
+    "2",
+    "--threads",
+    "1",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +41,18 @@ def threads() -> Iterator[None]:
 def test_a_cell_is_measured_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "cells.json"), "--markdown", str(tmp_path / "cells.md")]
     respondents.main(
-        ["--matrix", "--models", "llava", "--work", "yesno1", "caption24", "--tokens", "10", *SMALL, *files]
+        [
+            "--matrix",
+            "--models",
+            "llava",
+            "--work",
+            "yesno1",
+            "caption24",
+            "--tokens",
+            "10",
+            *SMALL,
+            *files,
+        ]
     )
     made = json.loads((tmp_path / "cells.json").read_text())
     yes_no, caption = made["cells"]
@@ -35,7 +62,9 @@ def test_a_cell_is_measured_and_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert yes_no["equal"] == {"HQM": 1.0, "2": 1.0}
     rates = {way: rounds[0] for way, rounds in yes_no["rates"].items()}
     assert yes_no["ratio"] == pytest.approx(rates["HQM"] / max(rates["1"], rates["2"]))
-    assert yes_no["lengths"]["HQM"] == yes_no["lengths"]["plain"] == 2, "yes/no answers are cut at two tokens"
+    assert yes_no["lengths"]["HQM"] == yes_no["lengths"]["plain"] == 2, (
+        "yes/no answers are cut at two tokens"
+    )
     assert 3 < caption["lengths"]["HQM"] < 24, "captions end before the limit, and not at once"
     text = (tmp_path / "cells.md").read_text()
     assert f"{yes_no['ratio']:.2f} (batch {yes_no['best']})" in text
@@ -44,7 +73,9 @@ def test_a_cell_is_measured_and_written(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_the_passes_of_a_picture_are_counted(tmp_path: Path) -> None:
-    """Three pictures, with the memory for all questions: one pass each, and the check of the first four answers."""
+    """Three pictures, with the memory for all questions: one pass each, and the check of the first
+    four answers.
+    """
     file = tmp_path / "passes.json"
     respondents.main(
         [
@@ -70,7 +101,9 @@ def test_the_passes_of_a_picture_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_bias_on_the_end_token_gives_the_wanted_mean_length() -> None:
-    """Where the end token always has the chance p, lengths are geometric, cut at T: the mean is (1 - (1 - p)^T) / p."""
+    """Where the end token always has the chance p, lengths are geometric, cut at T: the mean is (1
+    - (1 - p)^T) / p.
+    """
     odds = np.full((3, 24), np.log(0.1 / 0.9))
     assert matrix_models.mean_length(odds, 0.0) == pytest.approx((1 - 0.9**24) / 0.1)
     assert matrix_models.mean_length(odds, 60.0) == pytest.approx(1.0)

@@ -1,4 +1,6 @@
-"""Faults planted by tests/perf/planted_faults.py: found, not invented, and the power that a count states is true."""
+"""Faults planted by tests/perf/planted_faults.py: found, not invented, and the power that a count
+states is true.
+"""
 
 import math
 import warnings
@@ -17,7 +19,9 @@ PLAIN, GUESSING = planting.WORLDS["plain"], planting.WORLDS["guessing"]
 def first_hits(
     world: planting.World, respondents: int, share: float, studies: int
 ) -> tuple[float, float, float, float]:
-    """Means over studies: true among as many items as were planted, expected there, by item-rest correlation, possible."""
+    """Means over studies: true among as many items as were planted, expected there, by item-rest
+    correlation, possible.
+    """
     rows = []
     for seed in range(studies):
         rng = np.random.default_rng([respondents, seed])
@@ -25,18 +29,24 @@ def first_hits(
         listed = psy.reading_list(x, rng=rng, most=len(faults)).items
         rest = [item.item_rest for item in psy.item_analysis(x).items]
         lowest = np.argsort(np.nan_to_num(rest, nan=2.0))[: len(faults)]
-        rows.append((
-            np.mean([row.item in faults for row in listed]), np.mean([row.expected for row in listed]),
-            np.mean([int(i) in faults for i in lowest]), planting.best_hits(x, faults, world, rng),
-        ))  # fmt: skip
+        rows.append(
+            (
+                np.mean([row.item in faults for row in listed]),
+                np.mean([row.expected for row in listed]),
+                np.mean([int(i) in faults for i in lowest]),
+                planting.best_hits(x, faults, world, rng),
+            )
+        )
     return tuple(float(v) for v in np.mean(rows, axis=0))  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("world", [PLAIN, GUESSING])
 def test_the_reading_list_reaches_what_can_be_known(world: planting.World) -> None:
-    """12 respondents, 5% wrong keys: near the list of who knows the generator, and above item-rest correlation alone.
+    """12 respondents, 5% wrong keys: near the list of who knows the generator, and above item-rest
+    correlation alone.
 
-    It promises no more than it holds; it promises up to a fifth too little (docs/planted_faults.md).
+    It promises no more than it holds; it promises up to a fifth too little
+    (docs/planted_faults.md).
     """
     true, expected, by_correlation, possible = first_hits(world, 12, 0.05, 8)
     assert true >= 0.70
@@ -46,7 +56,9 @@ def test_the_reading_list_reaches_what_can_be_known(world: planting.World) -> No
 
 
 def test_a_chance_of_seven_in_ten_is_one() -> None:
-    """Items said to have a wrong key with .6 to .8: as many have one; twelve respondents, another model than the list's."""
+    """Items said to have a wrong key with .6 to .8: as many have one; twelve respondents, another
+    model than the list's.
+    """
     said, true = [], []
     for seed in range(18):
         rng = np.random.default_rng([3, seed])
@@ -67,12 +79,16 @@ def test_clean_studies_are_not_accused(respondents: int) -> None:
     for seed in range(24):
         rng = np.random.default_rng([respondents, 9, seed])
         world = (PLAIN, GUESSING)[seed % 2]
-        named.append(planting.accused(planting.with_faults("none", 0.0, world, respondents, rng)[0], rng))
+        named.append(
+            planting.accused(planting.with_faults("none", 0.0, world, respondents, rng)[0], rng)
+        )
     assert np.sum(named, axis=0).max() <= stats.binom.ppf(0.99, 24, 0.05)
 
 
 def test_a_count_states_the_power_it_has() -> None:
-    """What 24 respondents would find of 2% wrong keys, said from clean answers, against wrong keys that are there."""
+    """What 24 respondents would find of 2% wrong keys, said from clean answers, against wrong keys
+    that are there.
+    """
     stated, share = [], []
     for seed in range(6):
         rng = np.random.default_rng([24, seed])
@@ -93,9 +109,14 @@ def test_a_count_that_would_find_little_is_not_informative() -> None:
     assert result.coefficient.value == 0
     assert result.coefficient.status == "not_informative"
     assert result.detail["power"]["found"] < 0.2
-    assert "of wrong keys planted in 2% of the items, 6 respondents would show 0%" in result.coefficient.reason
+    assert (
+        "of wrong keys planted in 2% of the items, 6 respondents would show 0%"
+        in result.coefficient.reason
+    )
     strong = planting.indicators(
-        planting.drawn(planting.chances(PLAIN, 60, np.random.default_rng(2)), np.random.default_rng(3))
+        planting.drawn(
+            planting.chances(PLAIN, 60, np.random.default_rng(2)), np.random.default_rng(3)
+        )
     )
     assert strong["label_errors"].coefficient.status == "ok"
     assert strong["label_errors"].detail["power"]["found"] > 0.5
@@ -107,7 +128,9 @@ def test_the_list_says_who_fails_and_what_to_expect() -> None:
     result = planting.indicators(x)["reading_list"]
     rows = result.detail["reading_list"]
     assert [row["rank"] for row in rows] == list(range(1, 51))
-    assert [row["expected"] for row in rows] == sorted((row["expected"] for row in rows), reverse=True)
+    assert [row["expected"] for row in rows] == sorted(
+        (row["expected"] for row in rows), reverse=True
+    )
     assert result.coefficient.value == pytest.approx(sum(row["expected"] for row in rows))
     for row in rows:
         scores = x[:, int(row["item"][1:])]
@@ -121,7 +144,9 @@ def test_the_list_says_who_fails_and_what_to_expect() -> None:
 
 
 def test_all_who_fail_an_easy_item_are_told_from_hard_items() -> None:
-    """Easy items, some with a wrong key, so that nearly all fail these: they lead the list; among hard items none does."""
+    """Easy items, some with a wrong key, so that nearly all fail these: they lead the list; among
+    hard items none does.
+    """
     rng = np.random.default_rng(6)
     easy = planting.drawn(np.tile(np.linspace(0.8, 0.98, 12)[:, None], 300), rng)
     easy[:, :12] = 1 - easy[:, :12]
@@ -129,7 +154,9 @@ def test_all_who_fail_an_easy_item_are_told_from_hard_items() -> None:
     assert {row.item for row in top} == set(range(12))
     # ten times what is true of any item
     assert min(row.expected for row in top) > 0.4
-    hard = planting.drawn(np.clip(rng.beta(0.5, 0.5, 300) * np.linspace(0.9, 1, 12)[:, None], 0, 1), rng)
+    hard = planting.drawn(
+        np.clip(rng.beta(0.5, 0.5, 300) * np.linspace(0.9, 1, 12)[:, None], 0, 1), rng
+    )
     hard[:, :4] = 0
     chances = {row.item: row.expected for row in psy.reading_list(hard, rng=rng, most=300).items}
     assert max(chances[i] for i in range(4)) < 0.2
@@ -146,7 +173,9 @@ def test_options_missing_answers_and_order() -> None:
     assert np.mean([row.item in set(faults.tolist()) for row in listed.items[:25]]) >= 0.6
     order = rng.permutation(500)
     again = psy.reading_list(x[:, order], rng=np.random.default_rng(0), hit=1 / 3)
-    assert {int(order[row.item]) for row in again.items[:20]} == {row.item for row in listed.items[:20]}
+    assert {int(order[row.item]) for row in again.items[:20]} == {
+        row.item for row in listed.items[:20]
+    }
     assert again.expected == pytest.approx(listed.expected, rel=1e-3)
 
 
@@ -171,11 +200,15 @@ def test_rank_sums_against_scipy() -> None:
             seen = np.isfinite(values[:, i])
             a, b = values[seen & chosen[:, i], i], values[seen & ~chosen[:, i], i]
             if len(a) and len(b):
-                exact = stats.mannwhitneyu(a, b, alternative="less", method="exact" if n <= 60 else "asymptotic")
+                exact = stats.mannwhitneyu(
+                    a, b, alternative="less", method="exact" if n <= 60 else "asymptotic"
+                )
                 assert p[i] == pytest.approx(exact.pvalue, rel=1e-6)
             else:
                 assert math.isnan(p[i])
-    assert rank_sum_p(np.ones((3, 1), dtype=bool), np.zeros((3, 1))).tolist() == pytest.approx([math.nan], nan_ok=True)
+    assert rank_sum_p(np.ones((3, 1), dtype=bool), np.zeros((3, 1))).tolist() == pytest.approx(
+        [math.nan], nan_ok=True
+    )
 
 
 def test_what_cannot_be_listed_says_why() -> None:
@@ -202,7 +235,9 @@ def test_what_cannot_be_listed_says_why() -> None:
 
 
 def test_a_biased_judge_and_a_drifting_one_are_found() -> None:
-    """A judge that misses .30 more of one respondent's right answers; one that fails .05 more the second time."""
+    """A judge that misses .30 more of one respondent's right answers; one that fails .05 more the
+    second time.
+    """
     biased = planting.share(lambda rng: planting.judged(0.30, 0.0, 12, rng)[0], 30, 1)
     drifting = planting.share(lambda rng: planting.judged(0.0, 0.05, 12, rng)[1], 30, 2)
     assert biased > 0.7
@@ -210,7 +245,9 @@ def test_a_biased_judge_and_a_drifting_one_are_found() -> None:
 
 
 def test_an_even_judge_with_few_labels_is_not_accused() -> None:
-    """40 respondents with 30 labels each: the likelihood ratio would accuse 11 of 100; 200 studies, three standard errors."""
+    """40 respondents with 30 labels each: the likelihood ratio would accuse 11 of 100; 200 studies,
+    three standard errors.
+    """
     share = planting.share(lambda rng: planting.judged(0.0, 0.0, 40, rng, labels=30)[0], 200, 3)
     assert share < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
 

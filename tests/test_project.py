@@ -1,4 +1,6 @@
-"""The files beside the code: dependencies and their reasons, make's targets, versions, workflows, forms, the citation."""
+"""The files beside the code: dependencies and their reasons, make's targets, versions, workflows,
+forms, the citation.
+"""
 
 import os
 import re
@@ -32,10 +34,22 @@ def name_of(requirement: str) -> str:
 
 
 def test_every_dependency_is_explained() -> None:
-    section = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Dependencies\n")[2].partition("\n## ")[0]
+    section = (
+        (ROOT / "ARCHITECTURE.md")
+        .read_text()
+        .partition("\n## Dependencies\n")[2]
+        .partition("\n## ")[0]
+    )
     rows = dict(re.findall(r"^\| `([\w-]+)`[^|]*(\|.+\|.+\|)$", section, re.MULTILINE))
     extras = PROJECT["project"]["optional-dependencies"]
-    installed = {name_of(r) for group in (PROJECT["project"]["dependencies"], *(extras[e] for e in ("label", "local", "parquet", "logs", "hub", "ray"))) for r in group}  # fmt: skip
+    installed = {
+        name_of(r)
+        for group in (
+            PROJECT["project"]["dependencies"],
+            *(extras[e] for e in ("label", "local", "parquet", "logs", "hub", "ray")),
+        )
+        for r in group
+    }
     assert installed == set(rows)
     for name, (_, purpose, cost, _) in ((name, row.split("|")) for name, row in rows.items()):
         assert len(purpose.strip()) > 10, name
@@ -50,22 +64,35 @@ def test_the_readme_says_what_gpl_means() -> None:
 
 
 def test_every_dependency_is_pinned_for_the_tests() -> None:
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
+    lines = [
+        line
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if line and line[0] != "#"
+    ]
     pinned = {re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines}
     extras = PROJECT["project"]["optional-dependencies"]
-    wanted = {name_of(r) for group in (PROJECT["project"]["dependencies"], *extras.values()) for r in group}
+    wanted = {
+        name_of(r)
+        for group in (PROJECT["project"]["dependencies"], *extras.values())
+        for r in group
+    }
     assert {re.sub(r"[-_.]+", "-", name).lower() for name in wanted - {"hqm-audit"}} <= pinned
 
 
 def test_every_package_is_in_the_wheel() -> None:
     listed = set(PROJECT["tool"]["setuptools"]["packages"])
-    packages = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "hqm").rglob("__init__.py")}
+    packages = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "hqm").rglob("__init__.py")
+    }
     for folder in ("adapters", "benchmarks", "reports"):
         inside = (path for path in (ROOT / folder).rglob("*.py"))
         packages |= {".".join(("hqm", *path.parent.relative_to(ROOT).parts)) for path in inside}
     assert packages <= listed
     mounted = ("hqm.adapters", "hqm.benchmarks", "hqm.reports")
-    folders = [name.removeprefix("hqm.") if name.startswith(mounted) else name for name in sorted(listed)]
+    folders = [
+        name.removeprefix("hqm.") if name.startswith(mounted) else name for name in sorted(listed)
+    ]
     assert [name for name in folders if not (ROOT / name.replace(".", "/")).is_dir()] == []
 
 
@@ -84,12 +111,20 @@ def second_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [("hqm.cli", "list"), ("pytest", "-q", "-p", "no:cacheprovider", "tests")])
-def test_parts_of_two_checkouts_are_not_mixed(second_checkout: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", [("hqm.cli", "list"), ("pytest", "-q", "-p", "no:cacheprovider", "tests")]
+)
+def test_parts_of_two_checkouts_are_not_mixed(
+    second_checkout: Path, command: tuple[str, ...]
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=second_checkout, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", *command],
+        cwd=second_checkout,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+    )
     assert done.returncode != 0
     text = done.stdout + done.stderr
     assert "two copies of HQM are mixed" in text
@@ -107,7 +142,9 @@ def test_make_help_lists_every_target() -> None:
     assert targets == phony
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     listed = {
-        line.split()[1]: line.split(maxsplit=2)[2] for line in done.stdout.splitlines() if line.startswith("make ")
+        line.split()[1]: line.split(maxsplit=2)[2]
+        for line in done.stdout.splitlines()
+        if line.startswith("make ")
     }
     assert set(listed) == targets
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
@@ -123,7 +160,9 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 def test_the_version_is_the_same_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert PROJECT["project"]["version"] == str(citation["version"]) == __version__ == hqm.__version__
+    assert (
+        PROJECT["project"]["version"] == str(citation["version"]) == __version__ == hqm.__version__
+    )
     heads = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert __version__ in heads
     assert heads[0] in ("Unreleased", __version__)
@@ -145,7 +184,10 @@ def test_yaml_reads(path: Path) -> None:
 
 
 def test_workflows_test_every_python_and_publish_without_a_password() -> None:
-    flows = {p.stem: yaml.safe_load(p.read_text()) for p in (ROOT / ".github" / "workflows").glob("*.yml")}
+    flows = {
+        p.stem: yaml.safe_load(p.read_text())
+        for p in (ROOT / ".github" / "workflows").glob("*.yml")
+    }
     assert set(flows) == {"tests", "docs", "release"}
     for name, flow in flows.items():
         assert flow[True], name  # YAML 1.1 reads the key `on` as true
@@ -155,8 +197,12 @@ def test_workflows_test_every_python_and_publish_without_a_password() -> None:
     assert PROJECT["project"]["requires-python"] == ">=3.11,<3.14"
     publish = flows["release"]["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
-    assert any(step.get("uses", "").startswith("pypa/gh-action-pypi-publish") for step in publish["steps"])
-    assert "password" not in (ROOT / ".github" / "workflows" / "release.yml").read_text().replace("no password", "")
+    assert any(
+        step.get("uses", "").startswith("pypa/gh-action-pypi-publish") for step in publish["steps"]
+    )
+    assert "password" not in (ROOT / ".github" / "workflows" / "release.yml").read_text().replace(
+        "no password", ""
+    )
 
 
 @pytest.mark.parametrize("name", ["benchmark", "wrong_number"])
@@ -173,10 +219,27 @@ def test_the_container_copies_what_the_wheel_is_made_of() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     copied = {word for line in lines if line.startswith("COPY ") for word in line.split()[1:-1]}
     assert all((ROOT / name).exists() for name in copied)
-    assert {"hqm", "adapters", "benchmarks", "reports", "pyproject.toml", "README.md", "LICENSE"} <= copied
-    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert {
+        "hqm",
+        "adapters",
+        "benchmarks",
+        "reports",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+    } <= copied
+    allowed = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
     assert copied == allowed
-    assert {"ARG BASE=python:3.12-slim", "ARG TORCH_INDEX=", "FROM ${BASE}", 'ENTRYPOINT ["hqm"]'} <= set(lines)
+    assert {
+        "ARG BASE=python:3.12-slim",
+        "ARG TORCH_INDEX=",
+        "FROM ${BASE}",
+        'ENTRYPOINT ["hqm"]',
+    } <= set(lines)
 
 
 def test_the_hooks_are_those_of_make() -> None:
@@ -188,16 +251,27 @@ def test_the_hooks_are_those_of_make() -> None:
 @pytest.mark.parametrize(
     ("tests", "ends", "says"),
     [
-        ("def test_it():\n    here = Path('here')\n    there, _ = here.exists(), here.touch()\n    assert there", 0, "PASSED ALONE"),
+        (
+            (
+                "def test_it():\n    here = Path('here')\n    there, _ = here.exists(),"
+                " here.touch()\n    assert there"
+            ),
+            0,
+            "PASSED ALONE",
+        ),
         ("def test_it():\n    assert False", 1, "running again, alone"),
         ("\n".join(f"def test_{n}():\n    assert False" for n in range(4)), 1, ""),
         ("def test_it(:", 2, ""),
     ],
     ids=["passes alone", "fails", "too many", "no test"],
-)  # fmt: skip
-def test_a_few_tests_that_fail_are_run_again_alone(tmp_path: Path, tests: str, ends: int, says: str) -> None:
+)
+def test_a_few_tests_that_fail_are_run_again_alone(
+    tmp_path: Path, tests: str, ends: int, says: str
+) -> None:
     (tmp_path / "test_made.py").write_text(f"from pathlib import Path\n\n\n{tests}\n")
-    first = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:xdist"], cwd=tmp_path, capture_output=True)
+    first = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist"], cwd=tmp_path, capture_output=True
+    )
     assert first.returncode == (ends or 1)
     command = [sys.executable, str(ROOT / "tests" / "alone.py"), str(first.returncode)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -1,4 +1,6 @@
-"""Coefficients against published values and rival implementations; every degenerate case has a status and a reason."""
+"""Coefficients against published values and rival implementations; every degenerate case has a
+status and a reason.
+"""
 
 import math
 import warnings
@@ -13,11 +15,15 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 
-# Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each meter
+# Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each
+# meter
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
 MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
 # Shrout and Fleiss 1979, Psychological Bulletin 86:420-428, Table 2: six targets, four judges
-RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+RATINGS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]],
+    dtype=float,
+)
 
 
 def test_pearson_of_the_peak_flow_data() -> None:
@@ -51,25 +57,40 @@ def test_icc_of_shrout_and_fleiss() -> None:
     coefficients = psy.icc(RATINGS)
     # psych::ICC of R on the same table, as the reference values of the field print it
     assert coefficients.a1.value == pytest.approx(0.289764, abs=5e-7)
-    assert (coefficients.a1.low, coefficients.a1.high) == pytest.approx((0.018787, 0.761084), abs=5e-6)
+    assert (coefficients.a1.low, coefficients.a1.high) == pytest.approx(
+        (0.018787, 0.761084), abs=5e-6
+    )
     assert coefficients.c1.value == pytest.approx(0.714841, abs=5e-7)
-    assert (coefficients.c1.low, coefficients.c1.high) == pytest.approx((0.342465, 0.945858), abs=5e-6)
-    assert (coefficients.sem_agreement, coefficients.sem_consistency) == pytest.approx((2.50278, 1.00968), abs=5e-5)
+    assert (coefficients.c1.low, coefficients.c1.high) == pytest.approx(
+        (0.342465, 0.945858), abs=5e-6
+    )
+    assert (coefficients.sem_agreement, coefficients.sem_consistency) == pytest.approx(
+        (2.50278, 1.00968), abs=5e-5
+    )
     assert coefficients.mdc95 == pytest.approx(6.93734, abs=5e-5)
     assert coefficients.ms_columns / coefficients.ms_error == pytest.approx(31.866, abs=5e-3)
 
 
-@given(arrays(float, st.tuples(st.integers(4, 12), st.integers(2, 4)), elements=st.floats(0, 1, width=32)))
+@given(
+    arrays(
+        float, st.tuples(st.integers(4, 12), st.integers(2, 4)), elements=st.floats(0, 1, width=32)
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_icc_against_pingouin(scores: np.ndarray) -> None:
     coefficients = psy.icc(scores)
     assume(coefficients.a1.status == "ok" and coefficients.ms_error >= 1e-6)
     import pandas as pd
 
-    long = pd.DataFrame([(i, j, x) for i, row in enumerate(scores) for j, x in enumerate(row)], columns=["t", "r", "s"])
+    long = pd.DataFrame(
+        [(i, j, x) for i, row in enumerate(scores) for j, x in enumerate(row)],
+        columns=["t", "r", "s"],
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")["ICC"]
+        table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index(
+            "Type"
+        )["ICC"]
     assert coefficients.a1.value == pytest.approx(float(table["ICC(A,1)"]), abs=1e-9)
     assert coefficients.c1.value == pytest.approx(float(table["ICC(C,1)"]), abs=1e-9)
 
@@ -92,7 +113,9 @@ def test_properties_of_the_correlation(
 
 @given(scores, scores, st.floats(0.2, 2))
 @settings(deadline=None)
-def test_a_shift_moves_agreement_but_not_consistency(x: np.ndarray, y: np.ndarray, shift: float) -> None:
+def test_a_shift_moves_agreement_but_not_consistency(
+    x: np.ndarray, y: np.ndarray, shift: float
+) -> None:
     # more than 2, so that the means are farther apart afterwards whatever they were
     original, moved = psy.icc(np.stack([x, y], 1)), psy.icc(np.stack([x, y + shift + 2], 1))
     assume(original.c1.status == "ok" and original.ms_error >= 1e-6 and original.c1.value > 0.01)
@@ -111,7 +134,9 @@ DEGENERATE = [
 
 
 @pytest.mark.parametrize(("x", "y", "status"), DEGENERATE)
-def test_a_correlation_that_does_not_exist_says_why(x: list[float], y: list[float], status: str) -> None:
+def test_a_correlation_that_does_not_exist_says_why(
+    x: list[float], y: list[float], status: str
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         correlation = psy.pearson(x, y)
@@ -131,7 +156,11 @@ def test_identical_administrations() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         coefficients = psy.icc(np.stack([x, x], 1))
-        assert (coefficients.a1.value, coefficients.c1.value, psy.pearson(x, x).value) == (1.0, 1.0, 1.0)
+        assert (coefficients.a1.value, coefficients.c1.value, psy.pearson(x, x).value) == (
+            1.0,
+            1.0,
+            1.0,
+        )
         for flat in (np.full((4, 2), 0.3), np.array([[0.2, 0.4]] * 4)):
             degenerate = psy.icc(flat)
             assert {degenerate.a1.status, degenerate.c1.status} == {"degenerate"}
@@ -147,13 +176,38 @@ def test_shapes_are_checked() -> None:
         psy.item_agreement([1, 0], [1, 0])
 
 
-# Table 5 of the HQM paper (arXiv 2406.17115), overall hallucination rates: 19 open models, then two closed ones
-TABLE_5 = [.748, .695, .544, .470, .429, .401, .384, .503, .308, .367, .612, .570, .600, .533, .492, .552, .240, .576, .341, .253, .174]  # fmt: skip
+# Table 5 of the HQM paper (arXiv 2406.17115), overall hallucination rates: 19 open models, then two
+# closed ones
+TABLE_5 = [
+    0.748,
+    0.695,
+    0.544,
+    0.470,
+    0.429,
+    0.401,
+    0.384,
+    0.503,
+    0.308,
+    0.367,
+    0.612,
+    0.570,
+    0.600,
+    0.533,
+    0.492,
+    0.552,
+    0.240,
+    0.576,
+    0.341,
+    0.253,
+    0.174,
+]
 
 
 def test_the_noise_floor_of_the_hqm_paper() -> None:
     """Coin flips at each model's overall rate reach .997 with 4,000 items, about .88 with 96."""
-    floors = {(m, n): psy.noise_floor(TABLE_5[:m], n).value for m in (19, 21) for n in (96, 1000, 4000)}
+    floors = {
+        (m, n): psy.noise_floor(TABLE_5[:m], n).value for m in (19, 21) for n in (96, 1000, 4000)
+    }
     # by hand: s2 / (s2 + mean(p (1 - p)) / n) with s2 = .0178, mean = .2381 for 19 models
     assert floors[19, 4000] == pytest.approx(0.9967, abs=5e-5)
     assert floors[21, 4000] == pytest.approx(0.9975, abs=5e-5)
@@ -195,7 +249,9 @@ def test_item_agreement_against_a_loop() -> None:
 
 
 def test_kappa_of_an_unbalanced_table() -> None:
-    """90/5/5/0: agreement .90, kappa -.0526 (the prevalence paradox of Feinstein and Cicchetti 1990)."""
+    """90/5/5/0: agreement .90, kappa -.0526 (the prevalence paradox of Feinstein and Cicchetti
+    1990).
+    """
     x = [1] * 90 + [1] * 5 + [0] * 5
     y = [1] * 90 + [0] * 5 + [1] * 5
     items = psy.item_agreement([x], [y])
@@ -226,16 +282,24 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
         {"right": right, "n": np.ones(300)}, np.arange(300), lambda t: t["right"] / t["n"]
     )
     half = stats.norm.ppf(0.975) * right.std(ddof=1) / math.sqrt(300)
-    assert (interval.low, interval.high) == pytest.approx((right.mean() - half, right.mean() + half))
+    assert (interval.low, interval.high) == pytest.approx(
+        (right.mean() - half, right.mean() + half)
+    )
 
 
 def test_the_jackknife_leaves_whole_clusters_out() -> None:
-    """Two copies of every item in one cluster: the interval is that of the items once, not twice."""
+    """Two copies of every item in one cluster: the interval is that of the items once, not
+    twice.
+    """
     rng = np.random.default_rng(4)
     right = rng.integers(0, 2, 200).astype(float)
-    once = psy.jackknife_interval({"right": right, "n": np.ones(200)}, np.arange(200), lambda t: t["right"] / t["n"])
+    once = psy.jackknife_interval(
+        {"right": right, "n": np.ones(200)}, np.arange(200), lambda t: t["right"] / t["n"]
+    )
     twice = psy.jackknife_interval(
-        {"right": np.repeat(right, 2), "n": np.ones(400)}, np.repeat(np.arange(200), 2), lambda t: t["right"] / t["n"]
+        {"right": np.repeat(right, 2), "n": np.ones(400)},
+        np.repeat(np.arange(200), 2),
+        lambda t: t["right"] / t["n"],
     )
     assert (twice.low, twice.high) == pytest.approx((once.low, once.high))
 
@@ -250,7 +314,9 @@ def test_the_interval_of_a_share_is_wilsons_when_items_stand_alone() -> None:
             {"k": right, "n": np.ones(96)}, np.arange(96), lambda t: t["k"] / t["n"], share=True
         )
         # the jackknife's variance divides by n - 1 where the binomial one divides by n
-        low, high = proportion_confint(k if k in (0, 96) else k * 95 / 96, 96 if k in (0, 96) else 95, method="wilson")
+        low, high = proportion_confint(
+            k if k in (0, 96) else k * 95 / 96, 96 if k in (0, 96) else 95, method="wilson"
+        )
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
     assert psy.jackknife_interval(
         {"k": np.zeros(96), "n": np.ones(96)}, np.arange(96), lambda t: t["k"] / t["n"], share=True
@@ -262,4 +328,7 @@ def test_a_score_that_divides_by_zero_has_no_interval() -> None:
         {"a": np.zeros(3), "b": np.zeros(3)}, np.arange(3), lambda t: np.float64(math.nan) * t["a"]
     )
     assert interval.status == "degenerate"
-    assert psy.jackknife_interval({"a": np.ones(2)}, np.zeros(2, dtype=int), lambda t: t["a"]).value == 2
+    assert (
+        psy.jackknife_interval({"a": np.ones(2)}, np.zeros(2, dtype=int), lambda t: t["a"]).value
+        == 2
+    )

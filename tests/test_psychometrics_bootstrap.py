@@ -46,8 +46,12 @@ def test_intervals_agree_with_scipy(draw: str, size: int) -> None:
         rival = stats.bootstrap(
             (table[:, 0], table[:, 1]),
             lambda a, b, axis: a.sum(axis=axis) / b.sum(axis=axis),
-            paired=True, n_resamples=10_000, method=method, rng=np.random.default_rng(1), batch=1000,
-        )  # fmt: skip
+            paired=True,
+            n_resamples=10_000,
+            method=method,
+            rng=np.random.default_rng(1),
+            batch=1000,
+        )
         se = float(rival.standard_error)
         assert interval.se == pytest.approx(se, rel=0.04)
         ends = rival.confidence_interval
@@ -57,17 +61,27 @@ def test_intervals_agree_with_scipy(draw: str, size: int) -> None:
 
 
 def test_a_skewed_statistic_has_scipys_acceleration() -> None:
-    """The variance of 30 exponential numbers: BCa is far from the percentile interval, and both agree with scipy."""
+    """The variance of 30 exponential numbers: BCa is far from the percentile interval, and both
+    agree with scipy.
+    """
     x = np.random.default_rng(5).exponential(size=60)
     table = np.stack([np.ones(60), x, x * x], 1)
     variance = psy.Statistic(lambda t: t[:, 2] / t[:, 0] - (t[:, 1] / t[:, 0]) ** 2)
-    interval = psy.resample(table, {"v": variance}, rng=psy.stream(0, "v"), draw="multinomial").interval("v")
-    rival = stats.bootstrap((x,), np.var, n_resamples=10_000, method="BCa", rng=np.random.default_rng(2))
+    interval = psy.resample(
+        table, {"v": variance}, rng=psy.stream(0, "v"), draw="multinomial"
+    ).interval("v")
+    rival = stats.bootstrap(
+        (x,), np.var, n_resamples=10_000, method="BCa", rng=np.random.default_rng(2)
+    )
     se = float(rival.standard_error)
-    assert (interval.low, interval.high) == pytest.approx(tuple(rival.confidence_interval), abs=0.15 * se)
+    assert (interval.low, interval.high) == pytest.approx(
+        tuple(rival.confidence_interval), abs=0.15 * se
+    )
     left = np.array([np.delete(x, i).var() for i in range(60)])
     d = left.mean() - left
-    assert interval.acceleration == pytest.approx((d**3).sum() / (6 * (d**2).sum() ** 1.5), abs=1e-9)
+    assert interval.acceleration == pytest.approx(
+        (d**3).sum() / (6 * (d**2).sum() ** 1.5), abs=1e-9
+    )
 
 
 def test_the_limit_law_gives_the_clustered_standard_error() -> None:
@@ -77,7 +91,9 @@ def test_the_limit_law_gives_the_clustered_standard_error() -> None:
     interval = drawn.interval("rate")
     residual = table[:, 0] - interval.value * table[:, 1]
     assert interval.method == "BCa, gaussian"
-    assert interval.se == pytest.approx(math.sqrt((residual**2).sum()) / table[:, 1].sum(), rel=0.02)
+    assert interval.se == pytest.approx(
+        math.sqrt((residual**2).sum()) / table[:, 1].sum(), rel=0.02
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(2, 80), st.integers(1, 3))
@@ -87,7 +103,9 @@ def test_it_repeats_bit_for_bit_and_alone(seed: int, clusters: int, size: int) -
     table = answers(seed, clusters, size)
     other = psy.Statistic(lambda t: t[:, 0] - t[:, 1], smooth=True)
     alone = psy.resample(table, {"rate": RATE}, rng=psy.stream(seed, "rate"), replicates=50)
-    beside = psy.resample(table, {"o": other, "rate": RATE}, rng=psy.stream(seed, "rate"), replicates=50)
+    beside = psy.resample(
+        table, {"o": other, "rate": RATE}, rng=psy.stream(seed, "rate"), replicates=50
+    )
     assert alone.values["rate"].tobytes() == beside.values["rate"].tobytes()
     if 0 < table[:, 0].sum() < table[:, 1].sum():
         renamed = psy.resample(table, {"rate": RATE}, rng=psy.stream(seed, "rank"), replicates=50)
@@ -105,11 +123,14 @@ def test_another_process_with_other_threads_gives_the_same_bits() -> None:
     )
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
         ).stdout
         for threads in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(outputs) == 1
 
 
@@ -123,18 +144,22 @@ def test_units_do_not_matter(seed: int, scale: float) -> None:
 
 
 def test_chunks_of_a_long_table_and_single_precision() -> None:
-    """Numbers near 1000 with a spread of .001: single precision after centring loses nothing that matters."""
+    """Numbers near 1000 with a spread of .001: single precision after centring loses nothing that
+    matters.
+    """
     x = 1000 + np.random.default_rng(8).normal(scale=0.001, size=3000)
     table = np.stack([x, np.ones(3000)], 1)
-    interval = psy.resample(table, {"mean": RATE}, rng=psy.stream(0, "m"), replicates=3000, draw="poisson").interval(
-        "mean"
-    )
+    interval = psy.resample(
+        table, {"mean": RATE}, rng=psy.stream(0, "m"), replicates=3000, draw="poisson"
+    ).interval("mean")
     assert interval.se == pytest.approx(0.001 / math.sqrt(3000), rel=0.06)
     assert interval.value == pytest.approx(x.mean(), abs=1e-9)
 
 
 def test_common_random_numbers_pair_the_difference() -> None:
-    """Two respondents that differ in one item of 500: their difference is known far better than their rates."""
+    """Two respondents that differ in one item of 500: their difference is known far better than
+    their rates.
+    """
     rng = np.random.default_rng(9)
     a = rng.integers(0, 2, 500).astype(float)
     b = a.copy()
@@ -147,12 +172,16 @@ def test_common_random_numbers_pair_the_difference() -> None:
     }
     drawn = psy.resample(table, statistics, rng=psy.stream(0, "d"))
     paired, direct = drawn.difference("a", "b"), drawn.interval("d")
-    assert (paired.value, paired.low, paired.high) == pytest.approx((direct.value, direct.low, direct.high), abs=1e-12)
+    assert (paired.value, paired.low, paired.high) == pytest.approx(
+        (direct.value, direct.low, direct.high), abs=1e-12
+    )
     assert paired.se < drawn.interval("a").se / 5
 
 
 def test_a_metric_of_named_tallies_agrees_with_the_jackknife() -> None:
-    """F1, a ratio of sums that no mean of items gives: bootstrap and jackknife have the same standard error."""
+    """F1, a ratio of sums that no mean of items gives: bootstrap and jackknife have the same
+    standard error.
+    """
     rng = np.random.default_rng(21)
     said, true = rng.random(900) < 0.5, rng.random(900) < 0.6
     tallies = {"hit": said & true, "wrong": said & ~true, "missed": ~said & true}
@@ -162,11 +191,17 @@ def test_a_metric_of_named_tallies_agrees_with_the_jackknife() -> None:
         return 2 * t["hit"] / (2 * t["hit"] + t["wrong"] + t["missed"])
 
     statistic = psy.Statistic(lambda sums: f1(dict(zip(tallies, sums.T, strict=True))), smooth=True)
-    rival = psy.jackknife_interval({k: v.astype(float) for k, v in tallies.items()}, np.arange(900) // 3, f1)
+    rival = psy.jackknife_interval(
+        {k: v.astype(float) for k, v in tallies.items()}, np.arange(900) // 3, f1
+    )
     for draw in ("poisson", "gaussian", "multinomial"):
-        interval = psy.resample(table, {"f1": statistic}, rng=psy.stream(0, "f1"), draw=draw).interval("f1")  # type: ignore[arg-type]
+        interval = psy.resample(
+            table, {"f1": statistic}, rng=psy.stream(0, "f1"), draw=draw
+        ).interval("f1")  # type: ignore[arg-type]
         assert interval.value == pytest.approx(rival.value)
-        assert interval.se == pytest.approx((rival.high - rival.low) / 2 / stats.norm.ppf(0.975), rel=0.03)
+        assert interval.se == pytest.approx(
+            (rival.high - rival.low) / 2 / stats.norm.ppf(0.975), rel=0.03
+        )
 
 
 def test_strata_are_drawn_within() -> None:
@@ -175,7 +210,9 @@ def test_strata_are_drawn_within() -> None:
     types = ["easy"] * 100 + ["hard"] * 100
     free = psy.resample(table, {"r": RATE}, rng=psy.stream(0, "r"), draw="poisson").interval("r")
     for draw in ("poisson", "multinomial", "gaussian"):
-        fixed = psy.resample(table, {"r": RATE}, rng=psy.stream(0, "r"), strata=types, draw=draw).interval("r")  # type: ignore[arg-type]
+        fixed = psy.resample(
+            table, {"r": RATE}, rng=psy.stream(0, "r"), strata=types, draw=draw
+        ).interval("r")  # type: ignore[arg-type]
         assert fixed.status == "not_informative"
         assert fixed.value == 0.5
     assert free.se == pytest.approx(0.5 / math.sqrt(200), rel=0.05)
@@ -187,8 +224,12 @@ def test_strata_have_the_stratified_standard_error() -> None:
     expected = math.sqrt(sum(len(t) * t[:, 0].var() for t in (first, second))) / 400
     for draw in ("poisson", "multinomial", "gaussian"):
         drawn = psy.resample(
-            table, {"r": RATE}, rng=psy.stream(0, "r"), strata=[0] * 300 + [1] * 100, draw=draw  # type: ignore[arg-type]
-        )  # fmt: skip
+            table,
+            {"r": RATE},
+            rng=psy.stream(0, "r"),
+            strata=[0] * 300 + [1] * 100,
+            draw=draw,  # type: ignore[arg-type]
+        )
         assert drawn.interval("r").se == pytest.approx(expected, rel=0.04)
 
 
@@ -203,7 +244,9 @@ def two_runs(clusters: int = 1000, respondents: int = 20) -> np.ndarray:
 def retest(sums: np.ndarray) -> np.ndarray:
     s = (sums[:, :-1] / sums[:, -1:]).reshape(len(sums), -1, 2)
     s = s - s.mean(axis=1, keepdims=True)
-    return (s[..., 0] * s[..., 1]).sum(1) / np.sqrt((s[..., 0] ** 2).sum(1) * (s[..., 1] ** 2).sum(1))
+    return (s[..., 0] * s[..., 1]).sum(1) / np.sqrt(
+        (s[..., 0] ** 2).sum(1) * (s[..., 1] ** 2).sum(1)
+    )
 
 
 def test_a_reliability_is_refused_over_items_and_this_is_why() -> None:
@@ -211,7 +254,9 @@ def test_a_reliability_is_refused_over_items_and_this_is_why() -> None:
     table = two_runs()
     honest = psy.Statistic(retest, role="reliability")
     smuggled = psy.Statistic(retest)
-    drawn = psy.resample(table, {"r": honest, "s": smuggled}, rng=psy.stream(0, "r"), replicates=2000)
+    drawn = psy.resample(
+        table, {"r": honest, "s": smuggled}, rng=psy.stream(0, "r"), replicates=2000
+    )
     refused = drawn.interval("r")
     assert refused.status == "not_applicable"
     assert "jackknife" in refused.reason
@@ -239,14 +284,23 @@ def test_respondents_and_families_give_the_population_interval() -> None:
     x, y = ability + 0.4 * rng.normal(size=40), ability + 0.4 * rng.normal(size=40)
     pairs = pair_tallies(x, y)
     r = psy.Statistic(pearson_of_sums, role="reliability")
-    interval = psy.resample(pairs, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval("r")
+    interval = psy.resample(pairs, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval(
+        "r"
+    )
     assert interval.value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
     rival = stats.bootstrap(
-        (x, y), lambda a, b: stats.pearsonr(a, b).statistic, paired=True, vectorized=False, n_resamples=3000,
-        method="BCa", rng=np.random.default_rng(3),
-    )  # fmt: skip
+        (x, y),
+        lambda a, b: stats.pearsonr(a, b).statistic,
+        paired=True,
+        vectorized=False,
+        n_resamples=3000,
+        method="BCa",
+        rng=np.random.default_rng(3),
+    )
     se = float(rival.standard_error)
-    assert (interval.low, interval.high) == pytest.approx(tuple(rival.confidence_interval), abs=0.3 * se)
+    assert (interval.low, interval.high) == pytest.approx(
+        tuple(rival.confidence_interval), abs=0.3 * se
+    )
     # two copies of every model in a family of its own say no more than one copy
     twice = psy.aggregate(np.concatenate([pairs, pairs]), np.tile(np.arange(40), 2))
     family = psy.resample(twice, {"r": r}, rng=psy.stream(0, "r"), unit="respondents").interval("r")
@@ -257,14 +311,21 @@ def test_a_stratum_of_one_cluster_is_fixed() -> None:
     table = np.concatenate([answers(1, 250), [[5.0, 10]]])
     for draw in ("poisson", "multinomial", "gaussian"):
         interval = psy.resample(
-            table, {"r": RATE}, rng=psy.stream(0, "r"), strata=[0] * 250 + [1], draw=draw, replicates=500  # type: ignore[arg-type]
-        ).interval("r")  # fmt: skip
+            table,
+            {"r": RATE},
+            rng=psy.stream(0, "r"),
+            strata=[0] * 250 + [1],
+            draw=draw,
+            replicates=500,  # type: ignore[arg-type]
+        ).interval("r")
         assert interval.status == "ok"
         assert ("UNDEFINED" in interval.flags) == (draw == "poisson")
 
 
 def test_different_draws_are_not_paired() -> None:
-    drawn = psy.resample(answers(2, 300), {"a": RATE, "b": SMOOTH_RATE}, rng=psy.stream(0, "r"), replicates=50)
+    drawn = psy.resample(
+        answers(2, 300), {"a": RATE, "b": SMOOTH_RATE}, rng=psy.stream(0, "r"), replicates=50
+    )
     assert drawn.draws == {"a": "poisson", "b": "gaussian"}
     assert drawn.difference("a", "b").status == "not_applicable"
     with pytest.raises(ValueError, match="no statistic"):
@@ -274,7 +335,10 @@ def test_different_draws_are_not_paired() -> None:
 def test_nine_respondents_have_no_population_interval() -> None:
     x = np.arange(9.0)
     drawn = psy.resample(
-        pair_tallies(x, x**2), {"r": psy.Statistic(pearson_of_sums)}, rng=psy.stream(0, "r"), unit="respondents"
+        pair_tallies(x, x**2),
+        {"r": psy.Statistic(pearson_of_sums)},
+        rng=psy.stream(0, "r"),
+        unit="respondents",
     )
     interval = drawn.interval("r")
     assert interval.status == "insufficient"
@@ -289,7 +353,9 @@ def test_coverage_of_a_rate_is_nominal() -> None:
     for trial in range(300):
         shared = rng.beta(1.2, 2.8, 120)
         table = np.stack([rng.binomial(3, shared), np.full(120, 3)], 1).astype(float)
-        interval = psy.resample(table, {"r": RATE}, rng=psy.stream(trial, "r"), replicates=1000).interval("r")
+        interval = psy.resample(
+            table, {"r": RATE}, rng=psy.stream(trial, "r"), replicates=1000
+        ).interval("r")
         hits += interval.low <= 0.3 <= interval.high
     assert 0.91 <= hits / 300 <= 0.985
 
@@ -308,7 +374,9 @@ def test_an_interval_that_does_not_exist_says_why(case: str) -> None:
     table, statuses = DEGENERATE[case]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        interval = psy.resample(table, {"r": RATE}, rng=psy.stream(0, "r"), replicates=100).interval("r")
+        interval = psy.resample(
+            table, {"r": RATE}, rng=psy.stream(0, "r"), replicates=100
+        ).interval("r")
     assert interval.status in statuses.split()
     assert interval.reason
     assert math.isnan(interval.low)

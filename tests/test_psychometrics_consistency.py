@@ -1,4 +1,6 @@
-"""Internal consistency and families of respondents against published values and rival implementations."""
+"""Internal consistency and families of respondents against published values and rival
+implementations.
+"""
 
 import math
 import warnings
@@ -17,40 +19,68 @@ from hqm import psychometrics as psy
 from hqm.psychometrics.resampling import multiplicities
 
 # Brennan 2001, Generalizability Theory, synthetic data set 1: ten persons, twelve items
-BRENNAN_1 = np.array([[int(c) for c in row] for row in """
+BRENNAN_1 = np.array(
+    [
+        [int(c) for c in row]
+        for row in """
 101000000000 111001000000 111110000000 110110010000 111110100000
-111011100000 111111100000 111101111100 111111111110 111111111111""".split()], dtype=float)  # fmt: skip
-# covariances of the five agreeableness items (A1 reversed) of 2,709 complete respondents: data set `bfi` of R's psych
+111011100000 111111100000 111101111100 111111111110 111111111111""".split()
+    ],
+    dtype=float,
+)
+# covariances of the five agreeableness items (A1 reversed) of 2,709 complete respondents: data set
+# `bfi` of R's psych
 BFI_A = np.array([
     [1.9728316847, 0.5644871600, 0.4915843463, 0.3098170222, 0.3237103413],
     [0.5644871600, 1.3839515745, 0.7470138926, 0.5862302910, 0.5755421367],
     [0.4915843463, 0.7470138926, 1.7018603670, 0.7023032531, 0.8314337896],
     [0.3098170222, 0.5862302910, 0.7023032531, 2.2095084332, 0.5751548670],
     [0.3237103413, 0.5755421367, 0.8314337896, 0.5751548670, 1.5916429343]])  # fmt: skip
-# correlations of nine ability tests of 213 people (Thurstone and Thurstone 1941; Bechtoldt 1961): `Thurstone` of psych
-THURSTONE = np.array([
-    [1, .828, .776, .439, .432, .447, .447, .541, .380], [.828, 1, .779, .493, .464, .489, .432, .537, .358],
-    [.776, .779, 1, .460, .425, .443, .401, .534, .359], [.439, .493, .460, 1, .674, .590, .381, .350, .424],
-    [.432, .464, .425, .674, 1, .541, .402, .367, .446], [.447, .489, .443, .590, .541, 1, .288, .320, .325],
-    [.447, .432, .401, .381, .402, .288, 1, .555, .598], [.541, .537, .534, .350, .367, .320, .555, 1, .452],
-    [.380, .358, .359, .424, .446, .325, .598, .452, 1]])  # fmt: skip
-# HQM paper (arXiv 2406.17115) Table 5, hallucination rates by type: attribute, action, counting, environment,
-# comparison, relation, OCR, existence
-TABLE_5 = np.array([
-    [.708, .502, .794, .882, .766, .752, .774, .802], [.602, .406, .802, .838, .700, .718, .738, .758],
-    [.466, .304, .506, .648, .602, .626, .732, .468], [.216, .246, .310, .620, .560, .584, .652, .568],
-    [.240, .244, .326, .494, .496, .580, .620, .432], [.180, .146, .352, .468, .504, .560, .612, .382],
-    [.230, .174, .294, .490, .440, .426, .628, .388], [.226, .300, .326, .682, .578, .560, .640, .714],
-    [.208, .212, .346, .264, .262, .358, .306, .508], [.212, .252, .390, .298, .306, .416, .406, .656],
-    [.464, .446, .718, .540, .538, .642, .724, .822], [.424, .354, .550, .564, .542, .634, .742, .746],
-    [.468, .442, .516, .582, .618, .668, .782, .726], [.328, .368, .464, .564, .388, .566, .750, .836],
-    [.288, .324, .352, .544, .522, .528, .708, .666], [.446, .332, .520, .640, .530, .598, .630, .716],
-    [.098, .192, .174, .128, .288, .312, .278, .446], [.420, .356, .502, .476, .624, .714, .724, .790],
-    [.148, .212, .182, .238, .422, .446, .576, .504], [.166, .146, .238, .118, .236, .266, .240, .612],
-    [.146, .084, .166, .062, .212, .258, .222, .244]])  # fmt: skip
+# correlations of nine ability tests of 213 people (Thurstone and Thurstone 1941; Bechtoldt 1961):
+# `Thurstone` of psych
+THURSTONE = np.array(
+    [
+        [1, 0.828, 0.776, 0.439, 0.432, 0.447, 0.447, 0.541, 0.380],
+        [0.828, 1, 0.779, 0.493, 0.464, 0.489, 0.432, 0.537, 0.358],
+        [0.776, 0.779, 1, 0.460, 0.425, 0.443, 0.401, 0.534, 0.359],
+        [0.439, 0.493, 0.460, 1, 0.674, 0.590, 0.381, 0.350, 0.424],
+        [0.432, 0.464, 0.425, 0.674, 1, 0.541, 0.402, 0.367, 0.446],
+        [0.447, 0.489, 0.443, 0.590, 0.541, 1, 0.288, 0.320, 0.325],
+        [0.447, 0.432, 0.401, 0.381, 0.402, 0.288, 1, 0.555, 0.598],
+        [0.541, 0.537, 0.534, 0.350, 0.367, 0.320, 0.555, 1, 0.452],
+        [0.380, 0.358, 0.359, 0.424, 0.446, 0.325, 0.598, 0.452, 1],
+    ]
+)
+# HQM paper (arXiv 2406.17115) Table 5, hallucination rates by type: attribute, action, counting,
+# environment, comparison, relation, OCR, existence
+TABLE_5 = np.array(
+    [
+        [0.708, 0.502, 0.794, 0.882, 0.766, 0.752, 0.774, 0.802],
+        [0.602, 0.406, 0.802, 0.838, 0.700, 0.718, 0.738, 0.758],
+        [0.466, 0.304, 0.506, 0.648, 0.602, 0.626, 0.732, 0.468],
+        [0.216, 0.246, 0.310, 0.620, 0.560, 0.584, 0.652, 0.568],
+        [0.240, 0.244, 0.326, 0.494, 0.496, 0.580, 0.620, 0.432],
+        [0.180, 0.146, 0.352, 0.468, 0.504, 0.560, 0.612, 0.382],
+        [0.230, 0.174, 0.294, 0.490, 0.440, 0.426, 0.628, 0.388],
+        [0.226, 0.300, 0.326, 0.682, 0.578, 0.560, 0.640, 0.714],
+        [0.208, 0.212, 0.346, 0.264, 0.262, 0.358, 0.306, 0.508],
+        [0.212, 0.252, 0.390, 0.298, 0.306, 0.416, 0.406, 0.656],
+        [0.464, 0.446, 0.718, 0.540, 0.538, 0.642, 0.724, 0.822],
+        [0.424, 0.354, 0.550, 0.564, 0.542, 0.634, 0.742, 0.746],
+        [0.468, 0.442, 0.516, 0.582, 0.618, 0.668, 0.782, 0.726],
+        [0.328, 0.368, 0.464, 0.564, 0.388, 0.566, 0.750, 0.836],
+        [0.288, 0.324, 0.352, 0.544, 0.522, 0.528, 0.708, 0.666],
+        [0.446, 0.332, 0.520, 0.640, 0.530, 0.598, 0.630, 0.716],
+        [0.098, 0.192, 0.174, 0.128, 0.288, 0.312, 0.278, 0.446],
+        [0.420, 0.356, 0.502, 0.476, 0.624, 0.714, 0.724, 0.790],
+        [0.148, 0.212, 0.182, 0.238, 0.422, 0.446, 0.576, 0.504],
+        [0.166, 0.146, 0.238, 0.118, 0.236, 0.266, 0.240, 0.612],
+        [0.146, 0.084, 0.166, 0.062, 0.212, 0.258, 0.222, 0.244],
+    ]
+)
 TABLE_5_FAMILY = (
-    "blip2 blip2 blip2 instructblip instructblip instructblip instructblip internlm llava llava minigpt4 minigpt4 "
-    "minigpt4 minigpt-v2 minigpt-v2 otter qwen shikra shikra gemini gpt"
+    "blip2 blip2 blip2 instructblip instructblip instructblip instructblip internlm llava llava"
+    " minigpt4 minigpt4 minigpt4 minigpt-v2 minigpt-v2 otter qwen shikra shikra gemini gpt"
 ).split()
 
 
@@ -64,14 +94,19 @@ def with_covariance(covariance: np.ndarray, n: int) -> np.ndarray:
 
 @pytest.fixture
 def lsat(data: Path) -> dict[str, np.ndarray]:
-    return {n: np.loadtxt(data / "psychometrics" / f"{n}.csv", delimiter=",", skiprows=1) for n in ("lsat6", "lsat7")}
+    return {
+        n: np.loadtxt(data / "psychometrics" / f"{n}.csv", delimiter=",", skiprows=1)
+        for n in ("lsat6", "lsat7")
+    }
 
 
 def test_alpha_of_brennans_first_data_set() -> None:
     alpha = psy.cronbach_alpha(BRENNAN_1)
     # Brennan 2001 prints .844; R's psych, which drops the item everybody passed, gives .8515
     assert alpha.coefficient.value == pytest.approx(0.844495, abs=5e-7)
-    assert (alpha.coefficient.low, alpha.coefficient.high) == pytest.approx((0.6509, 0.9543), abs=5e-5)
+    assert (alpha.coefficient.low, alpha.coefficient.high) == pytest.approx(
+        (0.6509, 0.9543), abs=5e-5
+    )
     assert alpha.varying.value == pytest.approx(0.8515, abs=5e-5)
     assert (alpha.k, alpha.k_varying) == (12, 11)
     assert alpha.coefficient.flags == ("RANK_DEFICIENT", "ZERO_VARIANCE_ITEMS")
@@ -100,7 +135,9 @@ def test_omega_of_thurstones_tests() -> None:
 def test_split_halves_of_the_hqm_paper() -> None:
     halves = psy.split_half(TABLE_5, np.random.default_rng(0))
     assert (halves.splits, halves.exhaustive, halves.undefined) == (35, True, 0)
-    assert (halves.mean, halves.minimum, halves.maximum) == pytest.approx((0.9654, 0.8923, 0.9896), abs=5e-5)
+    assert (halves.mean, halves.minimum, halves.maximum) == pytest.approx(
+        (0.9654, 0.8923, 0.9896), abs=5e-5
+    )
 
 
 def test_families_of_the_hqm_paper() -> None:
@@ -113,12 +150,18 @@ def test_families_of_the_hqm_paper() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[4] * 5, [5, 3, 1, 1], [2] * 10])
-def test_unrelated_respondents_raise_the_flag_of_dependence_in_five_of_a_hundred(sizes: list[int]) -> None:
-    """600 sets of unrelated scores, skewed as rates near a bound are; the binomial error of .05 is .009."""
+def test_unrelated_respondents_raise_the_flag_of_dependence_in_five_of_a_hundred(
+    sizes: list[int],
+) -> None:
+    """600 sets of unrelated scores, skewed as rates near a bound are; the binomial error of .05 is
+    .009.
+    """
     rng = np.random.default_rng(3)
     labels = [str(f) for f, size in enumerate(sizes) for _ in range(size)]
     raised = [
-        bool(psy.family_dependence(rng.beta(9, 1, len(labels)), labels, rng, permutations=399).flags)
+        bool(
+            psy.family_dependence(rng.beta(9, 1, len(labels)), labels, rng, permutations=399).flags
+        )
         for _ in range(600)
     ]
     assert 0.02 <= np.mean(raised) <= 0.08
@@ -154,7 +197,9 @@ def test_the_range_of_the_hqm_paper() -> None:
     )
     assert (restriction.unadjusted, restriction.observed) == pytest.approx((0.961, 0.842), abs=5e-4)
     assert restriction.flags == ("RANGE_INFLATED",)
-    assert restriction.expected == pytest.approx(1 - (1 - restriction.unadjusted) / restriction.u**2)
+    assert restriction.expected == pytest.approx(
+        1 - (1 - restriction.unadjusted) / restriction.u**2
+    )
 
 
 def test_leave_one_out_finds_the_outlier() -> None:
@@ -170,7 +215,9 @@ def test_leave_one_out_finds_the_outlier() -> None:
     assert calm.flags == ()
 
 
-tables = arrays(float, st.tuples(st.integers(5, 12), st.integers(3, 6)), elements=st.floats(0, 1, width=16))
+tables = arrays(
+    float, st.tuples(st.integers(5, 12), st.integers(3, 6)), elements=st.floats(0, 1, width=16)
+)
 
 
 @given(tables)
@@ -186,8 +233,14 @@ def test_alpha_against_pingouin(x: np.ndarray) -> None:
 
 @given(tables, st.randoms(use_true_random=False), st.floats(0.1, 4), st.floats(-2, 2))
 @settings(max_examples=40, deadline=None)
-def test_order_shift_and_scale_do_not_matter(x: np.ndarray, random: object, scale: float, shift: float) -> None:
-    assume(np.ptp(x.sum(axis=1)) >= 0.05 and (np.ptp(x, axis=0) >= 1e-2).all() and len(x) > x.shape[1] + 1)
+def test_order_shift_and_scale_do_not_matter(
+    x: np.ndarray, random: object, scale: float, shift: float
+) -> None:
+    assume(
+        np.ptp(x.sum(axis=1)) >= 0.05
+        and (np.ptp(x, axis=0) >= 1e-2).all()
+        and len(x) > x.shape[1] + 1
+    )
     rows, columns = list(range(len(x))), list(range(x.shape[1]))
     random.shuffle(rows)  # type: ignore[attr-defined]
     random.shuffle(columns)  # type: ignore[attr-defined]
@@ -219,9 +272,13 @@ def test_adjusted_p_values_against_statsmodels() -> None:
 def test_minres_against_a_search() -> None:
     from scipy.optimize import least_squares
 
-    r = np.corrcoef(np.random.default_rng(3).normal(size=(60, 6)).T + np.random.default_rng(4).normal(size=60))
+    r = np.corrcoef(
+        np.random.default_rng(3).normal(size=(60, 6)).T + np.random.default_rng(4).normal(size=60)
+    )
     upper = np.triu_indices(6, 1)
-    rival = least_squares(lambda v: (np.outer(v, v) - r)[upper], np.full(6, 0.5), xtol=1e-14, ftol=1e-14).x
+    rival = least_squares(
+        lambda v: (np.outer(v, v) - r)[upper], np.full(6, 0.5), xtol=1e-14, ftol=1e-14
+    ).x
     assert psy.minres_loadings(r) == pytest.approx(rival, abs=1e-6)
 
 
@@ -235,7 +292,9 @@ def test_stratified_alpha_against_its_definition_and_random_splits() -> None:
     alpha = psy.stratified_alpha(x, strata)
     assert alpha.value == pytest.approx(1 - error / x.sum(1).var(ddof=1))
     assert alpha.low < alpha.value < alpha.high
-    assert alpha.value > psy.cronbach_alpha(x).coefficient.value + 0.02, "alpha takes the kinds' difference for error"
+    assert alpha.value > psy.cronbach_alpha(x).coefficient.value + 0.02, (
+        "alpha takes the kinds' difference for error"
+    )
     # true reliability of the total: var of 5a + 5b over that plus ten unit errors
     assert alpha.value == pytest.approx(50 / 60, abs=0.06)
     assert not psy.split_half(np.hstack([x, x]), np.random.default_rng(7)).exhaustive
@@ -248,7 +307,9 @@ def test_all_halves_against_a_loop() -> None:
         r = np.corrcoef(x[:, half].sum(1), np.delete(x, half, axis=1).sum(1))[0, 1]
         values.append(2 * r / (1 + r))
     halves = psy.split_half(x, np.random.default_rng(0))
-    assert (halves.splits, halves.mean, halves.minimum) == pytest.approx((10, np.mean(values), min(values)))
+    assert (halves.splits, halves.mean, halves.minimum) == pytest.approx(
+        (10, np.mean(values), min(values))
+    )
 
 
 def test_a_family_is_drawn_as_a_whole() -> None:
@@ -258,12 +319,25 @@ def test_a_family_is_drawn_as_a_whole() -> None:
 
 
 ABSENT = {
-    "insufficient": [np.empty((0, 5)), np.empty((5, 0)), np.eye(2), np.ones((6, 1)), np.full((5, 4), np.nan)],
-    "degenerate": [np.ones((6, 4)), np.zeros((6, 4)), np.tile([1.0, 0, 1], (7, 1)), np.full((5, 3), 0.1)],
+    "insufficient": [
+        np.empty((0, 5)),
+        np.empty((5, 0)),
+        np.eye(2),
+        np.ones((6, 1)),
+        np.full((5, 4), np.nan),
+    ],
+    "degenerate": [
+        np.ones((6, 4)),
+        np.zeros((6, 4)),
+        np.tile([1.0, 0, 1], (7, 1)),
+        np.full((5, 3), 0.1),
+    ],
 }
 
 
-@pytest.mark.parametrize(("status", "x"), [(s, x) for s, many in ABSENT.items() for x in many], ids=repr)
+@pytest.mark.parametrize(
+    ("status", "x"), [(s, x) for s, many in ABSENT.items() for x in many], ids=repr
+)
 def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
@@ -271,7 +345,9 @@ def test_what_does_not_exist_says_why(status: str, x: np.ndarray) -> None:
         coefficients = [psy.cronbach_alpha(x).coefficient, psy.kr21(x), psy.lambda2(x, rng)]
         coefficients += [psy.stratified_alpha(x, ["a"] * x.shape[1]), psy.omega_t(x, rng)]
         halves = psy.split_half(x, rng)
-    assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in coefficients), coefficients
+    assert all(c.status != "ok" and c.reason and math.isnan(c.value) for c in coefficients), (
+        coefficients
+    )
     assert {c.status for c in coefficients[:4]} == {status}
     assert halves.status == status
 
@@ -290,7 +366,9 @@ def test_borderline_inputs_raise_no_warning() -> None:
         assert same.coefficient.value == same.coefficient.high == pytest.approx(1)
         assert same.coefficient.flags == ("REDUNDANT",)
         opposed = np.array([[1.0, 0], [0, 1], [1, 0], [0, 1.001]])
-        assert psy.cronbach_alpha(opposed).coefficient.value < 0, "a negative alpha is printed, not cut"
+        assert psy.cronbach_alpha(opposed).coefficient.value < 0, (
+            "a negative alpha is printed, not cut"
+        )
         assert psy.split_half([[1.0, 0], [0, 1.1], [1, 0]], rng).status in ("ok", "degenerate")
         assert psy.stratified_alpha(np.eye(4), ["a", "a", "a", "b"]).status == "insufficient"
         assert psy.family_dependence([1, 2, 3], list("abc")).icc.status == "not_applicable"

@@ -8,7 +8,9 @@ from hqm import psychometrics as psy
 def world(
     seed: int, *, wrong: int, misread: float, respondents: int = 10, items: int = 300
 ) -> tuple[np.ndarray, np.ndarray, set[int]]:
-    """Verdicts and labels: some items are hard to read for the scorer, people err in 5% of answers, some keys are wrong."""
+    """Verdicts and labels: some items are hard to read for the scorer, people err in 5% of answers,
+    some keys are wrong.
+    """
     rng = np.random.default_rng(seed)
     right = rng.random((respondents, items)) < np.linspace(0.6, 0.95, respondents)[:, None]
     errors = rng.beta(1, 1 / misread - 1, items)
@@ -20,7 +22,9 @@ def world(
 
 
 def test_a_scorer_that_errs_now_and_then_has_no_wrong_keys() -> None:
-    """Misreadings that pile up on some items, at most 5% of benchmarks with a false alarm by the rule: 100 of them."""
+    """Misreadings that pile up on some items, at most 5% of benchmarks with a false alarm by the
+    rule: 100 of them.
+    """
     alarms = 0
     for seed in range(100):
         verdicts, labels, _ = world(seed, wrong=0, misread=0.03)
@@ -33,7 +37,11 @@ def test_wrong_keys_are_listed() -> None:
     for seed in range(50):
         verdicts, labels, keys = world(seed, wrong=6, misread=0.03)
         items = {row.item for row in psy.contradicted_items(verdicts, labels).items}
-        planted, listed, found_right = planted + len(keys), listed + len(items), found_right + len(items & keys)
+        planted, listed, found_right = (
+            planted + len(keys),
+            listed + len(items),
+            found_right + len(items & keys),
+        )
     assert found_right / planted > 0.8
     assert found_right / listed > 0.95
 

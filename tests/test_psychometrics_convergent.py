@@ -14,7 +14,8 @@ from hqm import psychometrics as psy
 from hqm.psychometrics.benchmarks import expected_overlap, kendall_tau_b
 from hqm.psychometrics.convergent import correlations
 
-# sample covariances of nine tests of 301 pupils (Holzinger and Swineford 1939) as R's lavaan prints them
+# sample covariances of nine tests of 301 pupils (Holzinger and Swineford 1939) as R's lavaan prints
+# them
 HOLZINGER = """
 1.358
 0.407 1.382
@@ -30,14 +31,17 @@ TOY = [[1, 0.5, 0.4, 0.3], [0.5, 1, 0.35, 0.25], [0.4, 0.35, 1, 0.6], [0.3, 0.25
 
 
 def test_htmt_of_holzinger_and_swineford() -> None:
-    """visual-textual .424323, visual-speed .423542, textual-speed .289568; covariances are printed with three digits."""
+    """visual-textual .424323, visual-speed .423542, textual-speed .289568; covariances are printed
+    with three digits.
+    """
     covariance = np.zeros((9, 9))
     for i, row in enumerate(HOLZINGER.strip().splitlines()):
         covariance[i, : i + 1] = covariance[: i + 1, i] = [float(v) for v in row.split()]
     sd = np.sqrt(np.diag(covariance))
     r = covariance / np.outer(sd, sd)
     ratios = [
-        psy.htmt_of(r, FACTORS, *pair) for pair in (("visual", "textual"), ("visual", "speed"), ("textual", "speed"))
+        psy.htmt_of(r, FACTORS, *pair)
+        for pair in (("visual", "textual"), ("visual", "speed"), ("textual", "speed"))
     ]
     assert ratios == pytest.approx([0.424323, 0.423542, 0.289568], abs=2e-4)
     assert psy.htmt_of(TOY, list("aabb"), "a", "b") == pytest.approx(0.593366, abs=5e-7)
@@ -70,11 +74,17 @@ def test_a_planted_multitrait_structure() -> None:
     index = [(list("abc").index(t), int(m) - 1) for t, m in zip(traits, methods, strict=True)]
 
     def measured(of_method: float) -> np.ndarray:
-        columns = [trait[:, i] + of_method * method[:, j] + 0.4 * rng.normal(size=40) for i, j in index]
+        columns = [
+            trait[:, i] + of_method * method[:, j] + 0.4 * rng.normal(size=40) for i, j in index
+        ]
         return np.stack(columns, axis=1)
 
     good = psy.multitrait_multimethod(measured(0.0), traits, methods)
-    assert (good.convergent, good.over_hetero_method, good.over_hetero_trait) == ((3, 3), (12, 12), (12, 12))
+    assert (good.convergent, good.over_hetero_method, good.over_hetero_trait) == (
+        (3, 3),
+        (12, 12),
+        (12, 12),
+    )
     bad = psy.multitrait_multimethod(measured(3.0), traits, methods)
     assert bad.over_hetero_trait == (0, 12), "the methods swamp the traits"
 
@@ -101,7 +111,11 @@ def test_campbell_and_fiskes_counts_against_loops_over_quadruples() -> None:
                 within.append(r[i, j] > r[i, b])
     assert matrix.over_hetero_method == (sum(beyond), len(beyond))
     assert matrix.over_hetero_trait == (sum(within), len(within))
-    p = [stats.pearsonr(x[:, i], x[:, j]) for i, j in product(range(8), repeat=2) if i < j and traits[i] == traits[j]]
+    p = [
+        stats.pearsonr(x[:, i], x[:, j])
+        for i, j in product(range(8), repeat=2)
+        if i < j and traits[i] == traits[j]
+    ]
     assert matrix.convergent[1] == len(p)
 
 
@@ -137,9 +151,14 @@ def test_two_benchmarks_that_agree_only_in_the_large() -> None:
     assert agreement.all.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12), st.integers(1, 3))
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12),
+    st.integers(1, 3),
+)
 @settings(deadline=None)
-def test_tau_and_overlap_against_scipy_and_all_tie_breaks(pairs: list[tuple[int, int]], k: int) -> None:
+def test_tau_and_overlap_against_scipy_and_all_tie_breaks(
+    pairs: list[tuple[int, int]], k: int
+) -> None:
     x, y = (np.array(v, dtype=float) for v in zip(*pairs, strict=True))
     tau = kendall_tau_b(x, y)
     if np.ptp(x) and np.ptp(y):
@@ -162,7 +181,9 @@ def test_overlap_by_chance() -> None:
 
 @given(st.integers(0, 1000), st.permutations(range(14)), st.floats(0.2, 4), st.floats(-3, 3))
 @settings(max_examples=25, deadline=None)
-def test_order_shift_and_scale_do_not_matter(seed: int, rows: list[int], scale: float, shift: float) -> None:
+def test_order_shift_and_scale_do_not_matter(
+    seed: int, rows: list[int], scale: float, shift: float
+) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(14, 4)) + rng.normal(size=(14, 1))
     groups, methods = list("aabb"), list("1212")
@@ -200,7 +221,10 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert matrix.convergent == (0, 0)
         few = psy.multitrait_multimethod(rng.normal(size=(9, 4)), traits, methods)
         assert len(few.correlations) == 4
-        assert psy.multitrait_multimethod(rng.normal(size=(20, 2)), ["a", "b"], ["1", "1"]).status == "not_applicable"
+        assert (
+            psy.multitrait_multimethod(rng.normal(size=(20, 2)), ["a", "b"], ["1", "1"]).status
+            == "not_applicable"
+        )
         for x, status in (
             (np.empty((0, 4)), "insufficient"),
             (np.ones((20, 4)), "degenerate"),

@@ -13,7 +13,16 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 
-TAXONOMY = ["attribute", "action", "counting", "environment", "comparison", "relation", "ocr", "existence"]
+TAXONOMY = [
+    "attribute",
+    "action",
+    "counting",
+    "environment",
+    "comparison",
+    "relation",
+    "ocr",
+    "existence",
+]
 
 
 def test_indices_against_scipy() -> None:
@@ -43,7 +52,9 @@ def test_properties(labels: list[str | None], random: object) -> None:
 def test_a_wording_repeated_is_one_wording() -> None:
     """HQH: 500 existence items ask one sentence; the other types ask 500 different ones."""
     labels = [t for t in TAXONOMY for _ in range(500)]
-    questions = ["Describe the image." if t == "existence" else f"{t} {i}?" for i, t in enumerate(labels)]
+    questions = [
+        "Describe the image." if t == "existence" else f"{t} {i}?" for i, t in enumerate(labels)
+    ]
     coverage = psy.type_coverage(labels, TAXONOMY, questions=questions)
     assert coverage.types[-1].wordings == 1
     assert {kind.wordings for kind in coverage.types[:-1]} == {500}
@@ -70,23 +81,41 @@ def test_claims_are_no_evidence() -> None:
 
 
 def test_amber_d(data: Path) -> None:
-    """Counts of the released files: 4,764 state, 2,072 number, 792 action, 4,924 existence, 1,664 relation."""
-    notes = {a["id"]: a for a in json.loads((data / "amber" / "annotations.json").read_text()) if "truth" in a}
+    """Counts of the released files: 4,764 state, 2,072 number, 792 action, 4,924 existence, 1,664
+    relation.
+    """
+    notes = {
+        a["id"]: a
+        for a in json.loads((data / "amber" / "annotations.json").read_text())
+        if "truth" in a
+    }
     asked = json.loads((data / "amber" / "query" / "query_discriminative.json").read_text())
     names = {
-        "discriminative-attribute-state": "attribute", "discriminative-attribute-number": "counting",
-        "discriminative-attribute-action": "action", "discriminative-hallucination": "existence",
-        "discriminative-relation": "relation", "relation": "relation",
-    }  # fmt: skip
+        "discriminative-attribute-state": "attribute",
+        "discriminative-attribute-number": "counting",
+        "discriminative-attribute-action": "action",
+        "discriminative-hallucination": "existence",
+        "discriminative-relation": "relation",
+        "relation": "relation",
+    }
     coverage = psy.type_coverage(
-        [names[notes[q["id"]]["type"]] for q in asked], TAXONOMY, images=[q["image"] for q in asked],
-        questions=[q["query"] for q in asked], claimed=["ocr"],
-    )  # fmt: skip
+        [names[notes[q["id"]]["type"]] for q in asked],
+        TAXONOMY,
+        images=[q["image"] for q in asked],
+        questions=[q["query"] for q in asked],
+        claimed=["ocr"],
+    )
     items = {kind.name: kind.items for kind in coverage.types}
     assert items == {
-        "attribute": 4764, "action": 792, "counting": 2072, "environment": 0, "comparison": 0, "relation": 1664,
-        "ocr": 0, "existence": 4924,
-    }  # fmt: skip
+        "attribute": 4764,
+        "action": 792,
+        "counting": 2072,
+        "environment": 0,
+        "comparison": 0,
+        "relation": 1664,
+        "ocr": 0,
+        "existence": 4924,
+    }
     assert coverage.index.value == 5 / 8
     state = [q for q in asked if notes[q["id"]]["type"] == "discriminative-attribute-state"]
     assert coverage.types[0].images == len({q["image"] for q in state})
@@ -104,7 +133,9 @@ def test_the_standard_error_is_that_of_the_clustered_score() -> None:
     for row in x:
         seen = np.isfinite(row)
         interval = psy.jackknife_interval(
-            {"k": np.where(seen, row, 0), "n": seen.astype(float)}, images, lambda t: t["k"] / t["n"]
+            {"k": np.where(seen, row, 0), "n": seen.astype(float)},
+            images,
+            lambda t: t["k"] / t["n"],
         )
         squared.append(((interval.high - interval.low) / 2 / stats.norm.ppf(0.975)) ** 2)
     assert coverage.types[0].sem == pytest.approx(math.sqrt(np.mean(squared)), rel=0.01)
@@ -113,7 +144,9 @@ def test_the_standard_error_is_that_of_the_clustered_score() -> None:
 
 
 def test_a_type_is_measurable_by_its_error_in_the_answers() -> None:
-    """126 items of strong respondents have an error below .03; 278 items on few pictures that hang together have not."""
+    """126 items of strong respondents have an error below .03; 278 items on few pictures that hang
+    together have not.
+    """
     rng = np.random.default_rng(3)
     strong = (rng.random((10, 126)) < 0.95).astype(float)
     (kind,) = psy.type_coverage(["a"] * 126, ["a"], scores=strong).types
@@ -136,16 +169,24 @@ def test_the_error_of_a_type_is_that_of_other_items_of_the_kind() -> None:
 
     true = np.std([scores().mean() for _ in range(2000)])
     images = np.repeat(np.arange(40), 3).tolist()
-    squared = [psy.type_coverage(["a"] * 120, ["a"], images=images, scores=scores()[None]).types[0].sem ** 2 for _ in range(200)]  # fmt: skip
+    squared = [
+        psy.type_coverage(["a"] * 120, ["a"], images=images, scores=scores()[None]).types[0].sem
+        ** 2
+        for _ in range(200)
+    ]
     assert math.sqrt(np.mean(squared)) == pytest.approx(true, rel=0.06)
 
 
 def test_a_few_items_that_all_come_out_right_measure_nothing() -> None:
-    """The plain error of twelve right answers is 0, and so is that of twelve questions about one picture."""
+    """The plain error of twelve right answers is 0, and so is that of twelve questions about one
+    picture.
+    """
     (kind,) = psy.type_coverage(["a"] * 12, ["a"], scores=np.ones((5, 12))).types
     assert kind.state == "labelled, not measurable"
     assert kind.sem == pytest.approx(math.sqrt(14 / 16 * 2 / 16 / 16)), "Agresti and Coull"
-    (kind,) = psy.type_coverage(["a"] * 90, ["a"], images=[i % 9 for i in range(90)], scores=np.ones((5, 90))).types
+    (kind,) = psy.type_coverage(
+        ["a"] * 90, ["a"], images=[i % 9 for i in range(90)], scores=np.ones((5, 90))
+    ).types
     assert (kind.state, kind.measured) == ("labelled, not measurable", False)
 
 
@@ -173,7 +214,9 @@ def test_coverage_degenerate() -> None:
 
 
 def test_prmse_is_what_a_regression_on_true_scores_explains() -> None:
-    """200,000 respondents with known true subscores: squared correlations with subscore and total."""
+    """200,000 respondents with known true subscores: squared correlations with subscore and
+    total.
+    """
     rng = np.random.default_rng(1)
     n = 200_000
     true = rng.multivariate_normal([0, 0, 0], [[1, 0.9, 0.3], [0.9, 1, 0.3], [0.3, 0.3, 1]], size=n)
@@ -182,14 +225,22 @@ def test_prmse_is_what_a_regression_on_true_scores_explains() -> None:
     explained = psy.prmse(np.cov(observed, rowvar=False), 1 / (1 + noise**2))
     total = observed.sum(1)
     for j in range(3):
-        assert explained[j][0] == pytest.approx(np.corrcoef(true[:, j], observed[:, j])[0, 1] ** 2, abs=0.005)
-        assert explained[j][1] == pytest.approx(np.corrcoef(true[:, j], total)[0, 1] ** 2, abs=0.005)
+        assert explained[j][0] == pytest.approx(
+            np.corrcoef(true[:, j], observed[:, j])[0, 1] ** 2, abs=0.005
+        )
+        assert explained[j][1] == pytest.approx(
+            np.corrcoef(true[:, j], total)[0, 1] ** 2, abs=0.005
+        )
 
 
-def binary(seed: int, respondents: int, per_type: int, correlation: float) -> tuple[np.ndarray, list[str]]:
+def binary(
+    seed: int, respondents: int, per_type: int, correlation: float
+) -> tuple[np.ndarray, list[str]]:
     rng = np.random.default_rng(seed)
     covariance = np.full((3, 3), correlation) + (1 - correlation) * np.eye(3)
-    ability = np.repeat(rng.multivariate_normal(np.zeros(3), covariance, size=respondents), per_type, axis=1)
+    ability = np.repeat(
+        rng.multivariate_normal(np.zeros(3), covariance, size=respondents), per_type, axis=1
+    )
     b = rng.normal(size=3 * per_type)
     x = (rng.random(ability.shape) < 1 / (1 + np.exp(-(ability - b)))).astype(float)
     return x, [t for t in "abc" for _ in range(per_type)]
@@ -226,10 +277,18 @@ def test_subscores_against_the_formulas_step_by_step() -> None:
 def test_subscores_that_do_not_exist_say_why() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert {k.status for k in psy.subscore_value(np.zeros((3, 4)), list("aabb"))} == {"insufficient"}
-        assert {k.status for k in psy.subscore_value(np.zeros((9, 4)), list("aaaa"))} == {"insufficient"}
-        assert {k.status for k in psy.subscore_value(np.zeros((9, 4)), list("aabb"))} == {"degenerate"}
-        assert {k.status for k in psy.subscore_value(np.full((9, 4), math.nan), list("aabb"))} == {"insufficient"}
+        assert {k.status for k in psy.subscore_value(np.zeros((3, 4)), list("aabb"))} == {
+            "insufficient"
+        }
+        assert {k.status for k in psy.subscore_value(np.zeros((9, 4)), list("aaaa"))} == {
+            "insufficient"
+        }
+        assert {k.status for k in psy.subscore_value(np.zeros((9, 4)), list("aabb"))} == {
+            "degenerate"
+        }
+        assert {k.status for k in psy.subscore_value(np.full((9, 4), math.nan), list("aabb"))} == {
+            "insufficient"
+        }
         x, labels = binary(5, 20, 5, 0.5)
         labels[0] = "alone"
         subscores = psy.subscore_value(x, labels)

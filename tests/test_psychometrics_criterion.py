@@ -1,4 +1,6 @@
-"""Criterion validity and corrected scores against published values, rivals and simulations of known truth."""
+"""Criterion validity and corrected scores against published values, rivals and simulations of known
+truth.
+"""
 
 import math
 import warnings
@@ -16,9 +18,17 @@ from tests.test_psychometrics_consistency import TABLE_5
 
 
 def simulated(
-    rng: np.random.Generator, *, m: int = 20, n: int = 600, labels: int = 100, spread: float = 0.1, errors: float = 0.07
+    rng: np.random.Generator,
+    *,
+    m: int = 20,
+    n: int = 600,
+    labels: int = 100,
+    spread: float = 0.1,
+    errors: float = 0.07,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Automatic labels, human labels on the first items, and the true scores; judges err differently by respondent."""
+    """Automatic labels, human labels on the first items, and the true scores; judges err
+    differently by respondent.
+    """
     truth = np.clip(0.5 + spread * rng.normal(size=m), 0.05, 0.95)
     human = (rng.uniform(size=(m, n)) < truth[:, None]).astype(float)
     sensitivity = np.clip(0.85 + errors * rng.normal(size=(m, 1)), 0.5, 1)
@@ -30,21 +40,35 @@ def simulated(
 
 
 def test_the_table_90_5_5_0() -> None:
-    """The prevalence paradox (Feinstein and Cicchetti 1990): Po .90, kappa -.0526, AC1 .8895, PA .947, NA 0."""
+    """The prevalence paradox (Feinstein and Cicchetti 1990): Po .90, kappa -.0526, AC1 .8895, PA
+    .947, NA 0.
+    """
     agreement = psy.table_agreement(90, 5, 5, 0)
-    values = (agreement.agreement, agreement.kappa, agreement.ac1, agreement.positive, agreement.negative)
+    values = (
+        agreement.agreement,
+        agreement.kappa,
+        agreement.ac1,
+        agreement.positive,
+        agreement.negative,
+    )
     assert values == pytest.approx((0.90, -0.0526, 0.8895, 0.947, 0.0), abs=5e-4)
     assert agreement.n == 100
 
 
 def test_the_adjusted_interval_of_rogan_and_gladen() -> None:
-    """Lee et al. (arXiv 2511.21140): p .75, sensitivity .90, specificity .85, n 1000, 100 + 100 calibration items."""
+    """Lee et al. (arXiv 2511.21140): p .75, sensitivity .90, specificity .85, n 1000, 100 + 100
+    calibration items.
+    """
     adjusted = psy.rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
-    assert (adjusted.value, adjusted.low, adjusted.high) == pytest.approx((0.800, 0.7316, 0.8869), abs=5e-5)
+    assert (adjusted.value, adjusted.low, adjusted.high) == pytest.approx(
+        (0.800, 0.7316, 0.8869), abs=5e-5
+    )
 
 
 def test_labels_that_hqh_needs() -> None:
-    """Table 5 with coin-flip answers: about 900 (21 models) to 1,220 (19 models) labels for .99; 100 give .89 to .92."""
+    """Table 5 with coin-flip answers: about 900 (21 models) to 1,220 (19 models) labels for .99;
+    100 give .89 to .92.
+    """
     needed, reached = [], []
     for m in (19, 21):
         x = TABLE_5[:m]
@@ -56,7 +80,9 @@ def test_labels_that_hqh_needs() -> None:
 
 
 def test_the_disattenuated_value_is_near_the_truth() -> None:
-    """r over the full score falls short of the true correlation; the corrected value is close on average."""
+    """r over the full score falls short of the true correlation; the corrected value is close on
+    average.
+    """
     rng = np.random.default_rng(0)
     full, corrected = [], []
     for _ in range(150):
@@ -64,7 +90,9 @@ def test_the_disattenuated_value_is_near_the_truth() -> None:
         validity = psy.criterion_validity(automatic, human)
         full.append(validity.full.value)
         corrected.append(
-            validity.disattenuated.value if math.isnan(validity.disattenuated.raw) else validity.disattenuated.raw
+            validity.disattenuated.value
+            if math.isnan(validity.disattenuated.raw)
+            else validity.disattenuated.raw
         )
     # true judge score: t sens + (1 - t)(1 - spec) with t ~ (.5, .1), sens, spec ~ (.85, .07)
     t = np.clip(0.5 + 0.1 * rng.normal(size=400_000), 0.05, 0.95)
@@ -90,13 +118,21 @@ def test_the_correction_by_hand() -> None:
     s = np.cov(a.mean(axis=1), h.mean(axis=1))
     validity = psy.criterion_validity(automatic, human)
     known = (s[0, 1] - c / 30) / math.sqrt((s[0, 0] - v_a) * (s[1, 1] - v_h))
-    reached = validity.disattenuated.value if math.isnan(validity.disattenuated.raw) else validity.disattenuated.raw
+    reached = (
+        validity.disattenuated.value
+        if math.isnan(validity.disattenuated.raw)
+        else validity.disattenuated.raw
+    )
     assert reached == pytest.approx(known)
     assert validity.reliability_automatic == pytest.approx(1 - v_a / s[0, 0])
     assert validity.reliability_automatic == pytest.approx(psy.cronbach_alpha(a).coefficient.value)
-    assert validity.ceiling == pytest.approx(math.sqrt(validity.reliability_automatic * validity.reliability_human))
+    assert validity.ceiling == pytest.approx(
+        math.sqrt(validity.reliability_automatic * validity.reliability_human)
+    )
     assert validity.full.value == pytest.approx(stats.pearsonr(a.mean(1), h.mean(1)).statistic)
-    assert validity.same.value == pytest.approx(stats.pearsonr(a[:, :10].mean(1), h.mean(1)).statistic)
+    assert validity.same.value == pytest.approx(
+        stats.pearsonr(a[:, :10].mean(1), h.mean(1)).statistic
+    )
     assert "ATTENUATION" in validity.flags
     assert validity.influence.without[3] == pytest.approx(
         np.corrcoef(np.delete(a.mean(1), 3), np.delete(h.mean(1), 3))[0, 1]
@@ -129,7 +165,9 @@ def test_the_interval_of_the_disattenuated_value() -> None:
 
 
 def test_pictures_are_counted_once() -> None:
-    """Every item asked five times of one picture: the error variances are those of the pictures alone."""
+    """Every item asked five times of one picture: the error variances are those of the pictures
+    alone.
+    """
     automatic, human, _ = simulated(np.random.default_rng(1), m=12, n=60, labels=30, spread=0.3)
     alone = psy.criterion_validity(automatic, human)
     again = psy.criterion_validity(
@@ -201,9 +239,13 @@ def test_unequal_judges_are_found_and_equal_ones_pass() -> None:
     table = [[t.both for t in rows], [t.human_only for t in rows]]
     g, p, _, _ = stats.chi2_contingency(table, lambda_="log-likelihood", correction=False)
     q = stats.chi2_contingency(
-        [[t.neither for t in rows], [t.automatic_only for t in rows]], lambda_="log-likelihood", correction=False
+        [[t.neither for t in rows], [t.automatic_only for t in rows]],
+        lambda_="log-likelihood",
+        correction=False,
     )[1]
-    assert (errors.p_sensitivity, errors.p_specificity) == pytest.approx(psy.benjamini_hochberg([p, q]))
+    assert (errors.p_sensitivity, errors.p_specificity) == pytest.approx(
+        psy.benjamini_hochberg([p, q])
+    )
     assert g > 0
     assert {c.status for c in psy.rogan_gladen_scores(automatic, human)} == {"not_applicable"}
 
@@ -220,25 +262,33 @@ def test_rogan_gladen_recovers_the_truth_of_an_equal_judge() -> None:
 
 
 def test_prediction_powered_scores_against_their_definition() -> None:
-    """Angelopoulos et al. 2023 with lambda 1, and PPI++ with the best lambda, written out with loops."""
+    """Angelopoulos et al. 2023 with lambda 1, and PPI++ with the best lambda, written out with
+    loops.
+    """
     automatic, human, _ = simulated(np.random.default_rng(7), m=3, n=300, labels=80)
     plain, best = psy.ppi_scores(automatic, human, weight=1.0), psy.ppi_scores(automatic, human)
     for i in range(3):
         y, x, rest = human[i, :80], automatic[i, :80], automatic[i, 80:]
         assert plain.scores[i].value == pytest.approx(rest.mean() + (y - x).mean())
-        assert plain.scores[i].se == pytest.approx(math.sqrt(rest.var(ddof=1) / 220 + (y - x).var(ddof=1) / 80))
+        assert plain.scores[i].se == pytest.approx(
+            math.sqrt(rest.var(ddof=1) / 220 + (y - x).var(ddof=1) / 80)
+        )
         lam = np.cov(y, x)[0, 1] / ((1 + 80 / 220) * automatic[i].var(ddof=1))
         assert best.lambdas[i] == pytest.approx(lam)
         assert best.scores[i].value == pytest.approx(lam * rest.mean() + (y - lam * x).mean())
         assert best.scores[i].se < plain.scores[i].se
     clusters = np.arange(300) // 2
-    twice = psy.ppi_scores(np.repeat(automatic, 2, axis=1), np.repeat(human, 2, axis=1), np.repeat(np.arange(300), 2))
+    twice = psy.ppi_scores(
+        np.repeat(automatic, 2, axis=1), np.repeat(human, 2, axis=1), np.repeat(np.arange(300), 2)
+    )
     assert [c.se for c in twice.scores] == pytest.approx([c.se for c in best.scores], rel=0.02)
     assert psy.ppi_scores(automatic, human, clusters).scores[0].value == best.scores[0].value
 
 
 def test_corrected_scores_beat_the_judge_and_the_labels_alone() -> None:
-    """20 models, 2,000 items, 100 labels, sensitivity and specificity with sd .07: error and correlation with the truth."""
+    """20 models, 2,000 items, 100 labels, sensitivity and specificity with sd .07: error and
+    correlation with the truth.
+    """
     rng = np.random.default_rng(8)
     error = dict.fromkeys(("judge", "labels", "ppi"), 0.0)
     r = dict.fromkeys(("judge", "ppi"), 0.0)
@@ -247,7 +297,11 @@ def test_corrected_scores_beat_the_judge_and_the_labels_alone() -> None:
         automatic, human, truth = simulated(rng, n=2000)
         corrected = psy.ppi_scores(automatic, human)
         values = np.array([c.value for c in corrected.scores])
-        for name, x in (("judge", corrected.automatic), ("labels", corrected.human), ("ppi", values)):
+        for name, x in (
+            ("judge", corrected.automatic),
+            ("labels", corrected.human),
+            ("ppi", values),
+        ):
             error[name] += float(((np.array(x) - truth) ** 2).mean()) / 30
             if name in r:
                 r[name] += float(np.corrcoef(x, truth)[0, 1]) / 30
@@ -283,12 +337,16 @@ def test_order_does_not_matter(seed: int, items: list[int], rows: list[int]) -> 
     automatic, human, _ = simulated(np.random.default_rng(seed), m=6, n=60, labels=55)
     a, h = automatic[rows][:, items], human[rows][:, items]
     original, other = psy.ppi_scores(automatic, human), psy.ppi_scores(a, h)
-    assert [other.scores[i].value for i in range(6)] == pytest.approx([original.scores[m].value for m in rows])
+    assert [other.scores[i].value for i in range(6)] == pytest.approx(
+        [original.scores[m].value for m in rows]
+    )
     first, second = psy.criterion_validity(automatic, human), psy.criterion_validity(a, h)
     assert first.full.status == second.full.status
     assert second.full.value == pytest.approx(first.full.value, nan_ok=True)
     assert second.disattenuated.status == first.disattenuated.status
-    assert second.disattenuated.value == pytest.approx(first.disattenuated.value, abs=1e-6, nan_ok=True)
+    assert second.disattenuated.value == pytest.approx(
+        first.disattenuated.value, abs=1e-6, nan_ok=True
+    )
     assert psy.judge_errors(a, h).pooled == psy.judge_errors(automatic, human).pooled
 
 
@@ -304,12 +362,17 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             (np.ones((4, 1)), np.ones((4, 1))),
         ):
             validity = psy.criterion_validity(a, h)
-            assert {validity.full.status, validity.disattenuated.status, validity.influence.status} == {"insufficient"}
+            assert {
+                validity.full.status,
+                validity.disattenuated.status,
+                validity.influence.status,
+            } == {"insufficient"}
             assert validity.full.reason
         flat = psy.criterion_validity(np.ones((5, 6)), np.ones((5, 6)))
         assert {flat.full.status, flat.disattenuated.status} == {"degenerate"}
         noise = psy.criterion_validity(
-            (rng.uniform(size=(12, 20)) < 0.5).astype(float), (rng.uniform(size=(12, 20)) < 0.5).astype(float)
+            (rng.uniform(size=(12, 20)) < 0.5).astype(float),
+            (rng.uniform(size=(12, 20)) < 0.5).astype(float),
         )
         assert noise.disattenuated.status in ("degenerate", "ok")
         exact = np.repeat(np.linspace(0.1, 0.9, 12)[:, None], 10, axis=1)
@@ -349,7 +412,12 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
 
 
 def test_shapes_are_checked() -> None:
-    for function in (psy.criterion_validity, psy.judge_errors, psy.ppi_scores, psy.rogan_gladen_scores):
+    for function in (
+        psy.criterion_validity,
+        psy.judge_errors,
+        psy.ppi_scores,
+        psy.rogan_gladen_scores,
+    ):
         with pytest.raises(ValueError, match="respondents, items"):
             function(np.ones((2, 3)), np.ones((2, 4)))
     with pytest.raises(ValueError, match="clusters"):

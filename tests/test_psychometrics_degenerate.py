@@ -1,4 +1,6 @@
-"""Every coefficient on every kind of data that defeats it: a status and a reason, no warning, no exception."""
+"""Every coefficient on every kind of data that defeats it: a status and a reason, no warning, no
+exception.
+"""
 
 import dataclasses
 import inspect
@@ -89,23 +91,30 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "kendall_tau_b": lambda x: psy.kendall_tau_b(*pair(x)),
     "kendall_w": lambda x: psy.kendall_w(means(x).T, gen(), n_bootstrap=50),
     "krippendorff_alpha": lambda x: [
-        psy.krippendorff_alpha(x.reshape(len(x), -1), scale) for scale in ("nominal", "ordinal", "interval", "ratio")
+        psy.krippendorff_alpha(x.reshape(len(x), -1), scale)
+        for scale in ("nominal", "ordinal", "interval", "ratio")
     ],
     "length_elasticity": lambda x: psy.length_elasticity(means(x).T, means(x).T * 100),
     "mean_shift": lambda x: psy.mean_shift(*pair(x)),
     "omega_of_types": lambda x: psy.omega_of_types(
         x[0], [str(i % 3) for i in range(x.shape[2])], np.arange(x.shape[2]) // 2
     ),
-    "cronbach_alpha, pictures": lambda x: psy.cronbach_alpha(x[0], np.arange(x.shape[2]) // 2, drop="answers"),
+    "cronbach_alpha, pictures": lambda x: psy.cronbach_alpha(
+        x[0], np.arange(x.shape[2]) // 2, drop="answers"
+    ),
     "stratified_alpha": lambda x: psy.stratified_alpha(
         x[0], [str(i % 2) for i in range(x.shape[2])], np.arange(x.shape[2]) // 3
     ),
     "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1], np.arange(x.shape[2]) // 2),
-    "mean_shift, items": lambda x: psy.mean_shift(*pair(x), without=(without(x)[0], without(x)[-1])),
+    "mean_shift, items": lambda x: psy.mean_shift(
+        *pair(x), without=(without(x)[0], without(x)[-1])
+    ),
     "pair_coherence": lambda x: psy.pair_coherence(x[0], x[-1]),
     "pearson": lambda x: psy.pearson(*pair(x)),
     "position_bias": lambda x: psy.position_bias(counts(x)),
-    "rank_stability": lambda x: psy.rank_stability(means(x)[0], np.full(x.shape[1], 1e-3), gen(), draws=50),
+    "rank_stability": lambda x: psy.rank_stability(
+        means(x)[0], np.full(x.shape[1], 1e-3), gen(), draws=50
+    ),
     "rho_g": lambda x: psy.rho_g(x),
     "rho_g for 4 runs": lambda x: psy.rho_g(x).for_runs(4),
     "rho_g_of_scores": lambda x: psy.rho_g_of_scores(means(x), without=without(x)),
@@ -133,7 +142,10 @@ def types(x: np.ndarray) -> list[str]:
 def table(x: np.ndarray) -> np.ndarray:
     """(respondents, 4): quarters of the items as columns."""
     parts = np.array_split(x[0], 4, axis=1)
-    return np.stack([part.mean(axis=1) if part.shape[1] else np.full(len(part), np.nan) for part in parts], axis=1)
+    return np.stack(
+        [part.mean(axis=1) if part.shape[1] else np.full(len(part), np.nan) for part in parts],
+        axis=1,
+    )
 
 
 def studied(x: np.ndarray) -> Any:
@@ -143,45 +155,70 @@ def studied(x: np.ndarray) -> Any:
 ALSO: dict[str, Callable[[np.ndarray], Any]] = {
     "agreement_left_out": lambda x: psy.agreement_left_out(without(x)[0], without(x)[-1]),
     "benchmark_agreement": lambda x: psy.benchmark_agreement(*pair(x), gen(), halves=20),
-    "answer_correlations": lambda x: psy.answer_correlations(*flat(x), np.tile(np.arange(x.shape[2]) // 2, x.shape[1])),
+    "answer_correlations": lambda x: psy.answer_correlations(
+        *flat(x), np.tile(np.arange(x.shape[2]) // 2, x.shape[1])
+    ),
     "chance_corrected": lambda x: psy.chance_corrected(means(x)[0], {"yes": 0.5}),
-    "cheapest_designs": lambda x: psy.cheapest_designs(studied(x), {"item": [2, 20]}, lambda d: d["item"]),
+    "cheapest_designs": lambda x: psy.cheapest_designs(
+        studied(x), {"item": [2, 20]}, lambda d: d["item"]
+    ),
     "criterion_validity": lambda x: psy.criterion_validity(x[0], x[-1]),
     "contradicted_items": lambda x: psy.contradicted_items(x[0], x[-1]),
     "cronbach_alpha": lambda x: psy.cronbach_alpha(x[0]),
     "d_study": lambda x: psy.d_study(studied(x)),
     "dependability": lambda x: psy.dependability(table(x), gen()),
     "family_dependence": lambda x: psy.family_dependence(means(x)[0], names(x.shape[1])),
-    "g_study": lambda x: [psy.g_study(np.moveaxis(x, 0, 2), ["respondent", "item", "run"]), studied(x)],
+    "g_study": lambda x: [
+        psy.g_study(np.moveaxis(x, 0, 2), ["respondent", "item", "run"]),
+        studied(x),
+    ],
     "g_study, nested": lambda x: psy.g_study(
-        x[0], ["respondent", "item"],
-        nested={"item": ("picture", np.arange(x.shape[2]) // 3), "respondent": ("family", np.arange(x.shape[1]) // 2)},
+        x[0],
+        ["respondent", "item"],
+        nested={
+            "item": ("picture", np.arange(x.shape[2]) // 3),
+            "respondent": ("family", np.arange(x.shape[1]) // 2),
+        },
     ),
     "htmt": lambda x: psy.htmt(table(x), list("aabb"), "a", "b", gen(), replicates=50),
-    "independent_differences": lambda x: psy.independent_differences(means(x)[0], np.full(x.shape[1], 1e-9)),
+    "independent_differences": lambda x: psy.independent_differences(
+        means(x)[0], np.full(x.shape[1], 1e-9)
+    ),
     "item_analysis": lambda x: psy.item_analysis(x[0]),
     "items_for_reliability": lambda x: psy.items_for_reliability(studied(x), 0.9),
     "jackknife_interval": lambda x: [
-        psy.jackknife_interval({"s": row, "n": np.ones(len(row))}, np.arange(len(row)), lambda t: t["s"] / t["n"])
+        psy.jackknife_interval(
+            {"s": row, "n": np.ones(len(row))}, np.arange(len(row)), lambda t: t["s"] / t["n"]
+        )
         for row in np.nan_to_num(x[0])
         if len(row)
     ],
     "judge_errors": lambda x: psy.judge_errors(x[0], x[-1]),
     "kr21": lambda x: psy.kr21(x[0]),
-    "label_error_candidates": lambda x: psy.label_error_candidates(x[0], rng=gen(), permutations=99),
-    "labels_at_random": lambda x: psy.labels_at_random(x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)),
+    "label_error_candidates": lambda x: psy.label_error_candidates(
+        x[0], rng=gen(), permutations=99
+    ),
+    "labels_at_random": lambda x: psy.labels_at_random(
+        x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan)
+    ),
     "lambda2": lambda x: psy.lambda2(table(x), gen()),
-    "multitrait_multimethod": lambda x: psy.multitrait_multimethod(table(x), list("aabb"), list("cdcd")),
+    "multitrait_multimethod": lambda x: psy.multitrait_multimethod(
+        table(x), list("aabb"), list("cdcd")
+    ),
     "noise_floor": lambda x: psy.noise_floor(means(x)[0], x.shape[2]),
     "omega_t": lambda x: psy.omega_t(table(x), gen()),
     "pair_order": lambda x: psy.pair_order(means(x)[0], np.full(x.shape[1], 1e-12)),
     "paired_differences": lambda x: psy.paired_differences(x[0], np.arange(x.shape[2]) // 3),
     "partial_pearson": lambda x: psy.partial_pearson(*pair(x), np.arange(x.shape[1], dtype=float)),
-    "ppi_scores": lambda x: psy.ppi_scores(x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan), fewest=2),
+    "ppi_scores": lambda x: psy.ppi_scores(
+        x[0], np.where(np.arange(x.shape[2]) % 2, x[-1], np.nan), fewest=2
+    ),
     "range_restriction": lambda x: psy.range_restriction(means(x)[0]),
     "rasch": lambda x: psy.rasch(x[0], gate=False),
     "rater_share": lambda x: psy.rater_share(x.reshape(len(x), -1).T, gen()),
-    "reliability_difference": lambda x: psy.reliability_difference(means(x).T, means(x).T[:, ::-1], gen()),
+    "reliability_difference": lambda x: psy.reliability_difference(
+        means(x).T, means(x).T[:, ::-1], gen()
+    ),
     "reading_list": lambda x: psy.reading_list(x[0], rng=gen()),
     "repeated_measures": lambda x: psy.repeated_measures(x[0], x[-1]),
     "rogan_gladen_scores": lambda x: psy.rogan_gladen_scores(x[0], x[-1]),
@@ -191,24 +228,30 @@ ALSO: dict[str, Callable[[np.ndarray], Any]] = {
         means(x)[-1] - means(x)[0], np.full(x.shape[1], 1e-9)
     ),
     "split_half": lambda x: psy.split_half(x[0], gen(), draws=20),
-    "stage_agreement": lambda x: psy.stage_agreement(x[0].ravel().round() % 2, x[-1].ravel().round() % 2),
+    "stage_agreement": lambda x: psy.stage_agreement(
+        x[0].ravel().round() % 2, x[-1].ravel().round() % 2
+    ),
     "standardized_alpha": lambda x: psy.standardized_alpha(x[0]),
     "stratified_alpha": lambda x: psy.stratified_alpha(x[0], types(x)),
     "study_parts": lambda x: psy.study_parts(np.moveaxis(x, 0, 2)[:, :, None, :]),
     "subscore_value": lambda x: psy.subscore_value(x[0], types(x)),
     "weighted_agreement": lambda x: psy.weighted_agreement(x[0], x[-1], np.arange(x.shape[2]) // 2),
     "with_raters": lambda x: psy.with_raters(psy.pearson(*pair(x)), without(x)[0].ravel()),
-}  # fmt: skip
-"""The other estimators that take answers; what is left takes single numbers or words (`NO_ANSWERS`)."""
+}
+"""The other estimators that take answers; what is left takes single numbers or words
+(`NO_ANSWERS`).
+"""
 
 NO_ANSWERS = frozenset(
-    "active_probabilities aggregate agreement_bounds benjamini_hochberg blind_solvability check_table compare_studies dawid_skene difference_over_clusters duplicate_items "
-    "error_factor errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores "
-    "holm holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance too_few_families "
-    "too_near_a_bound with_wrong_keys "
-    "holm_tests items_for_error items_for_gap labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words minimum_detectable_difference "
-    "minres_loadings own_shifts pooled_labels prmse rater_replicates resample rogan_gladen sampling_probability spearman_brown stream systematic_sample table_agreement type_coverage "
-    "weighted_reliability williams_test".split()
+    "active_probabilities aggregate agreement_bounds benjamini_hochberg blind_solvability"
+    " check_table compare_studies dawid_skene difference_over_clusters duplicate_items error_factor"
+    " errors_from_disagreement expected_width forecast forecast_bounds grim scaled_scores holm"
+    " holm_in_order htmt_of icc_of_mean item_response never_narrower planted_faults shared_variance"
+    " too_few_families too_near_a_bound with_wrong_keys holm_tests items_for_error items_for_gap"
+    " labels_needed leakage_cues leave_one_out left_out_bounds length_cue own_words"
+    " minimum_detectable_difference minres_loadings own_shifts pooled_labels prmse rater_replicates"
+    " resample rogan_gladen sampling_probability spearman_brown stream systematic_sample"
+    " table_agreement type_coverage weighted_reliability williams_test".split()
 )
 
 
@@ -224,10 +267,16 @@ def nearly(respondents: int, kind: str, items: int = 24) -> np.ndarray:
         right[:] = 0
     elif kind.startswith("component"):
         size = math.sqrt(float(kind.removeprefix("component ")))
-        right = 0.5 + size * rng.normal(size=(respondents, 1)) + rng.normal(size=(2, respondents, items)) * 0.1
+        right = (
+            0.5
+            + size * rng.normal(size=(respondents, 1))
+            + rng.normal(size=(2, respondents, items)) * 0.1
+        )
     elif kind.startswith("noise"):
         size = math.sqrt(float(kind.removeprefix("noise ")))
-        right = np.linspace(0.2, 0.8, respondents)[:, None] + size * rng.normal(size=(2, respondents, items))
+        right = np.linspace(0.2, 0.8, respondents)[:, None] + size * rng.normal(
+            size=(2, respondents, items)
+        )
     elif kind == "answers by lot":
         right = (rng.random(right.shape) < 0.5).astype(float)
     elif kind == "a third unscored":
@@ -235,14 +284,21 @@ def nearly(respondents: int, kind: str, items: int = 24) -> np.ndarray:
     return np.asarray(right, dtype=float)
 
 
-KINDS = ("all right", "all wrong", "one respondent differs", "one answer differs", "answers by lot", "a third unscored",
-         *(f"{what} 1e-{digits}" for what in ("component", "noise") for digits in (12, 8, 4, 0)))  # fmt: skip
+KINDS = (
+    "all right",
+    "all wrong",
+    "one respondent differs",
+    "one answer differs",
+    "answers by lot",
+    "a third unscored",
+    *(f"{what} 1e-{digits}" for what in ("component", "noise") for digits in (12, 8, 4, 0)),
+)
 
 
 SLOW = frozenset(
-    "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w label_error_candidates omega_t "
-    "paired_differences partial_pearson rank_stability rasch rater_share reliability_difference repeated_measures "
-    "stratified_alpha".split()
+    "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
+    " label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
+    " rater_share reliability_difference repeated_measures stratified_alpha".split()
 )
 """What draws many random numbers or fits a model; it meets fewer sizes."""
 
@@ -263,7 +319,9 @@ def test_nearly_degenerate_answers_end_in_a_number_or_a_reason(name: str) -> Non
                     try:
                         result = estimator(nearly(respondents, kind, items))
                     except Exception as error:
-                        raise AssertionError(f"{kind}, {respondents} respondents, {items} items: {error!r}") from error
+                        raise AssertionError(
+                            f"{kind}, {respondents} respondents, {items} items: {error!r}"
+                        ) from error
                     for part in parts(result):
                         if isinstance(part, psy.Coefficient) and part.status == "ok":
                             assert not math.isnan(part.value), (kind, respondents, items)

@@ -1,4 +1,6 @@
-"""Tied respondents, ranks, power and saturation against published values, loops and planted truths."""
+"""Tied respondents, ranks, power and saturation against published values, loops and planted
+truths.
+"""
 
 import math
 import warnings
@@ -15,7 +17,9 @@ from tests.test_psychometrics_consistency import TABLE_5
 
 
 def test_the_items_of_millers_example() -> None:
-    """Miller 2024 (arXiv 2411.00640): n = 969 without chance; 3876 and 1260 follow from the same formula."""
+    """Miller 2024 (arXiv 2411.00640): n = 969 without chance; 3876 and 1260 follow from the same
+    formula.
+    """
     assert round(psy.items_for_gap(0.03, 1 / 9)) == 969
     assert round(psy.items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6))) == 3876
     assert round(psy.items_for_gap(0.03, 1 / 9, within=(1 / 6, 1 / 6), runs=(10, 10))) == 1260
@@ -24,7 +28,9 @@ def test_the_items_of_millers_example() -> None:
 
 
 def test_what_hqh_can_separate() -> None:
-    """Worst case of Table 5, every answer a coin flip: 11/20 neighbours, 200/210 pairs; 123/210 pairs with 96 items."""
+    """Worst case of Table 5, every answer a coin flip: 11/20 neighbours, 200/210 pairs; 123/210
+    pairs with 96 items.
+    """
     overall, flips = TABLE_5.mean(axis=1), (TABLE_5 * (1 - TABLE_5)).mean(axis=1)
     full = psy.independent_differences(overall, np.sqrt(flips / 4000), higher_is_better=False)
     assert (full.separable_neighbours(), full.separable_pairs()) == ((11, 20), (200, 210))
@@ -58,7 +64,9 @@ def test_paired_differences_against_scipy_and_a_loop_over_clusters(seed: int) ->
             c = len(groups)
             assert robust.se[a][b] == pytest.approx(math.sqrt(c / (c - 1) * total) / 60)
     upper = np.triu_indices(5, 1)
-    assert np.array(robust.adjusted)[upper] == pytest.approx(psy.benjamini_hochberg(np.array(robust.p)[upper]))
+    assert np.array(robust.adjusted)[upper] == pytest.approx(
+        psy.benjamini_hochberg(np.array(robust.p)[upper])
+    )
     assert np.array(robust.adjusted).T[upper] == pytest.approx(np.array(robust.adjusted)[upper])
 
 
@@ -78,7 +86,9 @@ def test_clustered_standard_errors_against_statsmodels() -> None:
 
 
 def test_planted_ties_are_found() -> None:
-    """Two models of one ability, one better by a third, one worse: the tie is in one set and the others stand alone."""
+    """Two models of one ability, one better by a third, one worse: the tie is in one set and the
+    others stand alone.
+    """
     rng = np.random.default_rng(5)
     ability = np.array([0.9, 0.6, 0.6, 0.25])
     x = (rng.uniform(size=(4, 2000)) < ability[:, None]).astype(float)
@@ -91,7 +101,9 @@ def test_being_tied_is_not_transitive() -> None:
     differences = psy.independent_differences([0.5, 0.6, 0.7], [0.04, 0.04, 0.04], level=0.95)
     assert differences.tied_sets == ((2, 1), (1, 0))
     assert differences.rank_intervals == ((2, 3), (1, 3), (1, 2))
-    reverse = psy.independent_differences([0.5, 0.6, 0.7], [0.04, 0.04, 0.04], higher_is_better=False)
+    reverse = psy.independent_differences(
+        [0.5, 0.6, 0.7], [0.04, 0.04, 0.04], higher_is_better=False
+    )
     assert reverse.tied_sets == ((0, 1), (1, 2))
     assert reverse.rank_intervals == ((1, 2), (1, 3), (2, 3))
 
@@ -116,7 +128,13 @@ def test_tied_sets_are_all_maximal_groups(seed: int) -> None:
 answers = arrays(float, (4, 30), elements=st.sampled_from([0.0, 1.0]))
 
 
-@given(answers, st.permutations(range(30)), st.permutations(range(4)), st.floats(0.5, 3), st.floats(-2, 2))
+@given(
+    answers,
+    st.permutations(range(30)),
+    st.permutations(range(4)),
+    st.floats(0.5, 3),
+    st.floats(-2, 2),
+)
 @settings(max_examples=40, deadline=None)
 def test_order_shift_and_scale_do_not_matter(
     x: np.ndarray, items: list[int], rows: list[int], scale: float, shift: float
@@ -126,13 +144,17 @@ def test_order_shift_and_scale_do_not_matter(
     p, q = np.array(original.p), np.array(other.p)
     back = p[np.ix_(rows, rows)]
     assert q == pytest.approx(back, abs=1e-7, nan_ok=True)
-    assert np.array(other.se) == pytest.approx(scale * np.array(original.se)[np.ix_(rows, rows)], abs=1e-9, nan_ok=True)
+    assert np.array(other.se) == pytest.approx(
+        scale * np.array(original.se)[np.ix_(rows, rows)], abs=1e-9, nan_ok=True
+    )
     assert all(low <= high for low, high in original.rank_intervals)
     assert {m for g in original.tied_sets for m in g} == set(range(4))
 
 
 def test_false_differences_stay_rare() -> None:
-    """Six equal models, 200 benchmarks: Holm calls any pair different in about 5% of them at most."""
+    """Six equal models, 200 benchmarks: Holm calls any pair different in about 5% of them at
+    most.
+    """
     rng = np.random.default_rng(6)
     wrong = 0
     for _ in range(200):
@@ -166,7 +188,9 @@ def test_saturation_of_a_solved_benchmark() -> None:
     assert saturation.headroom == pytest.approx(1 - wide.mean(axis=1).max())
     assert saturation.easy == np.mean(wide.mean(axis=0) >= 0.95 - 1e-12)
     graded = psy.saturation(6 * wide, bounds=(0, 6))
-    assert (graded.headroom, graded.easy) == pytest.approx((6 * saturation.headroom, saturation.easy))
+    assert (graded.headroom, graded.easy) == pytest.approx(
+        (6 * saturation.headroom, saturation.easy)
+    )
     gap = wide.copy()
     gap[0, :50] = np.nan
     assert psy.saturation(gap).status == "ok"
@@ -185,7 +209,13 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
     nan = math.nan
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for x in (np.empty((0, 4)), np.empty((3, 0)), np.ones((1, 5)), np.ones((3, 1)), np.full((3, 4), nan)):
+        for x in (
+            np.empty((0, 4)),
+            np.empty((3, 0)),
+            np.ones((1, 5)),
+            np.ones((3, 1)),
+            np.full((3, 4), nan),
+        ):
             differences = psy.paired_differences(x)
             assert differences.status == "insufficient"
             assert differences.reason
@@ -194,7 +224,8 @@ def test_degenerate_inputs_say_why_and_raise_no_warning() -> None:
             assert psy.saturation(x).status in ("insufficient", "ok")
         same = psy.paired_differences(np.ones((3, 5)))
         assert same.tied_sets == ((0, 1, 2),)
-        # all right against all wrong on five items: no variance, so the sign test over items, 2 / 2^5
+        # all right against all wrong on five items: no variance, so the sign test over items, 2 /
+        # 2^5
         opposed = psy.paired_differences(np.array([[1.0] * 5, [0.0] * 5]))
         assert opposed.p[0][1] == pytest.approx(2 / 32)
         assert psy.paired_differences(np.eye(3), ["a", "a", "a"]).status == "insufficient"

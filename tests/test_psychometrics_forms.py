@@ -11,8 +11,8 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 
-# arXiv 2406.17115, Table 2: accuracy and yes rate on POPE and on its parallel form (a third / two thirds true yes) of
-# MiniGPT4-LLaMA-2, Otter, MiniGPT4-Vicuna-7B, Qwen-VL
+# arXiv 2406.17115, Table 2: accuracy and yes rate on POPE and on its parallel form (a third / two
+# thirds true yes) of MiniGPT4-LLaMA-2, Otter, MiniGPT4-Vicuna-7B, Qwen-VL
 POPE = {"accuracy": [0.461, 0.595, 0.622, 0.761], "yes": [0.783, 0.715, 0.251, 0.193]}
 POPE_P = {"accuracy": [0.538, 0.438, 0.398, 0.440], "yes": [0.706, 0.756, 0.217, 0.220]}
 # Table 3: CHAIR and OCH with the mean number of words, original and parallel form
@@ -25,18 +25,27 @@ Z = stats.norm.ppf(0.975)
 
 def test_pope_and_its_parallel_form() -> None:
     lean = psy.acquiescence(POPE["yes"], POPE_P["yes"])
-    assert [c.value for c in lean.respondents] == pytest.approx([0.2445, 0.2355, -0.2660, -0.2935], abs=1e-12)
+    assert [c.value for c in lean.respondents] == pytest.approx(
+        [0.2445, 0.2355, -0.2660, -0.2935], abs=1e-12
+    )
     balanced = psy.balanced_score(POPE["accuracy"], POPE_P["accuracy"])
     assert balanced.scores == pytest.approx([0.4995, 0.5165, 0.5100, 0.6005], abs=1e-12)
-    # the models keep their rate of yes and ignore the negation: r of the yes rates .984, of the accuracies -.686
+    # the models keep their rate of yes and ignore the negation: r of the yes rates .984, of the
+    # accuracies -.686
     assert psy.pearson(POPE["yes"], POPE_P["yes"]).value == pytest.approx(0.984, abs=5e-4)
-    assert psy.pearson(POPE["accuracy"], POPE_P["accuracy"]).value == pytest.approx(-0.686, abs=1e-3)
+    assert psy.pearson(POPE["accuracy"], POPE_P["accuracy"]).value == pytest.approx(
+        -0.686, abs=1e-3
+    )
 
 
 def test_signal_detection_of_pope() -> None:
     detection = psy.signal_detection_from_rates(0.461, 0.783, 0.333)
-    assert (detection.hit_rate, detection.false_alarm_rate) == pytest.approx((0.866, 0.741), abs=5e-4)
-    assert (detection.d_prime.value, detection.criterion.value) == pytest.approx((0.462, -0.878), abs=1e-3)
+    assert (detection.hit_rate, detection.false_alarm_rate) == pytest.approx(
+        (0.866, 0.741), abs=5e-4
+    )
+    assert (detection.d_prime.value, detection.criterion.value) == pytest.approx(
+        (0.462, -0.878), abs=1e-3
+    )
     otter = psy.signal_detection_from_rates(0.438, 0.756, 0.667)
     assert otter.balanced_accuracy.value == pytest.approx(0.334, abs=5e-4)
 
@@ -60,7 +69,9 @@ def test_a_shift_of_the_criterion_leaves_the_sensitivity() -> None:
     for c in (-0.7, 0.0, 0.9):
         h, f = stats.norm.sf(c - 0.5), stats.norm.sf(c + 0.5)
         detection = psy.signal_detection(h * 1e6, (1 - h) * 1e6, f * 1e6, (1 - f) * 1e6)
-        assert (detection.d_prime.value, detection.criterion.value) == pytest.approx((1, c), abs=1e-5)
+        assert (detection.d_prime.value, detection.criterion.value) == pytest.approx(
+            (1, c), abs=1e-5
+        )
 
 
 def test_the_interval_of_the_sensitivity_covers() -> None:
@@ -79,7 +90,9 @@ def test_a_lean_in_answers_and_its_interval() -> None:
     yes = (rng.random((2, 3, 300)) < np.array([0.8, 0.5, 0.2])[:, None]).astype(float)
     lean = psy.acquiescence(yes[0], yes[1])
     by_rates = psy.acquiescence(yes[0].mean(axis=1), yes[1].mean(axis=1))
-    assert [c.value for c in lean.respondents] == pytest.approx([c.value for c in by_rates.respondents])
+    assert [c.value for c in lean.respondents] == pytest.approx(
+        [c.value for c in by_rates.respondents]
+    )
     first = lean.respondents[0].fixed
     assert first is not None
     error = ((yes[0, 0] + yes[1, 0]) / 2).std(ddof=1) / math.sqrt(300)
@@ -88,7 +101,9 @@ def test_a_lean_in_answers_and_its_interval() -> None:
     )
     assert first.low <= 0.3 <= first.high
     # two copies of every item in one cluster carry no more information
-    twice = psy.acquiescence(np.repeat(yes[0], 2, axis=1), np.repeat(yes[1], 2, axis=1), np.repeat(np.arange(300), 2))
+    twice = psy.acquiescence(
+        np.repeat(yes[0], 2, axis=1), np.repeat(yes[1], 2, axis=1), np.repeat(np.arange(300), 2)
+    )
     assert twice.respondents[0].se == pytest.approx(error)
     assert psy.acquiescence([1.2], [0.1]).mean.status == "not_applicable"
 
@@ -96,8 +111,14 @@ def test_a_lean_in_answers_and_its_interval() -> None:
 def test_coherence_of_opposite_questions() -> None:
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 2000)
-    sees, parrot, coin = np.array([truth, 1 - truth]), np.ones((2, 2000)), rng.integers(0, 2, (2, 2000))
-    coherence = psy.pair_coherence(np.stack([sees[0], parrot[0], coin[0]]), np.stack([sees[1], parrot[1], coin[1]]))
+    sees, parrot, coin = (
+        np.array([truth, 1 - truth]),
+        np.ones((2, 2000)),
+        rng.integers(0, 2, (2, 2000)),
+    )
+    coherence = psy.pair_coherence(
+        np.stack([sees[0], parrot[0], coin[0]]), np.stack([sees[1], parrot[1], coin[1]])
+    )
     assert coherence.coherent[0].value == 1.0
     assert coherence.coherent[1].value == 0.0
     assert coherence.coherent[2].value == pytest.approx(0.5, abs=0.04)
@@ -117,7 +138,9 @@ def test_the_balanced_score_is_an_icc_of_two() -> None:
     a = rng.normal(size=10)
     b = a + rng.normal(0.3, 0.5, 10)
     long = pd.DataFrame({"t": [*range(10)] * 2, "r": [0] * 10 + [1] * 10, "s": [*a, *b]})
-    table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")["ICC"]
+    table = pingouin.intraclass_corr(long, targets="t", raters="r", ratings="s").set_index("Type")[
+        "ICC"
+    ]
     reliability = psy.balanced_score(a, b).reliability
     assert reliability.value == pytest.approx(float(table["ICC(A,k)"]), abs=1e-9)
     assert reliability.low < reliability.value < reliability.high
@@ -137,11 +160,15 @@ def test_cochrans_q_against_a_loop_and_statsmodels() -> None:
     assert heterogeneity.i2 == pytest.approx(max(0.0, rival.i2))
     assert heterogeneity.shift.value == pytest.approx(rival.mean_effect_fe)
     assert heterogeneity.shift.se == pytest.approx(rival.sd_eff_w_fe)
-    assert heterogeneity.deviation**2 == pytest.approx(max(0.0, effects.var(ddof=1) - variances.mean()), abs=1e-12)
+    assert heterogeneity.deviation**2 == pytest.approx(
+        max(0.0, effects.var(ddof=1) - variances.mean()), abs=1e-12
+    )
 
 
 def test_the_size_and_power_of_the_heterogeneity_test() -> None:
-    """A common shift is not called a difference; a form effect that differs by .03 is (catalogue: .034 and .99)."""
+    """A common shift is not called a difference; a form effect that differs by .03 is (catalogue:
+    .034 and .99).
+    """
     rng = np.random.default_rng(5)
     p = 1 / (1 + np.exp(-(rng.normal(size=(20, 1)) + 1.4 * rng.normal(size=(20, 1000)))))
     size = power = 0
@@ -181,7 +208,9 @@ def test_the_correlation_of_forms_without_the_seeds() -> None:
     reliability = psy.form_reliability(a, b, noise, noise)
     assert reliability.true.value == pytest.approx(0.9, abs=0.02)
     assert reliability.attenuation == pytest.approx(0.75, abs=0.02)
-    assert reliability.observed.value == pytest.approx(reliability.true.value * reliability.attenuation, abs=1e-12)
+    assert reliability.observed.value == pytest.approx(
+        reliability.true.value * reliability.attenuation, abs=1e-12
+    )
     above = psy.form_reliability([1, 2, 3, 4], [1, 2, 3, 4.1], [0.2] * 4, [0.2] * 4)
     assert above.true.value == 1.0
     assert above.true.raw > 1
@@ -210,7 +239,9 @@ def test_positions_against_scipy() -> None:
 
 def test_length_and_hallucinations_of_the_hqm_paper() -> None:
     chair, och = psy.length_elasticity(CHAIR, CHAIR_WORDS), psy.length_elasticity(OCH, OCH_WORDS)
-    assert (chair.elasticity.value, chair.correlation.value) == pytest.approx((0.558, 0.946), abs=5e-4)
+    assert (chair.elasticity.value, chair.correlation.value) == pytest.approx(
+        (0.558, 0.946), abs=5e-4
+    )
     assert (och.elasticity.value, och.correlation.value) == pytest.approx((0.301, 0.943), abs=6e-4)
     # with two forms: the regression of log ratios on log ratios
     ratios = np.diff(np.log(CHAIR), axis=1).ravel(), np.diff(np.log(CHAIR_WORDS), axis=1).ravel()
@@ -227,7 +258,12 @@ def test_the_elasticity_against_dummy_regression() -> None:
     scores = np.exp(rng.normal(size=(6, 1)) + 0.4 * np.log(words) + rng.normal(0, 0.1, (6, 3)))
     scores[2, 1] = np.nan
     table = pd.DataFrame(
-        {"y": np.log(scores).ravel(), "x": np.log(words).ravel(), "m": np.repeat(range(6), 3), "f": [*range(3)] * 6}
+        {
+            "y": np.log(scores).ravel(),
+            "x": np.log(words).ravel(),
+            "m": np.repeat(range(6), 3),
+            "f": [*range(3)] * 6,
+        }
     ).dropna()
     for formula, elasticity in (
         ("y ~ x + C(m) + C(f)", psy.length_elasticity(scores, words).elasticity),
@@ -247,7 +283,9 @@ answers = arrays(float, (2, 5, 12), elements=st.integers(0, 1))
 
 @given(answers, st.permutations(range(12)), st.permutations(range(5)))
 @settings(max_examples=40, deadline=None)
-def test_order_and_direction_do_not_matter(x: np.ndarray, items: list[int], respondents: list[int]) -> None:
+def test_order_and_direction_do_not_matter(
+    x: np.ndarray, items: list[int], respondents: list[int]
+) -> None:
     y = x[:, respondents][:, :, items]
     original, other = psy.shift_heterogeneity(*x), psy.shift_heterogeneity(*y)
     swapped = psy.shift_heterogeneity(x[1], x[0])
@@ -256,6 +294,12 @@ def test_order_and_direction_do_not_matter(x: np.ndarray, items: list[int], resp
         assert other.test.statistic == pytest.approx(original.test.statistic)
         assert swapped.test.statistic == pytest.approx(original.test.statistic)
         assert swapped.shift.value == pytest.approx(-original.shift.value, abs=1e-12)
-    assert psy.acquiescence(*y).mean.value == pytest.approx(psy.acquiescence(*x).mean.value, abs=1e-12)
-    assert psy.acquiescence(x[1], x[0]).mean.value == pytest.approx(psy.acquiescence(*x).mean.value, abs=1e-12)
-    assert psy.pair_coherence(*y).mean.value == pytest.approx(psy.pair_coherence(*x).mean.value, abs=1e-12)
+    assert psy.acquiescence(*y).mean.value == pytest.approx(
+        psy.acquiescence(*x).mean.value, abs=1e-12
+    )
+    assert psy.acquiescence(x[1], x[0]).mean.value == pytest.approx(
+        psy.acquiescence(*x).mean.value, abs=1e-12
+    )
+    assert psy.pair_coherence(*y).mean.value == pytest.approx(
+        psy.pair_coherence(*x).mean.value, abs=1e-12
+    )

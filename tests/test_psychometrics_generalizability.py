@@ -1,4 +1,6 @@
-"""Variance components and decision studies against Brennan's tables, mixed models and planted components."""
+"""Variance components and decision studies against Brennan's tables, mixed models and planted
+components.
+"""
 
 import math
 import warnings
@@ -12,15 +14,31 @@ from hypothesis import strategies as st
 from hqm import psychometrics as psy
 from tests.test_psychometrics_consistency import BRENNAN_1
 
-# Brennan 2001, Generalizability Theory, Table 3.1 (synthetic data set 3): ten persons, two occasions of four items
-BRENNAN_3 = np.array([
-    [[2, 4, 5, 5, 4, 4, 2, 3, 0, 6], [6, 5, 5, 9, 3, 4, 6, 4, 5, 8], [7, 6, 4, 8, 5, 4, 6, 4, 4, 7], [5, 7, 6, 6, 6, 7, 5, 5, 5, 6]],
-    [[2, 6, 5, 5, 4, 6, 2, 6, 5, 6], [5, 7, 4, 7, 5, 4, 7, 6, 5, 8], [5, 5, 5, 7, 6, 7, 7, 6, 5, 8], [5, 7, 5, 6, 4, 8, 5, 4, 3, 6]],
-], dtype=float).transpose(2, 1, 0)  # fmt: skip
+# Brennan 2001, Generalizability Theory, Table 3.1 (synthetic data set 3): ten persons, two
+# occasions of four items
+BRENNAN_3 = np.array(
+    [
+        [
+            [2, 4, 5, 5, 4, 4, 2, 3, 0, 6],
+            [6, 5, 5, 9, 3, 4, 6, 4, 5, 8],
+            [7, 6, 4, 8, 5, 4, 6, 4, 4, 7],
+            [5, 7, 6, 6, 6, 7, 5, 5, 5, 6],
+        ],
+        [
+            [2, 6, 5, 5, 4, 6, 2, 6, 5, 6],
+            [5, 7, 4, 7, 5, 4, 7, 6, 5, 8],
+            [5, 5, 5, 7, 6, 7, 7, 6, 5, 8],
+            [5, 7, 5, 6, 4, 8, 5, 4, 3, 6],
+        ],
+    ],
+    dtype=float,
+).transpose(2, 1, 0)
 
 
 def test_brennans_first_data_set() -> None:
-    """Brennan 2001, chapter 2: p .0574, i .0754, pi .1269; E rho^2 and Phi for 5, 12 and 20 items."""
+    """Brennan 2001, chapter 2: p .0574, i .0754, pi .1269; E rho^2 and Phi for 5, 12 and 20
+    items.
+    """
     study = psy.g_study(BRENNAN_1, ["p", "i"])
     values = [study.component(*effect).value for effect in ("p", "i", "pi")]
     assert values == pytest.approx([0.0574, 0.0754, 0.1269], abs=5e-5)
@@ -28,9 +46,13 @@ def test_brennans_first_data_set() -> None:
         decision = psy.d_study(study, {"i": n})
         assert (decision.g, decision.phi) == pytest.approx((g, phi), abs=7e-4)
     # E rho^2 over the items there are is Cronbach's alpha
-    assert psy.d_study(study).g == pytest.approx(psy.cronbach_alpha(BRENNAN_1).coefficient.value, abs=1e-12)
+    assert psy.d_study(study).g == pytest.approx(
+        psy.cronbach_alpha(BRENNAN_1).coefficient.value, abs=1e-12
+    )
     decision = psy.d_study(study)
-    assert (decision.relative, decision.absolute) == pytest.approx((0.12685 / 12, (0.12685 + 0.07542) / 12), abs=1e-5)
+    assert (decision.relative, decision.absolute) == pytest.approx(
+        (0.12685 / 12, (0.12685 + 0.07542) / 12), abs=1e-5
+    )
 
 
 def test_brennans_third_data_set() -> None:
@@ -38,9 +60,13 @@ def test_brennans_third_data_set() -> None:
     study = psy.g_study(BRENNAN_3, ["p", "i", "o"])
     effects = ["p", "i", "o", "pi", "po", "io", "pio"]
     values = [study.component(*effect).value for effect in effects]
-    assert values == pytest.approx([0.5528, 0.4417, 0.0074, 0.5750, 0.1009, 0.1565, 0.9352], abs=5e-5)
+    assert values == pytest.approx(
+        [0.5528, 0.4417, 0.0074, 0.5750, 0.1009, 0.1565, 0.9352], abs=5e-5
+    )
     squares = [study.component(*effect).mean_square for effect in effects]
-    assert squares == pytest.approx([6.9111, 12.4833, 3.2000, 2.0852, 1.3389, 2.5000, 0.9352], abs=5e-5)
+    assert squares == pytest.approx(
+        [6.9111, 12.4833, 3.2000, 2.0852, 1.3389, 2.5000, 0.9352], abs=5e-5
+    )
     decision = psy.d_study(study)
     assert (decision.g, decision.phi) == pytest.approx((0.639871, 0.554125), abs=5e-7)
     fixed = psy.d_study(study, fixed=["i"])
@@ -48,18 +74,25 @@ def test_brennans_third_data_set() -> None:
 
 
 def test_components_against_a_mixed_model() -> None:
-    """Restricted likelihood gives the same estimates in a balanced design without negative components."""
+    """Restricted likelihood gives the same estimates in a balanced design without negative
+    components.
+    """
     import pandas as pd
     import statsmodels.formula.api as smf
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(12, 1)) + 0.8 * rng.normal(size=(1, 15)) + 0.6 * rng.normal(size=(12, 15))
     study = psy.g_study(x, ["p", "i"])
-    long = pd.DataFrame([(p, i, x[p, i], 1) for p, i in product(range(12), range(15))], columns=["p", "i", "y", "one"])
+    long = pd.DataFrame(
+        [(p, i, x[p, i], 1) for p, i in product(range(12), range(15))],
+        columns=["p", "i", "y", "one"],
+    )
     parts = {"p": "0 + C(p)", "i": "0 + C(i)"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = smf.mixedlm("y ~ 1", long, groups="one", vc_formula=parts, re_formula="0").fit(reml=True)
+        fit = smf.mixedlm("y ~ 1", long, groups="one", vc_formula=parts, re_formula="0").fit(
+            reml=True
+        )
     rival = dict(zip(fit.model.exog_vc.names, fit.vcomp, strict=True))
     assert study.component("p").value == pytest.approx(rival["p"], rel=2e-3)
     assert study.component("i").value == pytest.approx(rival["i"], rel=2e-3)
@@ -109,7 +142,11 @@ def test_negative_components_are_kept_raw_and_used_as_zero() -> None:
     x -= x.mean(axis=1, keepdims=True)  # no respondent differs: less than chance would give
     study = psy.g_study(x, ["m", "i"])
     who = study.component("m")
-    assert (who.value, who.flags, study.flags) == (0.0, ("NEGATIVE_COMPONENT",), ("NEGATIVE_COMPONENT",))
+    assert (who.value, who.flags, study.flags) == (
+        0.0,
+        ("NEGATIVE_COMPONENT",),
+        ("NEGATIVE_COMPONENT",),
+    )
     assert who.raw < 0
     assert (who.low, who.high) == (0.0, 0.0)
     assert psy.d_study(study).g == 0.0
@@ -155,7 +192,10 @@ def test_items_needed_reach_the_target_exactly() -> None:
     study = psy.g_study(BRENNAN_1, ["p", "i"])
     for coefficient in ("g", "phi"):
         n = psy.items_for_reliability(study, 0.9, facet="i", coefficient=coefficient)
-        low, high = (getattr(psy.d_study(study, {"i": k}), coefficient) for k in (math.floor(n), math.ceil(n)))
+        low, high = (
+            getattr(psy.d_study(study, {"i": k}), coefficient)
+            for k in (math.floor(n), math.ceil(n))
+        )
         assert low < 0.9 <= high
     # Spearman-Brown from alpha .844495 at 12 items
     assert psy.items_for_reliability(study, 0.9, facet="i", coefficient="g") == pytest.approx(
@@ -173,7 +213,9 @@ def test_order_shift_and_scale(seed: int, scale: float, shift: float) -> None:
     moved = scale * x[rng.permutation(5)][:, rng.permutation(6)][:, :, rng.permutation(3)] + shift
     other = psy.g_study(moved.transpose(1, 2, 0), ["i", "k", "m"])
     for component in original.components:
-        assert other.component(*component.effect).raw == pytest.approx(scale**2 * component.raw, abs=1e-9)
+        assert other.component(*component.effect).raw == pytest.approx(
+            scale**2 * component.raw, abs=1e-9
+        )
     assert sum(c.share for c in original.components) == pytest.approx(1)
 
 
@@ -183,7 +225,9 @@ def test_missing_cells() -> None:
     study, whole = (psy.g_study(y, ["p", "i", "o"]) for y in (x, BRENNAN_3))
     assert (study.status, study.sizes, study.observations) == ("ok", (10, 4, 2), 79)
     # one cell of 80 moves no component by more than a tenth of the largest one
-    assert [c.raw for c in study.components] == pytest.approx([c.raw for c in whole.components], abs=0.1)
+    assert [c.raw for c in study.components] == pytest.approx(
+        [c.raw for c in whole.components], abs=0.1
+    )
     x[:, 2] = np.nan
     without = psy.g_study(np.delete(x, 2, axis=1), ["p", "i", "o"])
     assert psy.g_study(x, ["p", "i", "o"]) == without

@@ -9,9 +9,20 @@ from hypothesis import strategies as st
 
 from hqm import psychometrics as psy
 
-COLUMNS = ["attribute", "action", "counting", "environment", "comparison", "relation", "ocr", "existence", "overall"]
+COLUMNS = [
+    "attribute",
+    "action",
+    "counting",
+    "environment",
+    "comparison",
+    "relation",
+    "ocr",
+    "existence",
+    "overall",
+]
 
-# HQM paper (arXiv 2406.17115), Table 5: hallucination rates of 21 models on 8 types of 500 items, and overall
+# HQM paper (arXiv 2406.17115), Table 5: hallucination rates of 21 models on 8 types of 500 items,
+# and overall
 TABLE_5 = """
 .708 .502 .794 .882 .766 .752 .774 .802 .748
 .602 .406 .802 .838 .700 .718 .738 .758 .695
@@ -44,12 +55,16 @@ def check(table: list[list[str]], **more: object) -> psy.TableCheck:
 
 
 def test_table_5_holds() -> None:
-    """0 of 168 rates leave the steps of .002, and 0 of 21 overall rates are off their row's mean."""
+    """0 of 168 rates leave the steps of .002, and 0 of 21 overall rates are off their row's
+    mean.
+    """
     checked = check(RATES)
     assert checked.violations == ()
     assert (checked.grim_checked, checked.means_checked) == (168, 21)
     assert all(
-        float(v) * 500 % 1 == pytest.approx(0, abs=1e-6) or float(v) * 500 % 1 > 0.999 for r in RATES for v in r[:8]
+        float(v) * 500 % 1 == pytest.approx(0, abs=1e-6) or float(v) * 500 % 1 > 0.999
+        for r in RATES
+        for v in r[:8]
     )
 
 
@@ -57,12 +72,16 @@ def test_a_typing_error_is_found_and_placed() -> None:
     table = [row.copy() for row in RATES]
     table[3][2] = ".311"
     checked = check(table)
-    assert [(v.kind, v.row, v.column) for v in checked.violations] == [("GRIM", "model 3", "counting")]
+    assert [(v.kind, v.row, v.column) for v in checked.violations] == [
+        ("GRIM", "model 3", "counting")
+    ]
     assert checked.violations[0].reason == "lies between 155/500 and 156/500"
     table[3][2] = ".330"
     assert [v.kind for v in check(table).violations] == ["ROW_MEAN"]
     table[3] = table[4]
-    assert ("DUPLICATE_ROW", "model 3 = model 4") in [(v.kind, v.row) for v in check(table).violations]
+    assert ("DUPLICATE_ROW", "model 3 = model 4") in [
+        (v.kind, v.row) for v in check(table).violations
+    ]
     table[0][0] = "1.708"
     assert "OUT_OF_BOUNDS" in [v.kind for v in check(table).violations]
 
@@ -71,7 +90,9 @@ def test_equal_columns() -> None:
     table = [[*row[:8], row[8]] for row in RATES]
     for row in table:
         row[1] = row[0]
-    assert ("DUPLICATE_COLUMN", "attribute = action") in [(v.kind, v.column) for v in check(table).violations]
+    assert ("DUPLICATE_COLUMN", "attribute = action") in [
+        (v.kind, v.column) for v in check(table).violations
+    ]
 
 
 @given(st.integers(1, 400), st.data())
@@ -130,7 +151,9 @@ def test_what_cannot_be_tested_says_so() -> None:
 
 
 def test_unequal_parts_are_weighted() -> None:
-    checked = psy.check_table(["m"], ["a", "b", "all"], [["0.50", "0.00", "0.40"]], n=[80, 20, 100], overall="all")
+    checked = psy.check_table(
+        ["m"], ["a", "b", "all"], [["0.50", "0.00", "0.40"]], n=[80, 20, 100], overall="all"
+    )
     assert checked.violations == ()
     plain = psy.check_table(["m"], ["a", "b", "all"], [["0.50", "0.00", "0.40"]], overall="all")
     assert [v.kind for v in plain.violations] == ["ROW_MEAN"]

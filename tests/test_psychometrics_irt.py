@@ -1,4 +1,6 @@
-"""Item response models against published fits and an independent likelihood; the gates; planted misfit."""
+"""Item response models against published fits and an independent likelihood; the gates; planted
+misfit.
+"""
 
 import math
 import warnings
@@ -14,17 +16,28 @@ from hqm import psychometrics as psy
 from hqm.psychometrics.marginal import modes
 
 
-def simulate(seed: int, respondents: int, items: int, spread: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def simulate(
+    seed: int, respondents: int, items: int, spread: float = 0.5
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    theta, a, d = rng.normal(size=(respondents, 1)), np.exp(spread * rng.normal(size=items)), rng.normal(size=items)
-    return (rng.random((respondents, items)) < 1 / (1 + np.exp(-(theta * a + d)))).astype(float), a, d
+    theta, a, d = (
+        rng.normal(size=(respondents, 1)),
+        np.exp(spread * rng.normal(size=items)),
+        rng.normal(size=items),
+    )
+    return (
+        (rng.random((respondents, items)) < 1 / (1 + np.exp(-(theta * a + d)))).astype(float),
+        a,
+        d,
+    )
 
 
 def lsat(data: Path, number: int) -> np.ndarray:
     return np.loadtxt(data / "psychometrics" / f"lsat{number}.csv", delimiter=",", skiprows=1)
 
 
-# Bock and Lieberman 1970, Psychometrika 35:179-197, sections 6 and 7 of the LSAT; fits as R's mirt prints them
+# Bock and Lieberman 1970, Psychometrika 35:179-197, sections 6 and 7 of the LSAT; fits as R's mirt
+# prints them
 PUBLISHED = [
     (7, "2pl", [0.988, 1.081, 1.707, 0.765, 0.736], [1.856, 0.808, 1.805, 0.486, 1.854], -2658.805),
     (6, "2pl", [0.826, 0.723, 0.891, 0.688, 0.657], [2.773, 0.990, 0.249, 1.285, 2.053], -2466.653),
@@ -35,7 +48,12 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("number", "model", "slope", "intercept", "likelihood"), PUBLISHED)
 def test_the_lsat(
-    data: Path, number: int, model: str, slope: list[float], intercept: list[float], likelihood: float
+    data: Path,
+    number: int,
+    model: str,
+    slope: list[float],
+    intercept: list[float],
+    likelihood: float,
 ) -> None:
     fitted = psy.item_response(lsat(data, number), model=model)  # type: ignore[arg-type]
     assert fitted.status == "ok"
@@ -62,33 +80,42 @@ def test_parameters_and_errors_against_a_direct_maximisation(data: Path) -> None
     x = lsat(data, 7)
     fitted = psy.item_response(x)
     start = np.array([*fitted.slope, *fitted.intercept])
-    best = optimize.minimize(likelihood, np.concatenate([np.ones(5), np.zeros(5)]), args=(x,), method="BFGS")
+    best = optimize.minimize(
+        likelihood, np.concatenate([np.ones(5), np.zeros(5)]), args=(x,), method="BFGS"
+    )
     assert start == pytest.approx(best.x, abs=3e-3)
     step, eye = 1e-3, np.eye(10)
     hessian = np.array(
         [
             [
                 sum(
-                    s * t * likelihood(best.x + step * (s * eye[i] + t * eye[j]), x) for s in (1, -1) for t in (1, -1)
-                ) / (4 * step**2)
+                    s * t * likelihood(best.x + step * (s * eye[i] + t * eye[j]), x)
+                    for s in (1, -1)
+                    for t in (1, -1)
+                )
+                / (4 * step**2)
                 for j in range(10)
             ]
             for i in range(10)
         ]
-    )  # fmt: skip
+    )
     expected = np.sqrt(np.diag(np.linalg.inv(hessian)))
     assert [*fitted.se_slope, *fitted.se_intercept] == pytest.approx(expected, rel=0.12)
 
 
 def test_many_items_use_the_respondents_own_points_and_agree_with_the_grid() -> None:
-    """12 respondents and 170 items are fitted on own points; the direct likelihood cannot be improved."""
+    """12 respondents and 170 items are fitted on own points; the direct likelihood cannot be
+    improved.
+    """
     from hqm.psychometrics.marginal import fit
 
     x, _, _ = simulate(3, 12, 170)
     x = x[:, (x.sum(0) > 0) & (x.sum(0) < 12)]
     own = fit(x, np.ones(12), priors=True)
     doubled = fit(np.repeat(x, 2, axis=0), np.ones(24), priors=True)
-    assert len(x) * 9 < 11 * math.sqrt(x.shape[1]) <= 24 * 9, "one on own points, the other on the grid"
+    assert len(x) * 9 < 11 * math.sqrt(x.shape[1]) <= 24 * 9, (
+        "one on own points, the other on the grid"
+    )
     again = fit(x, np.full(12, 2.0), priors=True)
     assert again.slope == pytest.approx(doubled.slope, abs=2e-3)
     assert again.intercept == pytest.approx(doubled.intercept, abs=2e-3)
@@ -153,7 +180,9 @@ def test_posterior_modes_against_an_optimiser() -> None:
     theta, information = modes(x[:5], np.ones((5, 40)), a, d, np.zeros(5))
     for m in range(5):
         best = optimize.minimize_scalar(
-            lambda t, row=x[m]: -float((row * (t * a + d) - np.logaddexp(0, t * a + d)).sum() - t * t / 2)
+            lambda t, row=x[m]: (
+                -float((row * (t * a + d) - np.logaddexp(0, t * a + d)).sum() - t * t / 2)
+            )
         )
         assert theta[m] == pytest.approx(best.x, abs=1e-5)
         p = 1 / (1 + np.exp(-(theta[m] * a + d)))
@@ -161,8 +190,10 @@ def test_posterior_modes_against_an_optimiser() -> None:
 
 
 def test_the_gates() -> None:
-    """The fewest respondents. Of Drasgow 1989 (Applied Psychological Measurement, 13, 77-90) only the abstract could be read
-    again: typical items were estimated well at all four sample sizes. That the smallest was 200 was not checked."""
+    """The fewest respondents. Of Drasgow 1989 (Applied Psychological Measurement, 13, 77-90) only
+    the abstract could be read again: typical items were estimated well at all four sample sizes.
+    That the smallest was 200 was not checked.
+    """
     x, _, _ = simulate(10, 250, 6)
     refused = psy.item_response(x[:29])
     assert refused.status == "insufficient"
@@ -190,10 +221,14 @@ def test_twenty_respondents_are_too_few_for_slopes() -> None:
 
 
 def test_rasch_difficulties_of_the_lsat(data: Path) -> None:
-    """LSAT 6: the common-slope intercepts of R's ltm (2.730, .999, .240, 1.306, 2.099), turned round and centred."""
+    """LSAT 6: the common-slope intercepts of R's ltm (2.730, .999, .240, 1.306, 2.099), turned
+    round and centred.
+    """
     fitted = psy.rasch(lsat(data, 6))
     intercepts = np.array([2.730, 0.999, 0.240, 1.306, 2.099])
-    assert [item.difficulty for item in fitted.items] == pytest.approx(intercepts.mean() - intercepts, abs=2e-3)
+    assert [item.difficulty for item in fitted.items] == pytest.approx(
+        intercepts.mean() - intercepts, abs=2e-3
+    )
     assert fitted.sigma == pytest.approx(0.7552, abs=5e-4)
 
 
@@ -205,7 +240,9 @@ def test_warm_estimates_solve_their_equation() -> None:
     for m in (0, 1, 2, 30):
         p = 1 / (1 + np.exp(-(fitted.ability[m] - b)))
         w = p * (1 - p)
-        assert x[m].sum() - p.sum() + (w * (1 - 2 * p)).sum() / (2 * w.sum()) == pytest.approx(0, abs=1e-6)
+        assert x[m].sum() - p.sum() + (w * (1 - 2 * p)).sum() / (2 * w.sum()) == pytest.approx(
+            0, abs=1e-6
+        )
         assert fitted.ability_se[m] == pytest.approx(1 / math.sqrt(w.sum()), rel=1e-6)
     assert 0 < fitted.separation < 1
 
@@ -251,9 +288,17 @@ def test_answers_without_noise_have_no_finite_slope(model: str) -> None:
     assert list(fitted.difficulty) == sorted(fitted.difficulty)
 
 
-@given(st.integers(0, 10**6), st.integers(30, 60), st.integers(3, 6), st.floats(0, 0.6), st.floats(0.02, 0.98))
+@given(
+    st.integers(0, 10**6),
+    st.integers(30, 60),
+    st.integers(3, 6),
+    st.floats(0, 0.6),
+    st.floats(0.02, 0.98),
+)
 @settings(max_examples=25, deadline=None)
-def test_noise_is_fitted_without_a_warning(seed: int, n: int, items: int, holes: float, rate: float) -> None:
+def test_noise_is_fitted_without_a_warning(
+    seed: int, n: int, items: int, holes: float, rate: float
+) -> None:
     rng = np.random.default_rng(seed)
     x = (rng.random((n, items)) < rate).astype(float)
     x[rng.random((n, items)) < holes] = math.nan
@@ -262,7 +307,9 @@ def test_noise_is_fitted_without_a_warning(seed: int, n: int, items: int, holes:
         for model in ("rasch", "2pl with priors"):
             fitted = psy.item_response(x, model=model)  # type: ignore[arg-type]
             assert (
-                fitted.reason if fitted.status != "ok" else np.isfinite(np.delete(fitted.slope, fitted.left_out)).all()
+                fitted.reason
+                if fitted.status != "ok"
+                else np.isfinite(np.delete(fitted.slope, fitted.left_out)).all()
             )
         psy.rasch(x)
 

@@ -32,11 +32,16 @@ def test_false_discovery_against_scipy(p: np.ndarray) -> None:
     assert with_gap[:-1] == pytest.approx(expected)
 
 
-@given(arrays(np.int8, st.tuples(st.integers(4, 9), st.integers(2, 6)), elements=st.integers(0, 1)), st.data())
+@given(
+    arrays(np.int8, st.tuples(st.integers(4, 9), st.integers(2, 6)), elements=st.integers(0, 1)),
+    st.data(),
+)
 @settings(deadline=None, max_examples=60)
 def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.DataObject) -> None:
     x = scores.astype(float)
-    for m, i in draw.draw(st.lists(st.tuples(st.integers(0, len(x) - 1), st.integers(0, x.shape[1] - 1)), max_size=3)):
+    for m, i in draw.draw(
+        st.lists(st.tuples(st.integers(0, len(x) - 1), st.integers(0, x.shape[1] - 1)), max_size=3)
+    ):
         x[m, i] = math.nan
     analysis = psy.item_analysis(x)
     p = []
@@ -63,16 +68,55 @@ def test_item_statistics_against_scipy_one_by_one(scores: np.ndarray, draw: st.D
 
 
 def test_lsat7_item_rest() -> None:
-    """LSAT 7 (psych::lsat7): difficulties as published by Bock and Lieberman (1970), from the 1,000 candidates."""
+    """LSAT 7 (psych::lsat7): difficulties as published by Bock and Lieberman (1970), from the 1,000
+    candidates.
+    """
     x = lsat7()
     analysis = psy.item_analysis(x)
-    assert [item.difficulty for item in analysis.items] == pytest.approx([0.828, 0.658, 0.772, 0.606, 0.843], abs=5e-4)
+    assert [item.difficulty for item in analysis.items] == pytest.approx(
+        [0.828, 0.658, 0.772, 0.606, 0.843], abs=5e-4
+    )
     assert all(item.band in ("very good", "good", "marginal", "poor") for item in analysis.items)
 
 
 def lsat7() -> np.ndarray:
-    """The 32 patterns and their counts (Bock and Lieberman 1970, as mirt's expand.table(LSAT7) prints them)."""
-    counts = [12, 19, 1, 7, 3, 19, 3, 17, 10, 5, 3, 7, 7, 23, 8, 28, 7, 39, 11, 34, 14, 51, 15, 90, 6, 25, 7, 35, 18, 136, 32, 308]  # fmt: skip
+    """The 32 patterns and their counts (Bock and Lieberman 1970, as mirt's expand.table(LSAT7)
+    prints them).
+    """
+    counts = [
+        12,
+        19,
+        1,
+        7,
+        3,
+        19,
+        3,
+        17,
+        10,
+        5,
+        3,
+        7,
+        7,
+        23,
+        8,
+        28,
+        7,
+        39,
+        11,
+        34,
+        14,
+        51,
+        15,
+        90,
+        6,
+        25,
+        7,
+        35,
+        18,
+        136,
+        32,
+        308,
+    ]
     patterns = [[int(b) for b in f"{k:05b}"] for k in range(32)]
     return np.repeat(np.array(patterns, dtype=float), counts, axis=0)
 
@@ -97,7 +141,9 @@ def test_planted_bad_items_are_found() -> None:
 
 
 def test_good_items_are_not_accused() -> None:
-    """Thirty clean benchmarks of 20 respondents x 400 items: many negative correlations, almost no accusation."""
+    """Thirty clean benchmarks of 20 respondents x 400 items: many negative correlations, almost no
+    accusation.
+    """
     negative = accused = reversed_ = 0
     for seed in range(30):
         x = rasch(100 + seed, 20, 400)
@@ -111,7 +157,9 @@ def test_good_items_are_not_accused() -> None:
 
 
 def test_an_outlying_respondent_does_not_make_a_wrong_key() -> None:
-    """One very weak respondent passes what nobody else passes: Student's test is fooled, the exact test is not."""
+    """One very weak respondent passes what nobody else passes: Student's test is fooled, the exact
+    test is not.
+    """
     rng = np.random.default_rng(5)
     x = (rng.random((20, 50)) < 0.9).astype(float)
     x[0] = 0
@@ -125,7 +173,11 @@ def test_an_outlying_respondent_does_not_make_a_wrong_key() -> None:
     assert psy.label_error_candidates(x, rng=rng).candidates == ()
 
 
-@given(arrays(np.int8, (8, 5), elements=st.integers(0, 1)), st.permutations(range(8)), st.permutations(range(5)))
+@given(
+    arrays(np.int8, (8, 5), elements=st.integers(0, 1)),
+    st.permutations(range(8)),
+    st.permutations(range(5)),
+)
 @settings(deadline=None, max_examples=40)
 def test_order_does_not_matter(scores: np.ndarray, rows: list[int], columns: list[int]) -> None:
     x = scores.astype(float)
@@ -159,8 +211,14 @@ def test_item_analysis_that_does_not_exist_says_why() -> None:
         assert empty.items[0].status == "insufficient"
         same = psy.item_analysis([[1, 0], [1, 1], [1, 0]])
         assert same.items[1].reason == "the respondents do not differ on the other items"
-        assert psy.label_error_candidates(np.zeros((4, 4)), rng=np.random.default_rng(0)).status == "insufficient"
-        assert psy.label_error_candidates(np.zeros((9, 4)), rng=np.random.default_rng(0)).candidates == ()
+        assert (
+            psy.label_error_candidates(np.zeros((4, 4)), rng=np.random.default_rng(0)).status
+            == "insufficient"
+        )
+        assert (
+            psy.label_error_candidates(np.zeros((9, 4)), rng=np.random.default_rng(0)).candidates
+            == ()
+        )
     with pytest.raises(ValueError, match="respondents, items"):
         psy.item_analysis([1, 2, 3])
 

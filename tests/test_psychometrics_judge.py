@@ -15,7 +15,8 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from hqm import psychometrics as psy
 
 nan = math.nan
-# Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: four observers, twelve units
+# Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: four observers, twelve
+# units
 OBSERVERS = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
@@ -32,9 +33,13 @@ def test_krippendorffs_example() -> None:
         assert psy.krippendorff_alpha(OBSERVERS, scale).value == pytest.approx(printed, abs=5e-4)
 
 
-@given(arrays(float, (3, 9), elements=st.integers(0, 4)), arrays(bool, (3, 9)), st.sampled_from(SCALES))
+@given(
+    arrays(float, (3, 9), elements=st.integers(0, 4)), arrays(bool, (3, 9)), st.sampled_from(SCALES)
+)
 @settings(max_examples=80, deadline=None)
-def test_alpha_against_the_krippendorff_package(x: np.ndarray, missing: np.ndarray, scale: str) -> None:
+def test_alpha_against_the_krippendorff_package(
+    x: np.ndarray, missing: np.ndarray, scale: str
+) -> None:
     x = np.where(missing & (np.arange(9) % 3 == 0), nan, x)
     alpha = psy.krippendorff_alpha(x, scale)
     assume(alpha.status == "ok")
@@ -56,7 +61,9 @@ def test_the_interval_of_alpha_is_a_jackknife_over_units() -> None:
 
 
 def test_gwets_example() -> None:
-    """irrCAC: gwet.ac1.raw(cac.raw4raters) prints AC1 .77544, SE .14295, 95 % interval (.461, 1)."""
+    """irrCAC: gwet.ac1.raw(cac.raw4raters) prints AC1 .77544, SE .14295, 95 % interval (.461,
+    1).
+    """
     ac1 = psy.gwet_ac1(OBSERVERS)
     assert (ac1.value, ac1.se) == pytest.approx((0.77544, 0.14295), abs=5e-6)
     assert ac1.fixed is not None
@@ -101,7 +108,9 @@ def test_the_flip_rate_against_pairs() -> None:
 # -- the judge's share
 
 
-def noisy(rng: np.random.Generator, items: int, respondents: int = 6) -> tuple[np.ndarray, np.ndarray, float]:
+def noisy(
+    rng: np.random.Generator, items: int, respondents: int = 6
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Rejudged and rerun verdicts with the true share of the judge's noise."""
     quality = rng.beta(2, 2, (respondents, items))
 
@@ -113,7 +122,10 @@ def noisy(rng: np.random.Generator, items: int, respondents: int = 6) -> tuple[n
         return (rng.random(g.shape) < g).astype(float)
 
     g = response()
-    rejudged, rerun = np.stack([judged(g), judged(g)]), np.stack([judged(response()), judged(response())])
+    rejudged, rerun = (
+        np.stack([judged(g), judged(g)]),
+        np.stack([judged(response()), judged(response())]),
+    )
     many = np.stack([response() for _ in range(200)])
     judge = (many * (1 - many)).mean()
     return rejudged, rerun, float(judge / (judge + many.var(axis=0, ddof=1).mean()))
@@ -152,7 +164,9 @@ def test_the_jackknife_of_the_share_against_brute_force() -> None:
             total.append(whole)
         return math.log(total[0] / total[1])
 
-    assert math.log(noise.share.value) == pytest.approx(log_share(np.ones(60, dtype=bool)), abs=1e-10)
+    assert math.log(noise.share.value) == pytest.approx(
+        log_share(np.ones(60, dtype=bool)), abs=1e-10
+    )
     left = np.array([log_share(clusters != c) for c in range(30)])
     half = Z * math.sqrt(29 / 30 * ((left - left.mean()) ** 2).sum())
     assert noise.share.fixed is not None

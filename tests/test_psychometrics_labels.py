@@ -32,7 +32,9 @@ def test_an_answer_of_weight_three_counts_as_three_answers() -> None:
     weighted = psy.answer_correlations(automatic, human, weights=weights)
     alike = psy.answer_correlations(np.repeat(automatic, weights), np.repeat(human, weights))
     for statistic in ("pearson", "spearman", "tau_b"):
-        assert getattr(weighted, statistic).value == pytest.approx(getattr(alike, statistic).value), statistic
+        assert getattr(weighted, statistic).value == pytest.approx(
+            getattr(alike, statistic).value
+        ), statistic
 
 
 def test_correlations_of_one_picture_have_no_interval() -> None:
@@ -50,14 +52,18 @@ def test_weighted_agreement_has_the_kappa_of_statsmodels() -> None:
     human[:, 150:] = np.nan
     weights = rng.integers(1, 5, human.shape).astype(float)
     study = psy.weighted_agreement(automatic, human, np.arange(200), weights)
-    table = np.array([[(weights * ((automatic == a) & (human == h))).sum() for h in (0, 1)] for a in (0, 1)])
+    table = np.array(
+        [[(weights * ((automatic == a) & (human == h))).sum() for h in (0, 1)] for a in (0, 1)]
+    )
     assert study.agreement.value == pytest.approx(np.trace(table) / table.sum())
     assert study.kappa.value == pytest.approx(cohens_kappa(table).kappa)
     alone = psy.weighted_agreement(automatic, human, np.arange(200))
     plain = np.array([[((automatic == a) & (human == h)).sum() for h in (0, 1)] for a in (0, 1)])
     theirs = cohens_kappa(plain)
     assert alone.kappa.fixed is not None
-    assert alone.kappa.fixed.high - alone.kappa.fixed.low == pytest.approx(theirs.kappa_upp - theirs.kappa_low, rel=0.2)
+    assert alone.kappa.fixed.high - alone.kappa.fixed.low == pytest.approx(
+        theirs.kappa_upp - theirs.kappa_low, rel=0.2
+    )
 
 
 def test_raters_widen_an_interval_by_their_own_variance() -> None:
@@ -66,14 +72,20 @@ def test_raters_widen_an_interval_by_their_own_variance() -> None:
     wide = psy.with_raters(narrow, replicates)
     half = 1.959964 * np.std(replicates[:-1], ddof=1)
     assert wide.value == 0.5
-    assert (wide.low, wide.high) == pytest.approx((0.5 - math.hypot(0.1, half), 0.5 + math.hypot(0.2, half)))
+    assert (wide.low, wide.high) == pytest.approx(
+        (0.5 - math.hypot(0.1, half), 0.5 + math.hypot(0.2, half))
+    )
     assert wide.fixed is not None
     assert wide.fixed.high == pytest.approx(0.5 + math.hypot(0.03, half))
-    assert psy.with_raters(narrow, np.full(50, 0.5)) == narrow, "raters who never differ add nothing"
+    assert psy.with_raters(narrow, np.full(50, 0.5)) == narrow, (
+        "raters who never differ add nothing"
+    )
 
 
 def test_replicates_change_an_answer_as_often_as_a_draw_of_three_raters_does() -> None:
-    """One of three raters differs: among three drawn, that one has the majority with chance P(Bin(3, 1/3) >= 2) = 7/27."""
+    """One of three raters differs: among three drawn, that one has the majority with chance
+    P(Bin(3, 1/3) >= 2) = 7/27.
+    """
     labels = np.array([[1, 1, 1], [1, 1, 1], [1, 0, 1.0]])
     rows = psy.rater_replicates(labels, "majority", np.random.default_rng(3), replicates=4000)
     assert rows.shape == (4000, 3)
@@ -84,7 +96,9 @@ def test_replicates_change_an_answer_as_often_as_a_draw_of_three_raters_does() -
 
 
 def test_the_expected_width_is_that_of_a_proportion_where_scores_say_nothing() -> None:
-    """All scores are 1, so they correct nothing: N p labels give the width of a proportion; all labels that of N."""
+    """All scores are 1, so they correct nothing: N p labels give the width of a proportion; all
+    labels that of N.
+    """
     for p, labels in ((0.2, 400), (1.0, 2000)):
         width = psy.expected_width(np.ones(2000), np.full(2000, 0.3), np.full(2000, p))
         assert width == pytest.approx(2 * 1.959964 * math.sqrt(0.3 * 0.7 / labels), rel=1e-6)

@@ -1,4 +1,6 @@
-"""Coefficients with a name in the literature, against the numbers that the literature and other packages print."""
+"""Coefficients with a name in the literature, against the numbers that the literature and other
+packages print.
+"""
 
 from itertools import pairwise
 
@@ -9,7 +11,14 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from hqm import psychometrics as psy
 
-SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+SHROUT_FLEISS = [
+    [9, 2, 5, 8],
+    [6, 1, 3, 2],
+    [8, 4, 6, 8],
+    [7, 1, 2, 6],
+    [10, 5, 6, 9],
+    [6, 2, 4, 7],
+]
 """Six targets, four judges: Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 2."""
 
 ANXIETY = np.array([
@@ -23,13 +32,17 @@ FLEISS = """
 00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031
 00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
 """
-"""Thirty patients, six psychiatrists, five diagnoses (how many chose each): Fleiss 1971, Psychological Bulletin 76, Table 1."""
+"""Thirty patients, six psychiatrists, five diagnoses (how many chose each): Fleiss 1971,
+Psychological Bulletin 76, Table 1.
+"""
 
 WIKIPEDIA = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
 ]  # fmt: skip
-"""Ten subjects, fourteen raters, five categories: the worked example of Wikipedia's page on Fleiss' kappa."""
+"""Ten subjects, fourteen raters, five categories: the worked example of Wikipedia's page on Fleiss'
+kappa.
+"""
 
 ATTITUDE = """
 43 51 30 39 61 92 45  63 64 51 54 63 73 47  71 70 68 69 76 86 48  61 63 45 47 54 84 35  81 78 56 66 71 83 47
@@ -39,8 +52,10 @@ ATTITUDE = """
 50 40 33 34 43 64 33  64 61 52 62 66 80 41  53 66 52 50 63 80 37  40 37 42 58 50 57 49  63 54 42 48 66 75 33
 66 77 66 63 88 76 72  78 75 58 74 80 78 49  48 57 44 45 51 83 38  85 85 71 71 77 74 55  82 82 39 59 64 78 39
 """
-"""Thirty departments, seven questions: the data `attitude` of R, the first example of `psych::alpha`. Every row was compared with
-csv/datasets/attitude.csv of github.com/vincentarelbundock/Rdatasets (commit cc03c29), R's own data as CSV: all 210 numbers equal."""
+"""Thirty departments, seven questions: the data `attitude` of R, the first example of
+`psych::alpha`. Every row was compared with csv/datasets/attitude.csv of
+github.com/vincentarelbundock/Rdatasets (commit cc03c29), R's own data as CSV: all 210 numbers
+equal."""
 
 FORMS = ("one_way", "a1", "c1", "one_way_k", "ak", "ck")
 PINGOUIN = ("ICC(1,1)", "ICC(A,1)", "ICC(C,1)", "ICC(1,k)", "ICC(A,k)", "ICC(C,k)")
@@ -58,8 +73,16 @@ def fleiss_counts() -> list[list[int]]:
 def test_the_six_forms_as_shrout_and_fleiss_print_them() -> None:
     """Their Table 4: .17, .29, .71 of one judge; .44, .62, .91 of the mean of four."""
     study = psy.icc(SHROUT_FLEISS)
-    assert [round(getattr(study, name).value, 2) for name in FORMS] == [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
-    # and the bounds of the same table as pingouin prints them (the page of R's psych, the first source, was not at hand)
+    assert [round(getattr(study, name).value, 2) for name in FORMS] == [
+        0.17,
+        0.29,
+        0.71,
+        0.44,
+        0.62,
+        0.91,
+    ]
+    # and the bounds of the same table as pingouin prints them (the page of R's psych, the first
+    # source, was not at hand)
     assert [round(v, 2) for v in (study.one_way.low, study.one_way.high)] == [-0.13, 0.72]
     assert [round(v, 2) for v in (study.a1.low, study.a1.high)] == [0.02, 0.76]
     assert [round(v, 2) for v in (study.c1.low, study.c1.high)] == [0.34, 0.95]
@@ -68,8 +91,9 @@ def test_the_six_forms_as_shrout_and_fleiss_print_them() -> None:
 
 
 def test_agreement_of_raters_as_irr_prints_it() -> None:
-    """What irr prints of `icc(anxiety, "twoway", "agreement")`: ICC(A,1) = 0.198, 95% interval -0.039 to 0.494 (seen in a public
-    course page; pingouin gives -0.04 to 0.49 for these numbers)."""
+    """What irr prints of `icc(anxiety, "twoway", "agreement")`: ICC(A,1) = 0.198, 95% interval
+    -0.039 to 0.494 (seen in a public course page; pingouin gives -0.04 to 0.49 for these
+    numbers)."""
     a1 = psy.icc(ANXIETY).a1
     assert [round(v, 3) for v in (a1.value, a1.low, a1.high)] == [0.198, -0.039, 0.494]
 
@@ -87,22 +111,37 @@ def test_the_six_forms_against_pingouin(data: str) -> None:
     import pandas as pd
 
     long = pd.DataFrame(
-        {"who": np.repeat(range(n), k), "rater": np.tile(range(k), n), "score": ratings.ravel().astype(float)}
+        {
+            "who": np.repeat(range(n), k),
+            "rater": np.tile(range(k), n),
+            "score": ratings.ravel().astype(float),
+        }
     )
     theirs = pingouin.intraclass_corr(long, "who", "rater", "score").set_index("Type")
     ours = psy.icc(ratings)
     for form, name in zip(FORMS, PINGOUIN, strict=True):
         own = getattr(ours, form)
         assert own.value == pytest.approx(theirs.loc[name, "ICC"], abs=1e-9), name
-        assert (own.low, own.high) == pytest.approx(tuple(theirs.loc[name, "CI95"]), abs=0.0051), name
+        assert (own.low, own.high) == pytest.approx(tuple(theirs.loc[name, "CI95"]), abs=0.0051), (
+            name
+        )
     if data == "wine":
         # pingouin's page prints the same example
-        assert [round(getattr(ours, form).value, 3) for form in FORMS] == [0.728, 0.728, 0.729, 0.914, 0.914, 0.915]
+        assert [round(getattr(ours, form).value, 3) for form in FORMS] == [
+            0.728,
+            0.728,
+            0.729,
+            0.914,
+            0.914,
+            0.915,
+        ]
 
 
 def test_the_consistency_of_the_mean_is_alpha_of_the_administrations() -> None:
     alpha, ck = psy.cronbach_alpha(ANXIETY).coefficient, psy.icc(ANXIETY).ck
-    assert (ck.value, ck.low, ck.high) == pytest.approx((alpha.value, alpha.low, alpha.high), abs=1e-12)
+    assert (ck.value, ck.low, ck.high) == pytest.approx(
+        (alpha.value, alpha.low, alpha.high), abs=1e-12
+    )
 
 
 def test_relatives_widen_every_interval_and_none_is_left_below_three() -> None:
@@ -112,12 +151,15 @@ def test_relatives_widen_every_interval_and_none_is_left_below_three() -> None:
         assert wide.value == narrow.value
         assert wide.low < narrow.low < narrow.high < wide.high, form
         assert np.isnan(getattr(alike, form).low), form
-    assert psy.icc(ANXIETY, n_effective=50.0).a1 == independent.a1, "relatives never make more of the respondents"
+    assert psy.icc(ANXIETY, n_effective=50.0).a1 == independent.a1, (
+        "relatives never make more of the respondents"
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_intervals_hold_what_they_promise(form: str) -> None:
-    """Respondents, raters and noise drawn from normal distributions: .95 within four Monte Carlo errors.
+    """Respondents, raters and noise drawn from normal distributions: .95 within four Monte Carlo
+    errors.
 
     The truth is the ratio of the variances drawn from, which no formula of ours enters.
     """
@@ -128,7 +170,11 @@ def test_intervals_hold_what_they_promise(form: str) -> None:
     truth = respondent**2 / (respondent**2 + error / (k if form.endswith("k") else 1))
     inside = 0
     for _ in range(draws):
-        scores = rng.normal(0, respondent, (n, 1)) + rng.normal(0, rater_sd, (1, k)) + rng.normal(0, noise, (n, k))
+        scores = (
+            rng.normal(0, respondent, (n, 1))
+            + rng.normal(0, rater_sd, (1, k))
+            + rng.normal(0, noise, (n, k))
+        )
         value = getattr(psy.icc(scores), form)
         inside += value.low <= truth <= value.high
     assert inside / draws == pytest.approx(0.95, abs=4 * (0.95 * 0.05 / draws) ** 0.5)
@@ -148,10 +194,11 @@ def test_what_has_no_mean_form_says_so() -> None:
 
 @pytest.mark.parametrize(("respondents", "columns"), [(10, 3), (20, 3), (20, 8)])
 def test_phi_covers_where_columns_are_few(respondents: int, columns: int) -> None:
-    """Respondents answer 200 binary items a column; ability, difficulty and their interaction are normal on the logit.
+    """Respondents answer 200 binary items a column; ability, difficulty and their interaction are
+    normal on the logit.
 
-    The truth comes from 40 large draws of the same world. With three columns and 20 respondents the interval of McGraw
-    and Wong covers .87 of the time.
+    The truth comes from 40 large draws of the same world. With three columns and 20 respondents the
+    interval of McGraw and Wong covers .87 of the time.
     """
     rng, draws = np.random.default_rng(13), 500
 
@@ -186,7 +233,13 @@ def test_fleiss_kappa_as_published() -> None:
     """Fleiss 1971: kappa = .430 of thirty patients; irr prints 0.43. Wikipedia's example: 0.210."""
     counts = fleiss_counts()
     assert [sum(row) for row in counts] == [6] * 30
-    assert [round(s / 180, 3) for s in np.sum(counts, axis=0)] == [0.144, 0.144, 0.167, 0.306, 0.239]
+    assert [round(s / 180, 3) for s in np.sum(counts, axis=0)] == [
+        0.144,
+        0.144,
+        0.167,
+        0.306,
+        0.239,
+    ]
     assert round(psy.fleiss_kappa(ratings_of(counts)).value, 3) == 0.430
     assert round(psy.fleiss_kappa(ratings_of(WIKIPEDIA)).value, 3) == 0.210
 
@@ -195,7 +248,9 @@ def test_fleiss_kappa_against_statsmodels() -> None:
     rng = np.random.default_rng(6)
     for _ in range(40):
         raters, categories = int(rng.integers(2, 7)), int(rng.integers(2, 5))
-        counts = rng.multinomial(raters, rng.dirichlet(np.ones(categories)), size=int(rng.integers(5, 40)))
+        counts = rng.multinomial(
+            raters, rng.dirichlet(np.ones(categories)), size=int(rng.integers(5, 40))
+        )
         if (counts.sum(axis=0) > 0).sum() < 2:
             continue
         ours = psy.fleiss_kappa(ratings_of(counts.tolist()))
@@ -214,7 +269,9 @@ def test_fleiss_kappa_with_gaps_and_where_it_does_not_exist() -> None:
 
 
 def test_the_interval_of_fleiss_kappa_covers() -> None:
-    """Raters who copy a hidden category with probability .6 and else guess: kappa is the square of .6 for even categories."""
+    """Raters who copy a hidden category with probability .6 and else guess: kappa is the square of
+    .6 for even categories.
+    """
     rng, draws, units, raters = np.random.default_rng(7), 400, 60, 4
     inside = 0
     for _ in range(draws):
@@ -235,7 +292,9 @@ def pingouin_alpha(scores: np.ndarray) -> float:
 
 
 def test_standardised_alpha_as_psych_prints_it() -> None:
-    """psych's `alpha(attitude)`: raw_alpha 0.84, std.alpha 0.84, average_r 0.43; pingouin's alpha of these rows is .8431."""
+    """psych's `alpha(attitude)`: raw_alpha 0.84, std.alpha 0.84, average_r 0.43; pingouin's alpha
+    of these rows is .8431.
+    """
     words = np.array(ATTITUDE.split(), dtype=float).reshape(30, 7)
     raw, standard = psy.cronbach_alpha(words).coefficient.value, psy.standardized_alpha(words).value
     assert (round(raw, 2), round(standard, 2)) == (0.84, 0.84)
@@ -249,7 +308,9 @@ def test_standardised_alpha_as_psych_prints_it() -> None:
 
 @pytest.mark.parametrize(("mean_r", "printed"), [(0.3085574, 0.757503), (0.268849, 0.720197)])
 def test_standardised_alpha_of_a_printed_mean_correlation(mean_r: float, printed: float) -> None:
-    """Seven items: JASP's verification page prints psych's average_r and std.alpha; Flanagan's page the same two by Java."""
+    """Seven items: JASP's verification page prints psych's average_r and std.alpha; Flanagan's page
+    the same two by Java.
+    """
     rng = np.random.default_rng(8)
     # scores whose sample correlations are all mean_r, and whose variances differ tenfold
     raw = rng.normal(size=(40, 7))
@@ -264,12 +325,16 @@ def test_standardised_alpha_leaves_out_items_that_do_not_vary() -> None:
     rng = np.random.default_rng(9)
     scores = rng.normal(size=(20, 4)) + rng.normal(size=(20, 1))
     constant = np.column_stack([scores, np.ones(20)])
-    assert psy.standardized_alpha(constant).value == pytest.approx(psy.standardized_alpha(scores).value)
+    assert psy.standardized_alpha(constant).value == pytest.approx(
+        psy.standardized_alpha(scores).value
+    )
     assert psy.standardized_alpha(np.ones((5, 3))).status == "insufficient"
 
 
 def test_a_margin_is_declared_or_comes_from_seeds() -> None:
-    """A shift of -32 points is never equivalent, however far the scores spread (measured: p 4e-35 with their own margin)."""
+    """A shift of -32 points is never equivalent, however far the scores spread (measured: p 4e-35
+    with their own margin).
+    """
     rng = np.random.default_rng(10)
     first = rng.uniform(20, 95, 20)
     other = first - 32 + rng.normal(0, 1.5, 20)
@@ -282,5 +347,7 @@ def test_a_margin_is_declared_or_comes_from_seeds() -> None:
     # the noise of the seeds takes the place of a declared margin, and a declared one leads
     assert psy.equivalence_margin(mdc95=1.2).value == 1.2
     assert psy.equivalence_margin(0.5, 1.2).value == 0.5
-    values = [psy.equivalence(first, first + 0.1 * rng.normal(size=20), m).p for m in (0.02, 0.1, 0.5)]
+    values = [
+        psy.equivalence(first, first + 0.1 * rng.normal(size=20), m).p for m in (0.02, 0.1, 0.5)
+    ]
     assert all(a >= b for a, b in pairwise(values))

@@ -15,7 +15,11 @@ from hqm import psychometrics as psy
 def log_odds(n: int, sd: float, seed: int = 0, respondents: int = 20) -> np.ndarray:
     """Ability, easiness and interaction of a simulated benchmark, as log odds of a right answer."""
     rng = np.random.default_rng(seed)
-    return sd * rng.normal(size=(respondents, 1)) + rng.normal(size=n) + rng.normal(size=(respondents, n))
+    return (
+        sd * rng.normal(size=(respondents, 1))
+        + rng.normal(size=n)
+        + rng.normal(size=(respondents, n))
+    )
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,9 @@ def reruns(p: np.ndarray, times: int, rng: np.random.Generator) -> Reruns:
 @pytest.mark.parametrize(
     ("n", "sd", "temperature", "slack"),
     [
-        # the rows of the catalogue's table (PSYCHOMETRICS.md, section 5): (1) is within .0005 of the mean r for rho > .98,
-        # within .005 elsewhere; their own draws of items are not on record, so the same settings are drawn anew
+        # the rows of the catalogue's table (PSYCHOMETRICS.md, section 5): (1) is within .0005 of
+        # the mean r for rho > .98, within .005 elsewhere; their own draws of items are not on
+        # record, so the same settings are drawn anew
         (96, 1.0, 1.0, 0.005),
         (1000, 1.0, 1.0, 0.0005),
         (1000, 0.15, 1.0, 0.02),
@@ -85,14 +90,21 @@ def test_the_moments_are_exact() -> None:
     upper = np.triu_indices(5, 1)
     sign = np.sign(np.round(pairs[:, :, :, None] - pairs[:, :, None, :], 9))
     truth = np.sign(expected.scores[:, None] - expected.scores)
-    assert tau.tau_to_truth == pytest.approx((sign * truth).mean(axis=(0, 1))[upper].mean(), abs=0.01)
+    assert tau.tau_to_truth == pytest.approx(
+        (sign * truth).mean(axis=(0, 1))[upper].mean(), abs=0.01
+    )
 
 
 def test_the_closed_form_is_what_reruns_estimate() -> None:
-    """rho_G from two real runs of the probabilities meets rho from the probabilities, and so does every SEM."""
+    """rho_G from two real runs of the probabilities meets rho from the probabilities, and so does
+    every SEM.
+    """
     p = psy.sampling_probability(log_odds(2000, 0.6), 1.0)
     rng = np.random.default_rng(3)
-    observed, expected = psy.rho_g((rng.random((2, *p.shape)) < p).astype(float)), psy.expected_retest(p)
+    observed, expected = (
+        psy.rho_g((rng.random((2, *p.shape)) < p).astype(float)),
+        psy.expected_retest(p),
+    )
     assert observed.rho.fixed is not None
     assert observed.rho.fixed.low <= expected.rho.value <= observed.rho.fixed.high
     assert observed.sem_pooled == pytest.approx(math.sqrt(expected.noise.mean()), rel=0.05)
@@ -100,7 +112,9 @@ def test_the_closed_form_is_what_reruns_estimate() -> None:
 
 
 def test_the_temperature_curve_falls() -> None:
-    """Catalogue: with a spread of .3 the reliability falls from .9997 to .87 between T = .01 and 2."""
+    """Catalogue: with a spread of .3 the reliability falls from .9997 to .87 between T = .01 and
+    2.
+    """
     odds = log_odds(1000, 0.3, seed=5)
     curve = psy.temperature_curve(odds, [0, 0.01, 0.2, 0.5, 0.7, 1, 1.5, 2])
     values = [c.value for c in curve.rho]
@@ -122,9 +136,15 @@ def test_a_sampling_probability_by_hand() -> None:
     assert np.isnan(psy.sampling_probability(1.0, -1))
 
 
-@given(arrays(float, (4, 9), elements=st.floats(0, 1, width=16)), st.permutations(range(9)), st.permutations(range(4)))
+@given(
+    arrays(float, (4, 9), elements=st.floats(0, 1, width=16)),
+    st.permutations(range(9)),
+    st.permutations(range(4)),
+)
 @settings(max_examples=60, deadline=None)
-def test_order_and_direction_do_not_matter(p: np.ndarray, items: list[int], respondents: list[int]) -> None:
+def test_order_and_direction_do_not_matter(
+    p: np.ndarray, items: list[int], respondents: list[int]
+) -> None:
     expected = psy.expected_retest(p)
     assume(expected.rho.status == "ok" and expected.scores.std() >= 1e-4)
     for other in (psy.expected_retest(p[respondents][:, items]), psy.expected_retest(1 - p)):

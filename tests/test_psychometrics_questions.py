@@ -27,7 +27,9 @@ def features_of(text: str) -> set[str]:
 
 @given(TEXTS, st.sampled_from([0, 1 << 24]))
 @settings(deadline=None, max_examples=60)
-def test_every_text_has_the_features_of_its_definition_in_their_order(texts: list[str], looked_up: int) -> None:
+def test_every_text_has_the_features_of_its_definition_in_their_order(
+    texts: list[str], looked_up: int
+) -> None:
     before, numbered._LOOKED_UP = numbered._LOOKED_UP, looked_up
     try:
         item, feature, size = numbered.Questions.of(texts).features()
@@ -35,7 +37,9 @@ def test_every_text_has_the_features_of_its_definition_in_their_order(texts: lis
         numbered._LOOKED_UP = before
     every = sorted(set().union(*map(features_of, texts))) if texts else []
     assert size == len(every)
-    expected = [(i, every.index(name)) for i, text in enumerate(texts) for name in sorted(features_of(text))]
+    expected = [
+        (i, every.index(name)) for i, text in enumerate(texts) for name in sorted(features_of(text))
+    ]
     assert list(zip(item.tolist(), feature.tolist(), strict=True)) == expected
 
 
@@ -45,7 +49,10 @@ def test_places_and_beginnings_are_those_of_the_words(texts: list[str]) -> None:
     asked = numbered.Questions.of(texts)
     split = [re.findall(r"[\w']+", text.lower()) for text in asked.distinct]
     for place in (0, 1, -1):
-        own = [some[place] if len(some) > (place if place >= 0 else -place - 1) else None for some in split]
+        own = [
+            some[place] if len(some) > (place if place >= 0 else -place - 1) else None
+            for some in split
+        ]
         assert [None if n < 0 else asked.vocabulary[n] for n in asked.at(place).tolist()] == own
     for count in (2, 3):
         codes = asked.beginning(count).tolist()
@@ -57,21 +64,36 @@ def test_giveaways_are_those_that_counters_find() -> None:
     rng = np.random.default_rng(4)
     labels = rng.choice(["yes", "no", "maybe"], 900, p=[0.4, 0.4, 0.2]).tolist()
     named = {"yes": ["boat", "sea"], "no": ["car", "boat"], "maybe": ["fog", "car"]}
-    asked = [f"Is a {rng.choice(named[y])} {rng.choice(['by', 'in'])} it {rng.integers(9)}?" for y in labels]
+    asked = [
+        f"Is a {rng.choice(named[y])} {rng.choice(['by', 'in'])} it {rng.integers(9)}?"
+        for y in labels
+    ]
     types = rng.choice(["x", "y"], 900).tolist()
-    giveaways = psy.leakage_cues(labels, questions=asked, types=types, rng=np.random.default_rng(0)).giveaways
+    giveaways = psy.leakage_cues(
+        labels, questions=asked, types=types, rng=np.random.default_rng(0)
+    ).giveaways
     seen: dict[tuple[str, str], Counter[str]] = {}
     for text, kind, label in zip(asked, types, labels, strict=True):
         split = re.findall(r"[\w']+", text.lower())
         for phrase in {*split, *(" ".join(split[:k]) + " ..." for k in (2, 3) if len(split) > k)}:
             seen.setdefault((kind, phrase), Counter())[label] += 1
-    tried = [(key, *tally.most_common(1)[0], tally.total()) for key, tally in seen.items() if tally.total() >= 20]
-    of_type = {kind: Counter(y for y, t in zip(labels, types, strict=True) if t == kind) for kind in "xy"}
-    p = [min(1.0, 2 * float(binomial_above(k - 1, n, of_type[kind][y] / of_type[kind].total()))) for (kind, _), y, k, n in tried]  # fmt: skip
+    tried = [
+        (key, *tally.most_common(1)[0], tally.total())
+        for key, tally in seen.items()
+        if tally.total() >= 20
+    ]
+    of_type = {
+        kind: Counter(y for y, t in zip(labels, types, strict=True) if t == kind) for kind in "xy"
+    }
+    p = [
+        min(1.0, 2 * float(binomial_above(k - 1, n, of_type[kind][y] / of_type[kind].total())))
+        for (kind, _), y, k, n in tried
+    ]
     expected = {
-        (phrase, y, kind, n) for ((kind, phrase), y, k, n), q in zip(tried, benjamini_hochberg(p), strict=True)
+        (phrase, y, kind, n)
+        for ((kind, phrase), y, k, n), q in zip(tried, benjamini_hochberg(p), strict=True)
         if q < 0.05 and k / n >= 0.95
-    }  # fmt: skip
+    }
     assert {(g.phrase, g.label, g.type, g.items) for g in giveaways} == expected
     assert len(expected) >= 4
 
@@ -84,6 +106,10 @@ def test_the_margins_of_a_full_table_are_counted_without_it() -> None:
         np.testing.assert_array_equal(known[joint], counted[joint])
         for depth in np.ndindex(2, 3, 2):
             if all(d <= j for d, j in zip(depth, joint, strict=True)):
-                np.testing.assert_array_equal(known.squared(joint)[depth], counted.squared(joint)[depth])
+                np.testing.assert_array_equal(
+                    known.squared(joint)[depth], counted.squared(joint)[depth]
+                )
                 shares = known.shared_out(known.squared(joint)[depth], depth)
-                np.testing.assert_allclose(shares, counted.shared_out(counted.squared(joint)[depth], depth), rtol=1e-15)
+                np.testing.assert_allclose(
+                    shares, counted.shared_out(counted.squared(joint)[depth], depth), rtol=1e-15
+                )

@@ -1,4 +1,6 @@
-"""Test-retest coefficients against published values, other libraries, hand-written loops and simulation."""
+"""Test-retest coefficients against published values, other libraries, hand-written loops and
+simulation.
+"""
 
 import math
 from itertools import combinations
@@ -14,11 +16,15 @@ from scipy import stats
 from hqm import psychometrics as psy
 from tests.perf.coverage import INTERVALS, simulate
 
-# Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each meter
+# Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each
+# meter
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
 MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
 # Shrout and Fleiss 1979, Psychological Bulletin 86:420-428, Table 2: six targets, four judges
-RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+RATINGS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]],
+    dtype=float,
+)
 # Kendall 1948, Rank Correlation Methods, ch. 6: ten objects ranked by three judges, with ties
 KENDALL = np.transpose(
     [
@@ -35,7 +41,12 @@ def answers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Item scores of several runs, and the probabilities they were drawn with."""
     rng = np.random.default_rng(seed)
-    p = 1 / (1 + np.exp(-(spread * rng.normal(size=(respondents, 1)) + rng.normal(size=(respondents, items)))))
+    p = 1 / (
+        1
+        + np.exp(
+            -(spread * rng.normal(size=(respondents, 1)) + rng.normal(size=(respondents, items)))
+        )
+    )
     return (rng.random((runs, respondents, items)) < p).astype(float), p
 
 
@@ -48,9 +59,13 @@ def test_rank_correlations_of_the_peak_flow_data() -> None:
     # cor.test(method = "kendall") of R on the same columns gives .764706
     assert tau.value == pytest.approx(0.764706, abs=5e-7)
     half = Z * math.sqrt((1 + rho.value**2 / 2) / 14)
-    assert (rho.low, rho.high) == pytest.approx(np.tanh(np.arctanh(rho.value) + np.array([-half, half])), abs=1e-12)
+    assert (rho.low, rho.high) == pytest.approx(
+        np.tanh(np.arctanh(rho.value) + np.array([-half, half])), abs=1e-12
+    )
     half = Z * math.sqrt(0.437 / 13)
-    assert (tau.low, tau.high) == pytest.approx(np.tanh(np.arctanh(tau.value) + np.array([-half, half])), abs=1e-12)
+    assert (tau.low, tau.high) == pytest.approx(
+        np.tanh(np.arctanh(tau.value) + np.array([-half, half])), abs=1e-12
+    )
 
 
 def test_tau_b_with_ties_against_a_count_of_pairs() -> None:
@@ -58,11 +73,15 @@ def test_tau_b_with_ties_against_a_count_of_pairs() -> None:
     signs = [(np.sign(x[i] - x[j]), np.sign(y[i] - y[j])) for i, j in combinations(range(7), 2)]
     balance = sum(a * b for a, b in signs)
     free = [sum(s[k] != 0 for s in signs) for k in (0, 1)]
-    assert psy.kendall_tau_b(x, y).value == pytest.approx(balance / math.sqrt(free[0] * free[1]), abs=1e-12)
+    assert psy.kendall_tau_b(x, y).value == pytest.approx(
+        balance / math.sqrt(free[0] * free[1]), abs=1e-12
+    )
 
 
 def test_the_effective_number_stands_in_for_the_number() -> None:
-    """Twice the same respondents are not twice as many: with n_effective the interval is that of one copy."""
+    """Twice the same respondents are not twice as many: with n_effective the interval is that of
+    one copy.
+    """
     for coefficient in (psy.pearson, psy.spearman, psy.kendall_tau_b):
         once = coefficient(WRIGHT, MINI)
         twice = coefficient(WRIGHT * 2, MINI * 2, n_effective=17)
@@ -71,14 +90,19 @@ def test_the_effective_number_stands_in_for_the_number() -> None:
         assert coefficient(WRIGHT, MINI, n_effective=10).low < once.low
         assert "n_eff 10" in coefficient(WRIGHT, MINI, n_effective=10).method
         assert math.isnan(coefficient(WRIGHT, MINI, n_effective=2.5).low)
-    assert psy.concordance(WRIGHT, MINI, n_effective=10).ccc.low < psy.concordance(WRIGHT, MINI).ccc.low
+    assert (
+        psy.concordance(WRIGHT, MINI, n_effective=10).ccc.low
+        < psy.concordance(WRIGHT, MINI).ccc.low
+    )
 
 
 def test_concordance_of_the_peak_flow_data() -> None:
     """epi.ccc of R's epiR on the same columns."""
     concordance = psy.concordance(WRIGHT, MINI)
     assert concordance.ccc.value == pytest.approx(0.9427424, abs=5e-8)
-    assert (concordance.ccc.low, concordance.ccc.high) == pytest.approx((0.8504919, 0.9787263), abs=5e-8)
+    assert (concordance.ccc.low, concordance.ccc.high) == pytest.approx(
+        (0.8504919, 0.9787263), abs=5e-8
+    )
     assert concordance.bias_correction == pytest.approx(0.99943069, abs=5e-9)
     assert concordance.pearson == pytest.approx(0.943279, abs=5e-7)
 
@@ -107,14 +131,18 @@ def test_kendalls_w() -> None:
     assert concordance.test.statistic == pytest.approx(22.348739, abs=5e-7)
     # Friedman's test is the same statistic, ties corrected
     rival = stats.friedmanchisquare(*KENDALL)
-    assert (concordance.test.statistic, concordance.test.p) == pytest.approx((rival.statistic, rival.pvalue), rel=1e-9)
+    assert (concordance.test.statistic, concordance.test.p) == pytest.approx(
+        (rival.statistic, rival.pvalue), rel=1e-9
+    )
     assert concordance.w.low < concordance.w.value < concordance.w.high
 
 
 def test_the_mean_rank_correlation_behind_w() -> None:
     scores = np.random.default_rng(1).normal(size=(9, 4)) + np.arange(9)[:, None]
     concordance = psy.kendall_w(scores, np.random.default_rng(0))
-    pairs = [stats.spearmanr(scores[:, a], scores[:, b]).statistic for a, b in combinations(range(4), 2)]
+    pairs = [
+        stats.spearmanr(scores[:, a], scores[:, b]).statistic for a, b in combinations(range(4), 2)
+    ]
     assert concordance.mean_spearman == pytest.approx(np.mean(pairs), abs=1e-12)
 
 
@@ -130,9 +158,13 @@ def test_bland_and_altman_of_the_peak_flow_data() -> None:
     assert (limits.upper.low, limits.upper.high) == pytest.approx((48.86, 119.93), abs=5e-3)
     # mirrored: exchanging the meters exchanges the limits
     other = psy.bland_altman(WRIGHT, MINI)
-    assert (other.lower.low, other.lower.high) == pytest.approx((-limits.upper.high, -limits.upper.low))
+    assert (other.lower.low, other.lower.high) == pytest.approx(
+        (-limits.upper.high, -limits.upper.low)
+    )
     line = stats.linregress((np.array(WRIGHT) + MINI) / 2, np.array(WRIGHT) - MINI)
-    assert (limits.slope.value, limits.slope.se) == pytest.approx((line.slope, line.stderr), rel=1e-9)
+    assert (limits.slope.value, limits.slope.se) == pytest.approx(
+        (line.slope, line.stderr), rel=1e-9
+    )
     assert limits.lower_approximate is not None
     half = stats.t.ppf(0.975, 16) * math.sqrt(3 / 17) * limits.deviation
     assert limits.lower_approximate.high - limits.lower_approximate.low == pytest.approx(2 * half)
@@ -176,14 +208,17 @@ def test_equivalence_against_pingouin() -> None:
 @pytest.mark.parametrize(
     ("r", "n", "to", "expected"),
     [
-        # arXiv 2406.17115, Table 1: HQH .9962 with 4,000 items, MMHal .8784 with 96, OpenCHAIR .9896 with 2,000
+        # arXiv 2406.17115, Table 1: HQH .9962 with 4,000 items, MMHal .8784 with 96, OpenCHAIR
+        # .9896 with 2,000
         (0.9962, 4000, 96, 0.863),
         (0.8784, 96, 4000, 0.9967),
         (0.9896, 2000, 96, 0.820),
         (0.8784, 96, 96, 0.8784),
     ],
 )
-def test_length_standardised_reliabilities_of_the_hqm_paper(r: float, n: int, to: int, expected: float) -> None:
+def test_length_standardised_reliabilities_of_the_hqm_paper(
+    r: float, n: int, to: int, expected: float
+) -> None:
     assert psy.standardized_reliability(r, n, to).value == pytest.approx(
         expected, abs=5e-4 if expected < 0.99 else 5e-5
     )
@@ -192,7 +227,9 @@ def test_length_standardised_reliabilities_of_the_hqm_paper(r: float, n: int, to
 def test_items_needed_is_the_inverse_of_the_standardised_length() -> None:
     coefficient = psy.Coefficient(0.8, 0.6, 0.9, 20, fixed=psy.Bounds(0.7, 0.85, "x"))
     needed = psy.items_needed(coefficient, 100, 0.95)
-    assert psy.standardized_reliability(0.8, 100, round(needed.value)).value == pytest.approx(0.95, abs=1e-4)
+    assert psy.standardized_reliability(0.8, 100, round(needed.value)).value == pytest.approx(
+        0.95, abs=1e-4
+    )
     assert needed.low < needed.value < needed.high
     longer = psy.standardized_reliability(coefficient, 100, 400)
     assert longer.fixed is not None
@@ -205,7 +242,9 @@ def test_items_needed_is_the_inverse_of_the_standardised_length() -> None:
 
 
 def by_hand(x: np.ndarray, clusters: np.ndarray) -> tuple[float, np.ndarray, float]:
-    """rho_G with nothing but loops: rho, noise of each respondent (items scored in every run), variance of all scores."""
+    """rho_G with nothing but loops: rho, noise of each respondent (items scored in every run),
+    variance of all scores.
+    """
     runs, respondents, items = x.shape
     noise, scores = [], []
     for m in range(respondents):
@@ -233,14 +272,22 @@ def test_rho_g_against_loops(runs: int, missing: float) -> None:
     assert reliability.noise == pytest.approx(noise, abs=1e-15)
     assert reliability.score_variance == pytest.approx(spread, abs=1e-14)
     assert reliability.rho.fixed is not None
-    assert reliability.rho.low <= reliability.rho.fixed.low < rho < reliability.rho.fixed.high <= reliability.rho.high
+    assert (
+        reliability.rho.low
+        <= reliability.rho.fixed.low
+        < rho
+        < reliability.rho.fixed.high
+        <= reliability.rho.high
+    )
     assert ("MISSING" in reliability.rho.flags) == (missing > 0)
     assert reliability.sem_pooled == pytest.approx(math.sqrt(noise.mean()))
     assert reliability.mdc95_pooled == pytest.approx(1.96 * math.sqrt(2 * noise.mean()))
 
 
 def test_the_population_interval_has_the_published_factors() -> None:
-    """20 respondents whose scores are no shares, known noise: 1 - (1 - rho) times 1.7291 and .4688."""
+    """20 respondents whose scores are no shares, known noise: 1 - (1 - rho) times 1.7291 and
+    .4688.
+    """
     scores = np.tile(np.linspace(10, 90, 20) + 5 * np.cos(np.arange(20)), (2, 1))
     for n_effective, low, high in ((None, 1.7291, 0.4688), (10, 2.1136, 0.3000)):
         rho = psy.rho_g_of_scores(scores, noise=np.full(20, 0.01), n_effective=n_effective).rho
@@ -269,12 +316,20 @@ def test_the_mean_of_runs_is_more_reliable() -> None:
     x, _ = answers(9, runs=4, respondents=30, items=200, spread=0.3)
     reliability = psy.rho_g(x)
     true = reliability.true_variance
-    assert reliability.rho_average.value == pytest.approx(true / (true + reliability.noise_mean / 4))
+    assert reliability.rho_average.value == pytest.approx(
+        true / (true + reliability.noise_mean / 4)
+    )
     assert reliability.for_runs(1).value == pytest.approx(reliability.rho.value)
     # the variance between respondents of the mean over runs is true + noise / 4
-    assert x.mean(axis=(0, 2)).var(ddof=1) == pytest.approx(true + reliability.noise_mean / 4, rel=0.15)
+    assert x.mean(axis=(0, 2)).var(ddof=1) == pytest.approx(
+        true + reliability.noise_mean / 4, rel=0.15
+    )
     assert reliability.rho_average.fixed is not None
-    assert reliability.rho_average.fixed.low < reliability.rho_average.value < reliability.rho_average.fixed.high
+    assert (
+        reliability.rho_average.fixed.low
+        < reliability.rho_average.value
+        < reliability.rho_average.fixed.high
+    )
 
 
 def test_coin_flips_have_no_gain_and_certain_answers_have_all() -> None:
@@ -307,7 +362,9 @@ def test_rho_g_of_scores_equals_rho_g_for_a_mean() -> None:
 
 
 def test_rho_g_of_scores_knows_the_noise_of_a_ratio() -> None:
-    """CHAIR-like: wrong objects over objects named, both random; the estimated noise is the variance over real reruns."""
+    """CHAIR-like: wrong objects over objects named, both random; the estimated noise is the
+    variance over real reruns.
+    """
     rng = np.random.default_rng(12)
     wrong_rate = np.linspace(0.1, 0.4, 8)[:, None]
 
@@ -325,14 +382,19 @@ def test_rho_g_of_scores_knows_the_noise_of_a_ratio() -> None:
 
 
 def test_drift_is_found_where_there_is_some() -> None:
-    """Catalogue: size about .05; a drift of .02 with 20 respondents and 1,000 items is found in about 80 of 100."""
+    """Catalogue: size about .05; a drift of .02 with 20 respondents and 1,000 items is found in
+    about 80 of 100.
+    """
     rng = np.random.default_rng(13)
     p = 1 / (1 + np.exp(-(rng.normal(size=(20, 1)) + 1.4 * rng.normal(size=(20, 1000)))))
     still, moved = 0, 0
     for _ in range(150):
         drift = rng.normal(0, 0.02 / math.sqrt(2), (2, 20, 1))
         still += psy.rho_g((rng.random((2, 20, 1000)) < p).astype(float)).drift.p < 0.05
-        moved += psy.rho_g((rng.random((2, 20, 1000)) < np.clip(p + drift, 0, 1)).astype(float)).drift.p < 0.05
+        moved += (
+            psy.rho_g((rng.random((2, 20, 1000)) < np.clip(p + drift, 0, 1)).astype(float)).drift.p
+            < 0.05
+        )
     assert still / 150 <= 0.11
     assert moved / 150 >= 0.6
     three = psy.rho_g((rng.random((3, 20, 500)) < 0.5).astype(float)).drift
@@ -349,7 +411,9 @@ def test_the_drift_statistic_of_two_runs_is_the_printed_one() -> None:
 
 @pytest.mark.parametrize(("n", "sd"), [(100, 1.0), (1000, 0.25)])
 def test_both_intervals_cover(n: int, sd: float) -> None:
-    """A small copy of tests/perf/coverage.py; three Monte Carlo standard errors around .95 (and conservatism above)."""
+    """A small copy of tests/perf/coverage.py; three Monte Carlo standard errors around .95 (and
+    conservatism above).
+    """
     coverages = simulate(n, sd, 200, np.random.default_rng(n), bootstrap=0)
     slack = 3 * math.sqrt(0.95 * 0.05 / 200)
     assert coverages[INTERVALS[1]].population >= 0.95 - slack
@@ -357,7 +421,11 @@ def test_both_intervals_cover(n: int, sd: float) -> None:
     assert coverages[INTERVALS[3]].these >= 0.95 - slack
     # the point of having two: the narrow one does not speak about other respondents
     assert coverages[INTERVALS[3]].population < 0.8
-    assert coverages[INTERVALS[3]].width < coverages[INTERVALS[2]].width < coverages[INTERVALS[0]].width
+    assert (
+        coverages[INTERVALS[3]].width
+        < coverages[INTERVALS[2]].width
+        < coverages[INTERVALS[0]].width
+    )
 
 
 # -- rank stability
@@ -366,7 +434,9 @@ def test_both_intervals_cover(n: int, sd: float) -> None:
 def test_rank_stability_against_brute_force() -> None:
     rng = np.random.default_rng(15)
     scores, noise = rng.uniform(0.3, 0.7, 8), rng.uniform(1e-4, 4e-3, 8)
-    stability = psy.rank_stability(scores, noise, np.random.default_rng(0), k=(1, 3, 8), draws=20_000)
+    stability = psy.rank_stability(
+        scores, noise, np.random.default_rng(0), k=(1, 3, 8), draws=20_000
+    )
     winner, same, overlap, flips, taus = 0, 0, 0.0, np.zeros((8, 8)), []
     for _ in range(4000):
         a, b = scores + np.sqrt(noise) * rng.normal(size=(2, 8))
@@ -403,15 +473,22 @@ def test_counts_need_the_continuity_correction() -> None:
 
 def test_the_winner_may_be_the_lowest_and_ties_are_shared() -> None:
     high = psy.rank_stability([0.9, 0.6, 0.5], [1e-6, 0.01, 0.01], np.random.default_rng(0))
-    low = psy.rank_stability([0.1, 0.4, 0.5], [1e-6, 0.01, 0.01], np.random.default_rng(0), higher_is_better=False)
+    low = psy.rank_stability(
+        [0.1, 0.4, 0.5], [1e-6, 0.01, 0.01], np.random.default_rng(0), higher_is_better=False
+    )
     assert high.same_winner > 0.95
     assert low.same_winner > 0.95
     still = psy.rank_stability([0.5, 0.5, 0.1], [0, 0, 0], np.random.default_rng(0))
     assert still.status == "not_informative"
     assert still.same_winner == pytest.approx(0.5, abs=0.03)
     assert still.top[0].overlap == still.same_winner
-    shrunk = psy.rank_stability([0.6, 0.5, 0.4], [0.01] * 3, np.random.default_rng(0), reliability=0.2)
-    assert shrunk.mean_flip > psy.rank_stability([0.6, 0.5, 0.4], [0.01] * 3, np.random.default_rng(0)).mean_flip
+    shrunk = psy.rank_stability(
+        [0.6, 0.5, 0.4], [0.01] * 3, np.random.default_rng(0), reliability=0.2
+    )
+    assert (
+        shrunk.mean_flip
+        > psy.rank_stability([0.6, 0.5, 0.4], [0.01] * 3, np.random.default_rng(0)).mean_flip
+    )
     assert psy.top_k_overlap([1, 1, 1, 0], [1, 1, 1, 0], 1).value == pytest.approx(1 / 3)
 
 
@@ -422,7 +499,9 @@ columns = arrays(float, (7, 2), elements=st.floats(0, 1, width=16))
 
 @given(columns, st.permutations(range(7)), st.floats(0.2, 4), st.floats(0.1, 2))
 @settings(max_examples=60, deadline=None)
-def test_properties_of_the_score_level(x: np.ndarray, order: list[int], scale: float, shift: float) -> None:
+def test_properties_of_the_score_level(
+    x: np.ndarray, order: list[int], scale: float, shift: float
+) -> None:
     original = psy.concordance(*x.T)
     assume(original.ccc.status == "ok" and np.ptp(x, axis=0).min() >= 1e-2)
     for coefficient in (psy.spearman, psy.kendall_tau_b):
@@ -433,14 +512,20 @@ def test_properties_of_the_score_level(x: np.ndarray, order: list[int], scale: f
     swapped = psy.concordance(x[:, 1], x[:, 0])
     assert swapped.ccc.value == pytest.approx(original.ccc.value, abs=1e-9)
     assert swapped.location_shift == pytest.approx(-original.location_shift, abs=1e-9)
-    assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(original.ccc.value, abs=1e-6)
+    assert psy.concordance(*(scale * x + shift).T).ccc.value == pytest.approx(
+        original.ccc.value, abs=1e-6
+    )
     away = x + np.array([0.0, shift + 1.0])
     assert abs(psy.concordance(*away.T).ccc.value) <= abs(original.ccc.value) + 1e-12
     assert psy.pearson(*away.T).value == pytest.approx(psy.pearson(*x.T).value, abs=1e-7)
     assert original.ccc.low - 1e-12 <= original.ccc.value <= original.ccc.high + 1e-12
 
 
-@given(arrays(float, (2, 6, 15), elements=st.integers(0, 1)), st.randoms(use_true_random=False), st.floats(0.1, 9))
+@given(
+    arrays(float, (2, 6, 15), elements=st.integers(0, 1)),
+    st.randoms(use_true_random=False),
+    st.floats(0.1, 9),
+)
 @settings(max_examples=60, deadline=None)
 def test_properties_of_rho_g(x: np.ndarray, random: object, scale: float) -> None:
     reliability = psy.rho_g(x)
@@ -449,7 +534,11 @@ def test_properties_of_rho_g(x: np.ndarray, random: object, scale: float) -> Non
     random.shuffle(shuffle)  # type: ignore[attr-defined]
     respondents = list(range(6))
     random.shuffle(respondents)  # type: ignore[attr-defined]
-    for other in (psy.rho_g(x[:, respondents][:, :, shuffle]), psy.rho_g(x[::-1]), psy.rho_g(scale * x + 1)):
+    for other in (
+        psy.rho_g(x[:, respondents][:, :, shuffle]),
+        psy.rho_g(x[::-1]),
+        psy.rho_g(scale * x + 1),
+    ):
         assert other.rho.value == pytest.approx(reliability.rho.value, abs=1e-9)
         assert other.rho.low == pytest.approx(reliability.rho.low, abs=1e-9)
     if reliability.rho.fixed is not None:
@@ -457,4 +546,6 @@ def test_properties_of_rho_g(x: np.ndarray, random: object, scale: float) -> Non
         assert other_fixed is not None
         assert other_fixed.low == pytest.approx(reliability.rho.fixed.low, abs=1e-9)
     # a cluster per item is no cluster
-    assert psy.rho_g(x, np.arange(15)[::-1]).rho.value == pytest.approx(reliability.rho.value, abs=1e-12)
+    assert psy.rho_g(x, np.arange(15)[::-1]).rho.value == pytest.approx(
+        reliability.rho.value, abs=1e-12
+    )

@@ -11,7 +11,11 @@ import hqm.psychometrics as psy
 
 def crossed(seed: int, runs: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    parts = rng.normal(0, 1.0, (9, 1, 1)) + rng.normal(0, 0.7, (1, 7, 1)) + rng.normal(0, 0.3, (1, 1, runs))
+    parts = (
+        rng.normal(0, 1.0, (9, 1, 1))
+        + rng.normal(0, 0.7, (1, 7, 1))
+        + rng.normal(0, 0.3, (1, 1, runs))
+    )
     return parts + rng.normal(0, 0.5, (9, 7, 1)) + rng.normal(0, 0.8, (9, 7, runs))  # type: ignore[no-any-return]
 
 
@@ -21,20 +25,31 @@ def test_components_are_those_of_generalizit(seed: int) -> None:
 
     scores = crossed(seed, 3)
     index = np.indices(scores.shape).reshape(3, -1)
-    table = pd.DataFrame({"person": index[0], "item": index[1], "run": index[2], "score": scores.ravel()})
+    table = pd.DataFrame(
+        {"person": index[0], "item": index[1], "run": index[2], "score": scores.ravel()}
+    )
     rival = GeneralizIT(table, "person x item x run", "score")
     rival.calculate_anova()
     theirs = rival.design.anova_table["Variance"].to_dict()
     ours = psy.g_study(scores, ("person", "item", "run"))
     for component in ours.components:
-        match = next(v for k, v in theirs.items() if set(str(k).replace(" ", "").split("x")) == set(component.effect))
+        match = next(
+            v
+            for k, v in theirs.items()
+            if set(str(k).replace(" ", "").split("x")) == set(component.effect)
+        )
         # it rounds to four digits, and takes a negative component as zero
-        assert match in (pytest.approx(component.raw, abs=6e-5), pytest.approx(component.value, abs=6e-5))
+        assert match in (
+            pytest.approx(component.raw, abs=6e-5),
+            pytest.approx(component.value, abs=6e-5),
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_corrected_scores_are_those_of_ppi_python(seed: int) -> None:
-    """At a fixed weight the point estimates are equal; the interval's variances differ by the divisor n - 1."""
+    """At a fixed weight the point estimates are equal; the interval's variances differ by the
+    divisor n - 1.
+    """
     with warnings.catch_warnings():  # the package silences all warnings when it is imported
         warnings.simplefilter("ignore")
         from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
@@ -51,5 +66,7 @@ def test_corrected_scores_are_those_of_ppi_python(seed: int) -> None:
         float(np.squeeze(ppi_mean_pointestimate(*given, lam=1.0))), abs=1e-9
     )
     low, high = (float(np.squeeze(end)) for end in ppi_mean_ci(*given, alpha=0.05, lam=1.0))
-    ours = corrected.scores[0].fixed or psy.Bounds(corrected.scores[0].low, corrected.scores[0].high, "")
+    ours = corrected.scores[0].fixed or psy.Bounds(
+        corrected.scores[0].low, corrected.scores[0].high, ""
+    )
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=2e-3)

@@ -1,4 +1,6 @@
-"""Planted and known leaks are found, clean benchmarks are not accused, pairs do not help one another."""
+"""Planted and known leaks are found, clean benchmarks are not accused, pairs do not help one
+another.
+"""
 
 import json
 import math
@@ -14,7 +16,10 @@ from statsmodels.stats.proportion import proportion_confint
 from hqm import psychometrics as psy
 from hqm.psychometrics.folds import by_level, deal, gain_over, majority
 
-THINGS = "dog cat car bus hat cup tree boat lamp sofa fork bird horse clock phone table chair book ball kite".split()
+THINGS = (
+    "dog cat car bus hat cup tree boat lamp sofa fork bird horse clock phone table chair book ball"
+    " kite".split()
+)
 PLACES = "street kitchen garden beach office park forest station".split()
 
 
@@ -22,7 +27,8 @@ def clean(seed: int, count: int = 240) -> tuple[list[str], list[str], list[str]]
     """Questions, labels drawn by lot, pictures of four questions each."""
     rng = np.random.default_rng(seed)
     asked = [
-        f"Is there {'an old' if rng.random() < 0.3 else 'a'} {rng.choice(THINGS)} in the {rng.choice(PLACES)}?"
+        f"Is there {'an old' if rng.random() < 0.3 else 'a'} {rng.choice(THINGS)} in the"
+        f" {rng.choice(PLACES)}?"
         for _ in range(count)
     ]
     return asked, rng.choice(["yes", "no"], count).tolist(), [f"{i // 4}.png" for i in range(count)]
@@ -40,10 +46,19 @@ def pope(data: Path, part: str) -> dict[str, list[str]]:
 def test_popes_strict_alternation(data: Path) -> None:
     table = pope(data, "adversarial")
     leakage = psy.leakage_cues(
-        table["label"], questions=table["text"], ids=table["question_id"], clusters=table["image"], rng=rng()
+        table["label"],
+        questions=table["text"],
+        ids=table["question_id"],
+        clusters=table["image"],
+        rng=rng(),
     )
     cues = {cue.name: cue for cue in leakage.cues}
-    for name in ("odd or even place", "label before", "odd or even number", "place within the cluster"):
+    for name in (
+        "odd or even place",
+        "label before",
+        "odd or even number",
+        "place within the cluster",
+    ):
         assert cues[name].accuracy.value == 1.0
         assert cues[name].leak
     assert cues["tenth of the file"].leak is False
@@ -87,19 +102,32 @@ def amber(data: Path) -> dict[str, list[str]]:
 
 
 def test_ambers_leaks(data: Path) -> None:
-    """Attribute questions: odd id yes, even id no; "Is there one" 758 of 758 yes; existence all no; 14,216 items."""
+    """Attribute questions: odd id yes, even id no; "Is there one" 758 of 758 yes; existence all no;
+    14,216 items.
+    """
     table = amber(data)
     arguments = {"clusters": table["image"], "types": table["type"]}
-    leakage = psy.leakage_cues(table["label"], questions=table["text"], ids=table["id"], rng=rng(), **arguments)
+    leakage = psy.leakage_cues(
+        table["label"], questions=table["text"], ids=table["id"], rng=rng(), **arguments
+    )
     assert leakage.n_items == 14_216
     assert leakage.constant_types == (("hallucination", "no"),)
-    assert {"odd or even number", "odd or even place", "label before", "first three words"} <= set(leakage.leaks)
+    assert {"odd or even number", "odd or even place", "label before", "first three words"} <= set(
+        leakage.leaks
+    )
     giveaway = next(g for g in leakage.giveaways if g.phrase == "is there one ...")
-    assert (giveaway.type, giveaway.label, giveaway.items, giveaway.share) == ("attribute-number", "yes", 758, 1.0)
+    assert (giveaway.type, giveaway.label, giveaway.items, giveaway.share) == (
+        "attribute-number",
+        "yes",
+        758,
+        1.0,
+    )
 
     attribute = [i for i, kind in enumerate(table["type"]) if kind.startswith("attribute")]
     part = {key: [values[i] for i in attribute] for key, values in table.items()}
-    alone = psy.leakage_cues(part["label"], ids=part["id"], clusters=part["image"], types=part["type"], rng=rng())
+    alone = psy.leakage_cues(
+        part["label"], ids=part["id"], clusters=part["image"], types=part["type"], rng=rng()
+    )
     cue = next(cue for cue in alone.cues if cue.name == "odd or even number")
     assert (cue.accuracy.value, cue.baseline) == (1.0, 0.5)
 
@@ -113,7 +141,9 @@ def test_ambers_leaks(data: Path) -> None:
 
 
 def test_clean_benchmarks_are_not_accused() -> None:
-    """Forty benchmarks with labels by lot: about one in twenty may be called solvable or leaking."""
+    """Forty benchmarks with labels by lot: about one in twenty may be called solvable or
+    leaking.
+    """
     solved = leaking = phrases = 0
     for seed in range(40):
         questions, labels, images = clean(seed)
@@ -121,7 +151,12 @@ def test_clean_benchmarks_are_not_accused() -> None:
         blind = psy.blind_solvability(questions, labels, clusters=images, rng=generator)
         solved += blind.p < 0.05
         cues = psy.leakage_cues(
-            labels, questions=questions, ids=list(range(240)), clusters=images, rng=generator, types=None
+            labels,
+            questions=questions,
+            ids=list(range(240)),
+            clusters=images,
+            rng=generator,
+            types=None,
         )
         leaking += bool(cues.leaks)
         phrases += bool(cues.giveaways)
@@ -137,16 +172,25 @@ PLANTED = {
     "punctuation": lambda i, q, y: (q if y == "yes" else q.rstrip("?"), i * 7),
     "negation": lambda i, q, y: (q.replace("Is", "Isn't") if y == "yes" else q, i * 7),
     "capital letter": lambda i, q, y: (q if y == "yes" else q[0].lower() + q[1:], i * 7),
-    "digits and number words": lambda i, q, y: (q.replace(" a ", " one ") if y == "yes" else q, i * 7),
+    "digits and number words": lambda i, q, y: (
+        q.replace(" a ", " one ") if y == "yes" else q,
+        i * 7,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_leaks_are_found(name: str) -> None:
     questions, labels, images = clean(77)
-    changed = [PLANTED[name](i, q, y) for i, (q, y) in enumerate(zip(questions, labels, strict=True))]
+    changed = [
+        PLANTED[name](i, q, y) for i, (q, y) in enumerate(zip(questions, labels, strict=True))
+    ]
     leakage = psy.leakage_cues(
-        labels, questions=[q for q, _ in changed], ids=[n for _, n in changed], clusters=images, rng=rng()
+        labels,
+        questions=[q for q, _ in changed],
+        ids=[n for _, n in changed],
+        clusters=images,
+        rng=rng(),
     )
     cue = next(cue for cue in leakage.cues if cue.name == name)
     assert cue.leak
@@ -156,7 +200,8 @@ def test_planted_leaks_are_found(name: str) -> None:
 def test_a_word_that_gives_the_label_away_is_solved_and_named() -> None:
     questions, labels, images = clean(78)
     questions = [
-        q.replace("in the", "near the" if y == "yes" else "in the") for q, y in zip(questions, labels, strict=True)
+        q.replace("in the", "near the" if y == "yes" else "in the")
+        for q, y in zip(questions, labels, strict=True)
     ]
     blind = psy.blind_solvability(questions, labels, clusters=images, rng=rng())
     assert blind.accuracy.value > 0.97
@@ -166,7 +211,9 @@ def test_a_word_that_gives_the_label_away_is_solved_and_named() -> None:
 
 
 def test_twins_do_not_leak_through_the_folds() -> None:
-    """Each picture has a word of its own and one label: solvable only if a picture's twin may be learnt."""
+    """Each picture has a word of its own and one label: solvable only if a picture's twin may be
+    learnt.
+    """
     generator = np.random.default_rng(5)
     labels = np.repeat(generator.choice(["yes", "no"], 100), 2).tolist()
     questions = [f"Is thing{i // 2:03d}x there?" for i in range(200)]
@@ -181,7 +228,9 @@ def test_twins_do_not_leak_through_the_folds() -> None:
 def test_more_than_two_labels_and_types() -> None:
     generator = np.random.default_rng(6)
     labels = generator.choice(["red", "blue", "green"], 300).tolist()
-    questions = [f"What colour is the {'rose' if y == 'red' else generator.choice(THINGS)}?" for y in labels]
+    questions = [
+        f"What colour is the {'rose' if y == 'red' else generator.choice(THINGS)}?" for y in labels
+    ]
     blind = psy.blind_solvability(questions, labels, types=["colour"] * 300, rng=rng())
     assert blind.baseline < 0.45
     assert blind.accuracy.value > 0.55
@@ -226,7 +275,9 @@ def test_the_clustered_test_against_a_one_sample_t_test() -> None:
 
 def test_the_seed_decides() -> None:
     questions, labels, images = clean(80)
-    first, second = (psy.blind_solvability(questions, labels, clusters=images, rng=rng()) for _ in range(2))
+    first, second = (
+        psy.blind_solvability(questions, labels, clusters=images, rng=rng()) for _ in range(2)
+    )
     assert first == second
 
 
@@ -241,7 +292,9 @@ def test_what_cannot_be_told_says_why() -> None:
         assert blind.status == "degenerate"
         assert math.isnan(blind.accuracy.value)
         kinds = ["a"] * 15 + ["b"] * 15
-        fixed = psy.blind_solvability(["Is it?"] * 30, ["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng())
+        fixed = psy.blind_solvability(
+            ["Is it?"] * 30, ["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng()
+        )
         assert fixed.status == "not_informative"
         cues = psy.leakage_cues(["yes"] * 15 + ["no"] * 15, types=kinds, rng=rng())
         assert cues.status == "not_informative"

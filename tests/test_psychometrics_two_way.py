@@ -1,4 +1,6 @@
-"""Intervals over respondents and items at once, pictures as clusters, and where an interval is refused."""
+"""Intervals over respondents and items at once, pictures as clusters, and where an interval is
+refused.
+"""
 
 import math
 
@@ -11,9 +13,15 @@ from hqm.psychometrics.two_way import linear_bounds, mean_variance
 from tests.perf.coverage_worlds import World, draw_respondents, draw_study
 
 
-def crossed(rng: np.random.Generator, m: int, n: int, item: float, residual: float = 0.3) -> np.ndarray:
+def crossed(
+    rng: np.random.Generator, m: int, n: int, item: float, residual: float = 0.3
+) -> np.ndarray:
     """(respondents, items) differences of two forms: respondent, item and residual effects."""
-    return 0.1 * rng.normal(size=(m, 1)) + item * rng.normal(size=n) + residual * rng.normal(size=(m, n))
+    return (
+        0.1 * rng.normal(size=(m, 1))
+        + item * rng.normal(size=n)
+        + residual * rng.normal(size=(m, n))
+    )
 
 
 def left_out(x: np.ndarray) -> np.ndarray:
@@ -25,24 +33,35 @@ def test_the_variance_of_a_mean_is_that_of_many_studies() -> None:
     rng = np.random.default_rng(0)
     m, n, item, residual = 12, 60, 0.5, 0.4
     both = [
-        mean_variance(x.mean(axis=1), left_out(x)) for x in (crossed(rng, m, n, item, residual) for _ in range(400))
+        mean_variance(x.mean(axis=1), left_out(x))
+        for x in (crossed(rng, m, n, item, residual) for _ in range(400))
     ]
-    assert np.mean([v.both for v in both]) == pytest.approx(0.01 / m + item**2 / n + residual**2 / (m * n), rel=0.05)
-    assert np.mean([v.items for v in both]) == pytest.approx(item**2 / n + residual**2 / (m * n), rel=0.05)
+    assert np.mean([v.both for v in both]) == pytest.approx(
+        0.01 / m + item**2 / n + residual**2 / (m * n), rel=0.05
+    )
+    assert np.mean([v.items for v in both]) == pytest.approx(
+        item**2 / n + residual**2 / (m * n), rel=0.05
+    )
     assert all(v.both >= max(v.respondents, v.items) for v in both)
     related = mean_variance([0.1, 0.4, 0.2], n_effective=2)
     assert related.both == pytest.approx(np.var([0.1, 0.4, 0.2], ddof=1) / 2)
 
 
 def test_the_shift_of_others_holds_the_shift_of_these() -> None:
-    """Wording effects that differ by item: Student's interval over respondents alone was the narrower one."""
+    """Wording effects that differ by item: Student's interval over respondents alone was the
+    narrower one.
+    """
     rng = np.random.default_rng(1)
     first = rng.random((20, 100))
     second = first + crossed(rng, 20, 100, 0.5, 0.05)
-    shift = psy.mean_shift(first.mean(axis=1), second.mean(axis=1), without=(left_out(first), left_out(second)))
+    shift = psy.mean_shift(
+        first.mean(axis=1), second.mean(axis=1), without=(left_out(first), left_out(second))
+    )
     assert shift.low <= shift.fixed.low < shift.value < shift.fixed.high <= shift.high
     student = psy.mean_shift(first.mean(axis=1), second.mean(axis=1))
-    assert student.low > shift.fixed.low, "without the items the interval for others is narrower than that for these"
+    assert student.low > shift.fixed.low, (
+        "without the items the interval for others is narrower than that for these"
+    )
     assert student.fixed is None
 
 
@@ -50,13 +69,17 @@ def test_the_shift_of_others_holds_the_shift_of_these() -> None:
 def test_no_interval_for_others_is_narrower_than_that_for_these(m: int) -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        world = World(respondents=m, items=80, per_picture=4, picture=float(seed % 3) / 2, form_item=1.0)
+        world = World(
+            respondents=m, items=80, per_picture=4, picture=float(seed % 3) / 2, form_item=1.0
+        )
         study = draw_study(world, draw_respondents(world, rng), rng)
         scores, without = study.scores("mean"), study.without("mean")
         noise = psy.rho_g(study.runs, study.pictures).noise
         for value in (
             psy.mean_shift(scores[0], scores[2], without=(without[0], without[2])),
-            psy.form_reliability(scores[0], scores[2], noise, noise, without=(without[0], without[2])).true,
+            psy.form_reliability(
+                scores[0], scores[2], noise, noise, without=(without[0], without[2])
+            ).true,
             psy.cronbach_alpha(study.runs[0], study.pictures).coefficient,
             psy.omega_of_types(study.runs[0], [str(t) for t in study.types], study.pictures),
             psy.criterion_validity(study.automatic, study.labels, study.pictures).disattenuated,
@@ -67,7 +90,9 @@ def test_no_interval_for_others_is_narrower_than_that_for_these(m: int) -> None:
 
 
 def test_the_error_of_an_agreement_that_is_all_noise() -> None:
-    """Reruns of the same respondents: the plain jackknife promises an error that is far too large."""
+    """Reruns of the same respondents: the plain jackknife promises an error that is far too
+    large.
+    """
     rng = np.random.default_rng(7)
     world = World(respondents=15, items=150)
     respondents = draw_respondents(world, rng)
@@ -96,7 +121,9 @@ def test_alpha_over_pictures_is_alpha_of_their_sums() -> None:
     known = 12 / 11 * (1 - sums.var(axis=0, ddof=1).sum() / sums.sum(axis=1).var(ddof=1))
     alpha = psy.cronbach_alpha(x, pictures)
     assert alpha.coefficient.value == pytest.approx(known)
-    assert alpha.of_items == pytest.approx(48 / 47 * (1 - x.var(axis=0, ddof=1).sum() / x.sum(axis=1).var(ddof=1)))
+    assert alpha.of_items == pytest.approx(
+        48 / 47 * (1 - x.var(axis=0, ddof=1).sum() / x.sum(axis=1).var(ddof=1))
+    )
     assert alpha.parts == 12
     # a question asked four times of one picture is one question
     again = psy.cronbach_alpha(np.repeat(x, 4, axis=1), np.repeat(np.arange(48), 4)).coefficient
@@ -152,19 +179,28 @@ def test_types_that_share_pictures_do_not_share_a_factor() -> None:
 
 def test_relatives_of_few_families_carry_no_interval() -> None:
     assert psy.too_few_families(list("aabbcc")).endswith("needs 5")
-    assert psy.too_few_families(["a"] * 7) == "all 7 respondents are of one family: nothing is known of other families"
+    assert (
+        psy.too_few_families(["a"] * 7)
+        == "all 7 respondents are of one family: nothing is known of other families"
+    )
     assert psy.too_few_families(list("aabbccddee")) == psy.too_few_families(list("abc")) == ""
 
 
 @pytest.mark.parametrize(
-    ("mean", "sd", "near"), [(0.98, 0.018, True), (0.02, 0.018, True), (0.85, 0.03, False), (0.6, 0.13, False)]
+    ("mean", "sd", "near"),
+    [(0.98, 0.018, True), (0.02, 0.018, True), (0.85, 0.03, False), (0.6, 0.13, False)],
 )
 def test_scores_that_crowd_at_a_bound(mean: float, sd: float, near: bool) -> None:
     rng = np.random.default_rng(6)
     total = mean * (1 - mean) / sd**2 - 1
-    drawn = [bool(psy.too_near_a_bound(rng.beta(mean * total, (1 - mean) * total, 20))) for _ in range(200)]
+    drawn = [
+        bool(psy.too_near_a_bound(rng.beta(mean * total, (1 - mean) * total, 20)))
+        for _ in range(200)
+    ]
     assert np.mean(drawn) > 0.95 if near else np.mean(drawn) < 0.05
-    assert psy.too_near_a_bound(100 * rng.random(20)) == psy.too_near_a_bound(np.full(5, 0.999)) == ""
+    assert (
+        psy.too_near_a_bound(100 * rng.random(20)) == psy.too_near_a_bound(np.full(5, 0.999)) == ""
+    )
 
 
 def test_linear_bounds_are_cut_and_need_ten_clusters() -> None:

@@ -15,7 +15,9 @@ from hqm.auditing.published import TableAudit, audit_table, read_table
 from hqm.cli import main
 
 TABLE5 = Path(__file__).parent / "tables" / "hqm_table5.csv"
-"""Table 5 of the HQM paper (arXiv 2406.17115v2): hallucination rates of 21 models, 500 items a type."""
+"""Table 5 of the HQM paper (arXiv 2406.17115v2): hallucination rates of 21 models, 500 items a
+type.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -24,20 +26,26 @@ def table5() -> TableAudit:
 
 
 def value(audited: TableAudit, indicator: str, metric: str | None = None) -> float:
-    estimate = next(e for e in audited.estimates if e.indicator == indicator and metric in (None, e.metric))
+    estimate = next(
+        e for e in audited.estimates if e.indicator == indicator and metric in (None, e.metric)
+    )
     assert estimate.value is not None, estimate.reason
     return estimate.value
 
 
 def test_table_five_of_the_paper(table5: TableAudit) -> None:
-    """Reference values computed independently from the same table (recorded in this project's psychometric notes)."""
+    """Reference values computed independently from the same table (recorded in this project's
+    psychometric notes).
+    """
     assert value(table5, "consistency.alpha") == pytest.approx(0.961, abs=5e-4)
     assert value(table5, "consistency.mean_correlation") == pytest.approx(0.787, abs=5e-4)
     halves = next(e for e in table5.estimates if e.indicator == "consistency.split_half")
     assert halves.value == pytest.approx(0.9654, abs=5e-5)
     assert (halves.detail["minimum"], halves.detail["maximum"], halves.detail["splits"]) == (
-        pytest.approx(0.8923, abs=5e-5), pytest.approx(0.9896, abs=5e-5), 35,
-    )  # fmt: skip
+        pytest.approx(0.8923, abs=5e-5),
+        pytest.approx(0.9896, abs=5e-5),
+        35,
+    )
     dependence = next(e for e in table5.estimates if e.indicator == "families.icc")
     assert dependence.value == pytest.approx(0.762, abs=5e-4)
     assert dependence.detail["n_effective"] == pytest.approx(10.06, abs=0.01)
@@ -48,12 +56,20 @@ def test_table_five_of_the_paper(table5: TableAudit) -> None:
 
 
 def test_what_cannot_be_known_says_why(table5: TableAudit) -> None:
-    for indicator in ("test_retest.pearson", "parallel_forms.icc_a1", "criterion.pearson", "items.discrimination"):
+    for indicator in (
+        "test_retest.pearson",
+        "parallel_forms.icc_a1",
+        "criterion.pearson",
+        "items.discrimination",
+    ):
         estimate = next(e for e in table5.estimates if e.indicator == indicator)
         assert (estimate.value, estimate.status) == (None, "not_applicable")
         assert len(estimate.reason) > 20
     without = audit_table(read_table(TABLE5))
-    assert next(e for e in without.estimates if e.indicator == "test_retest.noise_floor").status == "not_applicable"
+    assert (
+        next(e for e in without.estimates if e.indicator == "test_retest.noise_floor").status
+        == "not_applicable"
+    )
 
 
 def test_two_columns_are_two_administrations() -> None:
@@ -80,10 +96,13 @@ def test_a_number_that_cannot_be_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("model,a\n", "no table"), ("model,a\nx,yes\n", "no number"), ("model,a\nx,1\nx,2\n", "twice"),
-        ("model,a,b\nx,1\n", "fields"), ("", "no table"),
+        ("model,a\n", "no table"),
+        ("model,a\nx,yes\n", "no number"),
+        ("model,a\nx,1\nx,2\n", "twice"),
+        ("model,a,b\nx,1\n", "fields"),
+        ("", "no table"),
     ],
-)  # fmt: skip
+)
 def test_bad_tables_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text)
@@ -96,13 +115,20 @@ def test_a_small_table_gives_reasons_not_numbers(tmp_path: Path) -> None:
     path.write_text("model,a,b\nx,50,60%\ny,50,60\n")
     table = read_table(path)
     assert [column.scale for column in table.about] == [100, 100]
-    for audited in (audit_table(table, items=100), audit_table(table, columns=("a", "b"), items=100)):
+    for audited in (
+        audit_table(table, items=100),
+        audit_table(table, columns=("a", "b"), items=100),
+    ):
         for estimate in audited.estimates:
-            assert estimate.value is None or estimate.status == "ok" or estimate.reason, estimate.indicator
+            assert estimate.value is None or estimate.status == "ok" or estimate.reason, (
+                estimate.indicator
+            )
         json.dumps(audited.to_dict(), allow_nan=False)
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def run(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
         status = 0
@@ -155,14 +181,26 @@ Otter & 75.0 & -- \\
 \end{table}
 """
 WRITTEN = {
-    "pandas.csv": ",model,Acc ↑,CHAIR ↓\n0,LLaVA-1.5,85.3,7.25\n1,mPLUG_Owl,80.1,8.00\n2,Otter,75.0,\n",
+    "pandas.csv": (
+        ",model,Acc ↑,CHAIR ↓\n0,LLaVA-1.5,85.3,7.25\n1,mPLUG_Owl,80.1,8.00\n2,Otter,75.0,\n"
+    ),
     "plain.csv": "model,Acc ↑,CHAIR ↓\nLLaVA-1.5,85.3,7.25\nmPLUG_Owl,80.1,8.00\nOtter,75.0,-\n",
-    "percent.csv": "model,Acc (↑),CHAIR↓\nLLaVA-1.5,85.3%,7.25%\nmPLUG_Owl,80.1 %,8.00%\nOtter,75.0%,n/a\n",
+    "percent.csv": (
+        "model,Acc (↑),CHAIR↓\nLLaVA-1.5,85.3%,7.25%\nmPLUG_Owl,80.1 %,8.00%\nOtter,75.0%,n/a\n"
+    ),
     "german.csv": "model;Acc ↑;CHAIR ↓\nLLaVA-1.5;85,3;7,25\nmPLUG_Owl;80,1;8,00\nOtter;75,0;–\n",
-    "tabs.tsv": "model\tAcc ↑\tCHAIR ↓\nLLaVA-1.5\t85.3\t7.25\nmPLUG_Owl\t80.1\t8.00\nOtter\t75.0\t---\n",
-    "table.md": "Scores:\n\n| model | Acc ↑ | CHAIR ↓ |\n|:--|--:|--:|\n| LLaVA-1.5 | **85.3** ± 0.4 | 7.25† |\n| mPLUG_Owl | 80.1±1 | *8.00* |\n| Otter | 75.0 | nan |\n",
-    "pandas.md": "|    | model     |   Acc ↑ |   CHAIR ↓ |\n|---:|:----------|--------:|----------:|\n|  0 | LLaVA-1.5 |    85.3 |      7.25 |\n"
-    "|  1 | mPLUG_Owl |    80.1 |      8.00 |\n|  2 | Otter     |    75.0 |    nan    |\n",
+    "tabs.tsv": (
+        "model\tAcc ↑\tCHAIR ↓\nLLaVA-1.5\t85.3\t7.25\nmPLUG_Owl\t80.1\t8.00\nOtter\t75.0\t---\n"
+    ),
+    "table.md": (
+        "Scores:\n\n| model | Acc ↑ | CHAIR ↓ |\n|:--|--:|--:|\n| LLaVA-1.5 | **85.3** ± 0.4 |"
+        " 7.25† |\n| mPLUG_Owl | 80.1±1 | *8.00* |\n| Otter | 75.0 | nan |\n"
+    ),
+    "pandas.md": (
+        "|    | model     |   Acc ↑ |   CHAIR ↓ |\n|---:|:----------|--------:|----------:|\n|  0 |"
+        " LLaVA-1.5 |    85.3 |      7.25 |\n|  1 | mPLUG_Owl |    80.1 |      8.00 |\n|  2 | Otter"
+        "     |    75.0 |    nan    |\n"
+    ),
     "table.tex": LATEX,
 }
 
@@ -175,10 +213,15 @@ def test_a_table_is_read_as_its_reader_expects(tmp_path: Path, name: str) -> Non
     table = read_table(path)
     assert table.respondents == ("LLaVA-1.5", "mPLUG_Owl", "Otter")
     np.testing.assert_array_equal(table.values, SCORES)
-    assert [(c.better, c.scale, c.decimals) for c in table.about] == [("higher", 100, 1), ("lower", 100, 2)]
+    assert [(c.better, c.scale, c.decimals) for c in table.about] == [
+        ("higher", 100, 1),
+        ("lower", 100, 2),
+    ]
     assert table.printed[1] == ("80.1", "8.00")
     assert [column.name.removeprefix("AMBER ") for column in table.about] == ["Acc", "CHAIR"]
-    assert any("±" in note for note in table.notes) == ("±" in WRITTEN[name] or "pm" in WRITTEN[name])
+    assert any("±" in note for note in table.notes) == (
+        "±" in WRITTEN[name] or "pm" in WRITTEN[name]
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,9 +233,12 @@ def test_a_table_is_read_as_its_reader_expects(tmp_path: Path, name: str) -> Non
         ("model,a\nx,60%\ny,0.6\n", "per cent"),
         ("model;a\nx;0,5\ny;0.5\n", "decimal comma"),
         ("Q1,Q2\n0,1\n0,0\n", "--no-names"),
-        (r"\begin{tabular}{l}a&b\\x&1\end{tabular}\begin{tabular}{l}a&b\\y&1\end{tabular}", "2 tables"),
+        (
+            r"\begin{tabular}{l}a&b\\x&1\end{tabular}\begin{tabular}{l}a&b\\y&1\end{tabular}",
+            "2 tables",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_may_mean_two_things_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "t.txt"
     path.write_text(text, encoding="utf-8")
@@ -203,11 +249,17 @@ def test_what_may_mean_two_things_is_refused(tmp_path: Path, text: str, said: st
 @pytest.mark.parametrize(
     ("cells", "values"),
     [
-        (('"1,234.5"', '"2,000.0"'), (1234.5, 2000)), (('"1,234"', "862"), (1234, 862)), (('"1,234,567"', "5"), (1234567, 5)),
-        (("1\u202f234", "900"), (1234, 900)), (("\u22120.5", "0.5"), (-0.5, 0.5)), ((".5", "+0.25"), (0.5, 0.25)),
+        (('"1,234.5"', '"2,000.0"'), (1234.5, 2000)),
+        (('"1,234"', "862"), (1234, 862)),
+        (('"1,234,567"', "5"), (1234567, 5)),
+        (("1\u202f234", "900"), (1234, 900)),
+        (("\u22120.5", "0.5"), (-0.5, 0.5)),
+        ((".5", "+0.25"), (0.5, 0.25)),
     ],
-)  # fmt: skip
-def test_separators_and_signs(tmp_path: Path, cells: tuple[str, str], values: tuple[float, float]) -> None:
+)
+def test_separators_and_signs(
+    tmp_path: Path, cells: tuple[str, str], values: tuple[float, float]
+) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"model,a\nx,{cells[0]}\ny,{cells[1]}\n", encoding="utf-8")
     assert tuple(read_table(path).values[:, 0]) == values
@@ -216,7 +268,9 @@ def test_separators_and_signs(tmp_path: Path, cells: tuple[str, str], values: tu
 def test_a_long_table_becomes_one_row_a_respondent(tmp_path: Path) -> None:
     """Labels that are printed once for several rows, as in LaTeX, stand for all of them."""
     path = tmp_path / "t.csv"
-    path.write_text("set,part,model,acc\nPOPE,random,a,80\n,,b,70\n,popular,a,75\n,,b,68\nAMBER,,a,60\n,,b,50\n")
+    path.write_text(
+        "set,part,model,acc\nPOPE,random,a,80\n,,b,70\n,popular,a,75\n,,b,68\nAMBER,,a,60\n,,b,50\n"
+    )
     table = read_table(path)
     assert table.respondents[3] == "POPE / popular / b"
     audited = audit_table(table)
@@ -228,7 +282,10 @@ def test_a_long_table_becomes_one_row_a_respondent(tmp_path: Path) -> None:
     ("text", "respondents"),
     [
         ("rank,model,acc\n1,x,50.1\n2,y,40.2\n2,z,40.2\n", ("x", "y", "z")),
-        ("model,LLM,acc\nx,Vicuna-7B,50.1\ny,LLaMA,40.2\nz,,40.2\n", ("x / Vicuna-7B", "y / LLaMA", "z")),
+        (
+            "model,LLM,acc\nx,Vicuna-7B,50.1\ny,LLaMA,40.2\nz,,40.2\n",
+            ("x / Vicuna-7B", "y / LLaMA", "z"),
+        ),
         ("#,acc,f1\n1,50.1,3\n2,40.2,4\n", ("1", "2")),
     ],
 )
@@ -242,11 +299,12 @@ def test_ranks_and_further_words_are_no_names_to_stumble_over(
 
 # --- answers to single items ---
 
-# Bock and Lieberman 1970, Psychometrika 35, 179-197: section 6 of the LSAT, 1,000 examinees, patterns of five items
+# Bock and Lieberman 1970, Psychometrika 35, 179-197: section 6 of the LSAT, 1,000 examinees,
+# patterns of five items
 LSAT6 = (
-    "00000 3 00001 6 00010 2 00011 11 00100 1 00101 1 00110 3 00111 4 01000 1 01001 8 01011 16 01101 3 01110 2 01111 15 "
-    "10000 10 10001 29 10010 14 10011 81 10100 3 10101 28 10110 15 10111 80 11000 16 11001 56 11010 21 11011 173 11100 11 "
-    "11101 61 11110 28 11111 298"
+    "00000 3 00001 6 00010 2 00011 11 00100 1 00101 1 00110 3 00111 4 01000 1 01001 8 01011 16"
+    " 01101 3 01110 2 01111 15 10000 10 10001 29 10010 14 10011 81 10100 3 10101 28 10110 15 10111"
+    " 80 11000 16 11001 56 11010 21 11011 173 11100 11 11101 61 11110 28 11111 298"
 )
 
 
@@ -262,7 +320,10 @@ def lsat_written(shape: str) -> tuple[str, bool]:
     if shape == "rows":
         return f"{head}\n" + "\n".join(map(",".join, rows)), False
     if shape == "index":
-        return f",{head}\n" + "\n".join(f"{i}," + ",".join(row) for i, row in enumerate(rows)), False
+        return (
+            f",{head}\n" + "\n".join(f"{i}," + ",".join(row) for i, row in enumerate(rows)),
+            False,
+        )
     if shape == "counts":
         return f"{head},Freq\n" + "\n".join(f"{','.join(p)},{n}" for p, n in lsat()), True
     return "pattern,n\n" + "\n".join(f"{p},{n}" for p, n in lsat()), True
@@ -291,7 +352,9 @@ def test_the_lsat_is_read_in_all_its_shapes(tmp_path: Path, shape: str) -> None:
 
 
 def test_g_and_phi_of_a_table(table5: TableAudit) -> None:
-    """One facet, crossed: G is ICC(C,k) and Phi is ICC(A,k); checked here from the mean squares, by hand."""
+    """One facet, crossed: G is ICC(C,k) and Phi is ICC(A,k); checked here from the mean squares, by
+    hand.
+    """
     x = np.delete(read_table(TABLE5).values, 8, axis=1)
     n, k = x.shape
     rows, columns = x.mean(axis=1), x.mean(axis=0)
@@ -300,7 +363,9 @@ def test_g_and_phi_of_a_table(table5: TableAudit) -> None:
     pc = ((x - rows[:, None] - columns + x.mean()) ** 2).sum() / ((n - 1) * (k - 1))
     between, column = (p - pc) / k, max((c - pc) / n, 0)
     assert value(table5, "generalizability.g") == pytest.approx(between / (between + pc / k))
-    assert value(table5, "generalizability.phi") == pytest.approx(between / (between + (pc + column) / k))
+    assert value(table5, "generalizability.phi") == pytest.approx(
+        between / (between + (pc + column) / k)
+    )
     for name in ("g", "phi"):
         estimate = next(e for e in table5.estimates if e.indicator == f"generalizability.{name}")
         span = estimate.interval("model_population")
@@ -311,7 +376,9 @@ def test_g_and_phi_of_a_table(table5: TableAudit) -> None:
             assert words in estimate.detail["limits"]
     # 21 respondents of 11 families count as ten, in every interval over respondents
     independent = psy.icc(x).ck
-    g = next(e for e in table5.estimates if e.indicator == "generalizability.g").interval("model_population")
+    g = next(e for e in table5.estimates if e.indicator == "generalizability.g").interval(
+        "model_population"
+    )
     assert g is not None
     assert g.low < independent.low < independent.high < g.high
 
@@ -322,7 +389,10 @@ def test_relatives_of_one_family_leave_no_interval(tmp_path: Path) -> None:
     ability = rng.uniform(0.3, 0.8, 8)
     path.write_text(
         "model,a,b,c\n"
-        + "\n".join(f"m{i}," + ",".join(f"{v + e:.3f}" for e in rng.normal(0, 0.02, 3)) for i, v in enumerate(ability))
+        + "\n".join(
+            f"m{i}," + ",".join(f"{v + e:.3f}" for e in rng.normal(0, 0.02, 3))
+            for i, v in enumerate(ability)
+        )
     )
     for columns in (None, ("a", "b")):
         audited = audit_table(read_table(path), columns=columns, families=families)
@@ -330,7 +400,9 @@ def test_relatives_of_one_family_leave_no_interval(tmp_path: Path) -> None:
             e
             for e in audited.estimates
             if e.value is not None
-            and e.indicator.startswith(("agreement.icc", "agreement.pearson", "agreement.mean", "generalizability"))
+            and e.indicator.startswith(
+                ("agreement.icc", "agreement.pearson", "agreement.mean", "generalizability")
+            )
         ]
         assert reliabilities
         for estimate in reliabilities:
@@ -341,11 +413,16 @@ def test_relatives_of_one_family_leave_no_interval(tmp_path: Path) -> None:
 
 
 def test_directions_and_items_by_column(tmp_path: Path) -> None:
-    """A hallucination rate is turned round before it is added to an accuracy, and the best are those with the lowest."""
+    """A hallucination rate is turned round before it is added to an accuracy, and the best are
+    those with the lowest.
+    """
     lower = audit_table(read_table(TABLE5), items=500, direction="lower")
     higher = audit_table(read_table(TABLE5), items=500)
-    # reference value from the project's psychometric notes: alpha among the best half by rates of hallucination
-    assert value(lower, "consistency.alpha_top_half") != pytest.approx(value(higher, "consistency.alpha_top_half"))
+    # reference value from the project's psychometric notes: alpha among the best half by rates of
+    # hallucination
+    assert value(lower, "consistency.alpha_top_half") != pytest.approx(
+        value(higher, "consistency.alpha_top_half")
+    )
     assert value(lower, "consistency.alpha") == pytest.approx(value(higher, "consistency.alpha"))
     assert any("higher is taken as better" in note for note in higher.notes)
     assert not any("taken as better" in note for note in lower.notes)
@@ -369,24 +446,33 @@ def test_directions_and_items_by_column(tmp_path: Path) -> None:
 
 
 def test_the_floor_of_columns_of_unequal_length(tmp_path: Path) -> None:
-    """Against coin flips thrown here: two columns of 40 and 400 items, means of the columns repeated."""
+    """Against coin flips thrown here: two columns of 40 and 400 items, means of the columns
+    repeated.
+    """
     rng = np.random.default_rng(5)
     rates = rng.uniform(0.3, 0.9, (200, 2)).round(3)
     path = tmp_path / "t.csv"
     path.write_text(
         "model,a,b\n"
-        + "\n".join(f"{chr(97 + i % 26)}{chr(97 + i // 26)}{i},{r[0]:.3f},{r[1]:.3f}" for i, r in enumerate(rates))
+        + "\n".join(
+            f"{chr(97 + i % 26)}{chr(97 + i // 26)}{i},{r[0]:.3f},{r[1]:.3f}"
+            for i, r in enumerate(rates)
+        )
     )
     audited = audit_table(read_table(path), items={"a": 40, "b": 400})
     thrown = []
     for _ in range(200):
         first, again = ((rng.binomial([40, 400], rates) / [40, 400]).mean(axis=1) for _ in range(2))
         thrown.append(np.corrcoef(first, again)[0, 1])
-    assert value(audited, "test_retest.noise_floor", "mean") == pytest.approx(np.mean(thrown), abs=0.005)
+    assert value(audited, "test_retest.noise_floor", "mean") == pytest.approx(
+        np.mean(thrown), abs=0.005
+    )
 
 
 def test_equivalence_needs_a_declared_margin(tmp_path: Path) -> None:
-    """A shift of -32 points was called equivalent by a margin from the two columns themselves (p 4e-35)."""
+    """A shift of -32 points was called equivalent by a margin from the two columns themselves (p
+    4e-35).
+    """
     rng = np.random.default_rng(6)
     first = rng.uniform(20, 95, 20)
     path = tmp_path / "t.csv"
@@ -398,19 +484,32 @@ def test_equivalence_needs_a_declared_margin(tmp_path: Path) -> None:
         )
     )
     table = read_table(path)
-    silent = next(e for e in audit_table(table, columns=("a", "b")).estimates if e.indicator == "agreement.equivalence")
+    silent = next(
+        e
+        for e in audit_table(table, columns=("a", "b")).estimates
+        if e.indicator == "agreement.equivalence"
+    )
     assert (silent.value, silent.status) == (None, "not_applicable")
     assert "--margin" in silent.reason
     for margin in (1.0, 5.0, 20.0):
         declared = audit_table(table, columns=("a", "b"), margin=margin)
         assert value(declared, "agreement.equivalence") > 0.99
-        assert next(e for e in declared.estimates if e.indicator == "agreement.equivalence").detail["margin"] == margin
-    assert value(audit_table(table, columns=("a", "b")), "agreement.mean_shift") == pytest.approx(-32, abs=1)
+        assert (
+            next(e for e in declared.estimates if e.indicator == "agreement.equivalence").detail[
+                "margin"
+            ]
+            == margin
+        )
+    assert value(audit_table(table, columns=("a", "b")), "agreement.mean_shift") == pytest.approx(
+        -32, abs=1
+    )
 
 
 def test_metrics_of_the_same_answers_are_no_parts_of_a_test(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("model,Acc,P,R,F1\nx,0.8,0.8,0.8,0.8\ny,0.7,0.7,0.7,0.7\nz,0.6,0.6,0.6,0.6\nw,0.5,0.5,0.5,0.5\n")
+    path.write_text(
+        "model,Acc,P,R,F1\nx,0.8,0.8,0.8,0.8\ny,0.7,0.7,0.7,0.7\nz,0.6,0.6,0.6,0.6\nw,0.5,0.5,0.5,0.5\n"
+    )
     audited = audit_table(read_table(path))
     alpha = next(e for e in audited.estimates if e.indicator == "consistency.alpha")
     assert (alpha.value, alpha.status) == (None, "insufficient")
@@ -452,7 +551,16 @@ def test_the_command_writes_and_says(
     assert status == 1
     assert "published table" in err
     status, text, _ = run(
-        "audit", "--table", TABLE5, "--items", 500, "--direction", "lower", "--report", tmp_path / "page.html", "--json"
+        "audit",
+        "--table",
+        TABLE5,
+        "--items",
+        500,
+        "--direction",
+        "lower",
+        "--report",
+        tmp_path / "page.html",
+        "--json",
     )
     assert status == 0
     assert (tmp_path / "page.html").exists()
@@ -460,16 +568,33 @@ def test_the_command_writes_and_says(
     assert {column["better"] for column in json.loads(text)["audits"][0]["read_as"]} == {"lower"}
     sizes = tmp_path / "sizes.csv"
     sizes.write_text("column,items,direction\nattribute,500,lower\naction,400,lower\n")
-    status, text, _ = run("audit", "--table", TABLE5, "--items", sizes, "--direction", sizes, "--json")
-    read = {
-        column["column"]: (column["items"], column["better"]) for column in json.loads(text)["audits"][0]["read_as"]
-    }
-    assert (read["attribute"], read["action"], read["ocr"]) == ((500, "lower"), (400, "lower"), (None, ""))
     status, text, _ = run(
-        "audit", "--table", TABLE5, "--items", "ocr=500", "--items", "action=400", "--direction", "ocr=lower", "--json"
+        "audit", "--table", TABLE5, "--items", sizes, "--direction", sizes, "--json"
     )
     read = {
-        column["column"]: (column["items"], column["better"]) for column in json.loads(text)["audits"][0]["read_as"]
+        column["column"]: (column["items"], column["better"])
+        for column in json.loads(text)["audits"][0]["read_as"]
+    }
+    assert (read["attribute"], read["action"], read["ocr"]) == (
+        (500, "lower"),
+        (400, "lower"),
+        (None, ""),
+    )
+    status, text, _ = run(
+        "audit",
+        "--table",
+        TABLE5,
+        "--items",
+        "ocr=500",
+        "--items",
+        "action=400",
+        "--direction",
+        "ocr=lower",
+        "--json",
+    )
+    read = {
+        column["column"]: (column["items"], column["better"])
+        for column in json.loads(text)["audits"][0]["read_as"]
     }
     assert (read["ocr"], read["action"]) == ((500, "lower"), (400, ""))
     lsat_file = tmp_path / "lsat.csv"
@@ -477,9 +602,16 @@ def test_the_command_writes_and_says(
     status, text, _ = run("audit", "--table", lsat_file, "--no-names")
     assert (status, "0.295" in text) == (0, True)
     for wrong in (
-        ["--items", "0"], ["--items", "many"], ["--items", "ocr=1.5"], ["--items", "5", "--items", "ocr=6"], ["--items", "colour=5"],
-        ["--direction", "sideways"], ["--direction", "ocr="], ["--base-rate", "2"], ["--items", "9" * 5000],
-    ):  # fmt: skip
+        ["--items", "0"],
+        ["--items", "many"],
+        ["--items", "ocr=1.5"],
+        ["--items", "5", "--items", "ocr=6"],
+        ["--items", "colour=5"],
+        ["--direction", "sideways"],
+        ["--direction", "ocr="],
+        ["--base-rate", "2"],
+        ["--items", "9" * 5000],
+    ):
         status, _, err = run("audit", "--table", TABLE5, *wrong)
         assert status == 2, wrong
         assert err, wrong

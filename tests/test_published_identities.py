@@ -1,4 +1,6 @@
-"""A published table against itself: real tables that contradict themselves, tables made from counts that never do, planted errors."""
+"""A published table against itself: real tables that contradict themselves, tables made from counts
+that never do, planted errors.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,9 @@ from hqm.auditing.table_metrics import metric_of
 
 TABLES = Path(__file__).parent / "tables"
 HAL_EVAL = TABLES / "hal_eval_table1.csv"
-"""Table 1 of the Hal-Eval paper (arXiv 2402.15721): five metrics of six models on four types, in and out of domain."""
+"""Table 1 of the Hal-Eval paper (arXiv 2402.15721): five metrics of six models on four types, in
+and out of domain.
+"""
 AMBER = """
 mPLUG-Owl 40.1 92.8 10.5 18.9 92.4
 LLaVA 42.7 74.1 21.0 32.7 77.7
@@ -23,7 +27,9 @@ InstructBLIP 76.5 84.5 79.0 81.7 49.5
 Qwen-VL 81.2 90.8 79.7 84.9 41.8
 GPT-4V 83.4 84.9 90.1 87.4 39.7
 """
-"""AMBER (arXiv 2311.07397), Table 2: accuracy, precision, recall and F1 of the answer no; Table 12: the ratio of yes."""
+"""AMBER (arXiv 2311.07397), Table 2: accuracy, precision, recall and F1 of the answer no; Table 12:
+the ratio of yes.
+"""
 AMBER_RELATION = """
 mPLUG-Owl 59.6 81.5 3.2 6.2
 LLaVA 63.8 55.7 60.8 58.1
@@ -56,7 +62,9 @@ def csv_of(rows: str, head: str) -> str:
 
 
 def test_the_table_of_hal_eval_is_called_inconsistent_where_it_is() -> None:
-    """F1 is off by more than .3 in 9 of its 48 rows, recomputed here from P and R alone; each is named with both numbers."""
+    """F1 is off by more than .3 in 9 of its 48 rows, recomputed here from P and R alone; each is
+    named with both numbers.
+    """
     table = read_table(HAL_EVAL)
     assert (len(table.respondents), table.label_names) == (48, ("Dataset", "Type", "Model"))
     far = {}
@@ -75,7 +83,9 @@ def test_the_table_of_hal_eval_is_called_inconsistent_where_it_is() -> None:
     worst = named["Out-of-domain / Event / LLaVA 1.5"]
     assert "P 77.2, R 41.9 give 54.32" in worst.violation.reason
     # a tenth row is beyond rounding by less
-    assert [e.violation.row for e in ours if abs(e.off) <= 0.3] == ["In-domain / Attribute / GPT4-V"]
+    assert [e.violation.row for e in ours if abs(e.off) <= 0.3] == [
+        "In-domain / Attribute / GPT4-V"
+    ]
 
 
 def test_the_words_about_hal_eval() -> None:
@@ -83,14 +93,18 @@ def test_the_words_about_hal_eval() -> None:
     said = done.checked.sentence()
     assert said.startswith("The table contradicts itself: F1 in 10 places (by up to 10.1)")
     assert "F1 from P and R: 48" in said
-    # the released files pair every true caption with one false one of each type: half of the answers are yes
+    # the released files pair every true caption with one false one of each type: half of the
+    # answers are yes
     shares = [note for note in done.notes if "the right answer is yes to" in note]
     assert shares
     assert all(
-        "to 0.499 to 0.500 of" in note or "to 0.500 of" in note or "to 0.500 to 0.501 of" in note for note in shares
+        "to 0.499 to 0.500 of" in note or "to 0.500 of" in note or "to 0.500 to 0.501 of" in note
+        for note in shares
     )
     # MiniGPT-4's accuracy on events, 32.6 in the paper, is 49.6 in the release's own table
-    assert any(e.violation.row == "In-domain / Event / MiniGPT-4" for e in of_kind(done, "ACCURACY"))
+    assert any(
+        e.violation.row == "In-domain / Event / MiniGPT-4" for e in of_kind(done, "ACCURACY")
+    )
     # one row for each of six models, and of the five metrics only accuracy
     assert len(done.respondents) == 6
     assert len(done.columns) == 8
@@ -98,13 +112,23 @@ def test_the_words_about_hal_eval() -> None:
 
 
 def test_the_base_rates_of_amber_are_solved_from_its_tables(tmp_path: Path) -> None:
-    """Its annotations ask 14,216 questions, 9,427 of which are false; 1,664 of relation, 689 of which are false."""
+    """Its annotations ask 14,216 questions, 9,427 of which are false; 1,664 of relation, 689 of
+    which are false.
+    """
     whole = audited(tmp_path, csv_of(AMBER, "Model,Acc.,P.,R.,F1,Yes ratio"))
-    assert any("the right answer is no to 0.663" in note and round(9427 / 14216, 3) == 0.663 for note in whole.notes)
+    assert any(
+        "the right answer is no to 0.663" in note and round(9427 / 14216, 3) == 0.663
+        for note in whole.notes
+    )
     assert any("read as those of the answer no" in note for note in whole.notes)
     assert of_kind(whole, "F1") == []
-    relation = audited(tmp_path, csv_of(AMBER_RELATION, "Model,Relation Acc.,Relation P.,Relation R.,Relation F1"))
-    assert any("to 0.414 of the questions" in note and round(689 / 1664, 3) == 0.414 for note in relation.notes)
+    relation = audited(
+        tmp_path, csv_of(AMBER_RELATION, "Model,Relation Acc.,Relation P.,Relation R.,Relation F1")
+    )
+    assert any(
+        "to 0.414 of the questions" in note and round(689 / 1664, 3) == 0.414
+        for note in relation.notes
+    )
     # mPLUG-Owl2's P and R give 71.7 of 58.6 printed
     assert {e.violation.row for e in of_kind(relation, "ACCURACY")} == {"mPLUG-Owl2", "GPT-4V"}
     assert "give 71.67" in of_kind(relation, "ACCURACY")[0].violation.reason
@@ -113,12 +137,19 @@ def test_the_base_rates_of_amber_are_solved_from_its_tables(tmp_path: Path) -> N
 # --- tables made from counts ---
 
 
-def confusion(rng: np.random.Generator, rows: int, decimals: int, *, scale: int, no: bool = False) -> list[list[str]]:
-    """Metrics of rows that answered the same questions, from whole numbers, rounded as a paper rounds."""
+def confusion(
+    rng: np.random.Generator, rows: int, decimals: int, *, scale: int, no: bool = False
+) -> list[list[str]]:
+    """Metrics of rows that answered the same questions, from whole numbers, rounded as a paper
+    rounds.
+    """
     positive, negative = int(rng.integers(40, 4000)), int(rng.integers(40, 4000))
     table = []
     for _ in range(rows):
-        tp, fp = rng.binomial(positive, rng.uniform(0.2, 0.98)), rng.binomial(negative, rng.uniform(0.02, 0.7))
+        tp, fp = (
+            rng.binomial(positive, rng.uniform(0.2, 0.98)),
+            rng.binomial(negative, rng.uniform(0.02, 0.7)),
+        )
         tp, fp = max(int(tp), 1), int(fp)
         p, r = tp / (tp + fp), tp / positive
         accuracy = (tp + negative - fp) / (positive + negative)
@@ -130,11 +161,15 @@ def confusion(rng: np.random.Generator, rows: int, decimals: int, *, scale: int,
 
 @pytest.mark.parametrize("no", [False, True])
 @pytest.mark.parametrize(("decimals", "scale"), [(1, 100), (2, 100), (3, 1), (4, 1)])
-def test_true_tables_are_never_called_false(tmp_path: Path, decimals: int, scale: int, no: bool) -> None:
+def test_true_tables_are_never_called_false(
+    tmp_path: Path, decimals: int, scale: int, no: bool
+) -> None:
     rng = np.random.default_rng(decimals + 10 * scale + no)
     for _ in range(15):
         rows = confusion(rng, int(rng.integers(3, 12)), decimals, scale=scale, no=no)
-        text = "model,acc,precision,recall,F1,yes\n" + "\n".join(f"m{i}," + ",".join(row) for i, row in enumerate(rows))
+        text = "model,acc,precision,recall,F1,yes\n" + "\n".join(
+            f"m{i}," + ",".join(row) for i, row in enumerate(rows)
+        )
         done = audited(tmp_path, text)
         hard = [each for each in done.contradictions if not each.unless]
         assert hard == [], (text, [each.violation for each in hard])
@@ -142,12 +177,16 @@ def test_true_tables_are_never_called_false(tmp_path: Path, decimals: int, scale
 
 @pytest.mark.parametrize(("place", "kind"), [(3, "F1"), (0, "ACCURACY"), (4, "YES_RATIO")])
 def test_a_planted_error_is_found_and_placed(tmp_path: Path, place: int, kind: str) -> None:
-    """One number of a true table is moved by 2 points: it is named in nine tables of ten, and no other row is."""
+    """One number of a true table is moved by 2 points: it is named in nine tables of ten, and no
+    other row is.
+    """
     rng, hits, tables = np.random.default_rng(place), 0, 40
     for _ in range(tables):
         rows = confusion(rng, 8, 1, scale=100)
         rows[5][place] = f"{float(rows[5][place]) + (2 if float(rows[5][place]) < 97 else -2):.1f}"
-        text = "model,acc,precision,recall,F1,yes\n" + "\n".join(f"m{i}," + ",".join(row) for i, row in enumerate(rows))
+        text = "model,acc,precision,recall,F1,yes\n" + "\n".join(
+            f"m{i}," + ",".join(row) for i, row in enumerate(rows)
+        )
         done = audited(tmp_path, text)
         hits += any(each.violation.row == "m5" for each in of_kind(done, kind))
         assert {each.violation.row for each in done.contradictions if not each.unless} <= {"m5"}
@@ -160,17 +199,22 @@ def test_a_declared_base_rate_checks_single_rows(tmp_path: Path) -> None:
     assert audited(tmp_path, row, base_rate=0.5).contradictions == ()
     (wrong,) = audited(tmp_path, row.replace("0.500", "0.600"), base_rate=0.5).contradictions
     assert (wrong.violation.kind, wrong.violation.column) == ("YES_RATIO", "yes")
-    # without it one row says nothing of its base rate, but its four numbers still contradict one another
+    # without it one row says nothing of its base rate, but its four numbers still contradict one
+    # another
     (wrong,) = audited(tmp_path, row.replace("0.500", "0.600")).contradictions
     assert wrong.violation.kind == "ACCURACY"
 
 
 def test_unread_answers_explain_a_low_yes_ratio(tmp_path: Path) -> None:
-    """A tenth of one model's answers is neither yes nor no, and left out of all columns but the yes ratio."""
+    """A tenth of one model's answers is neither yes nor no, and left out of all columns but the yes
+    ratio.
+    """
     rng = np.random.default_rng(3)
     rows = confusion(rng, 6, 1, scale=100)
     rows[2][4] = f"{0.9 * float(rows[2][4]):.1f}"
-    text = "model,acc,precision,recall,F1,yes\n" + "\n".join(f"m{i}," + ",".join(row) for i, row in enumerate(rows))
+    text = "model,acc,precision,recall,F1,yes\n" + "\n".join(
+        f"m{i}," + ",".join(row) for i, row in enumerate(rows)
+    )
     (each,) = audited(tmp_path, text).contradictions
     assert (each.violation.row, each.violation.kind) == ("m2", "YES_RATIO")
     share = float(each.unless.partition("at least ")[2].partition("%")[0])
@@ -182,27 +226,42 @@ def test_unread_answers_explain_a_low_yes_ratio(tmp_path: Path) -> None:
 
 
 def test_means_totals_and_columns(tmp_path: Path) -> None:
-    """A mean may be plain or weighted by the items, a total may be a sum; what is neither is named."""
+    """A mean may be plain or weighted by the items, a total may be a sum; what is neither is
+    named.
+    """
     head = "model,a,b,c,average\n"
     good = head + "x,10.0,20.0,60.0,30.0\ny,20.0,40.0,60.0,40.0\nAverage,15.0,30.0,60.0,35.0\n"
     assert audited(tmp_path, good).contradictions == ()
     assert audited(tmp_path, good).respondents == ("x", "y")
-    bad = audited(tmp_path, good.replace("60.0,40.0", "60.0,41.0").replace("15.0,30.0", "15.0,31.0"))
-    assert {(e.violation.kind, e.violation.row, e.violation.column) for e in bad.contradictions} == {
-        ("ROW_MEAN", "y", "average"), ("COLUMN_MEAN", "Average", "b"), ("COLUMN_MEAN", "Average", "average"),
-    }  # fmt: skip
+    bad = audited(
+        tmp_path, good.replace("60.0,40.0", "60.0,41.0").replace("15.0,30.0", "15.0,31.0")
+    )
+    assert {
+        (e.violation.kind, e.violation.row, e.violation.column) for e in bad.contradictions
+    } == {
+        ("ROW_MEAN", "y", "average"),
+        ("COLUMN_MEAN", "Average", "b"),
+        ("COLUMN_MEAN", "Average", "average"),
+    }
     weighted = head + "x,10.0,20.0,60.0,20.0\n"
     assert len(of_kind(audited(tmp_path, weighted), "ROW_MEAN")) == 1
     # (800 x 10 + 100 x 20 + 100 x 60) / 1000 = 16
     items = {"a": 800, "b": 100, "c": 100}
-    assert of_kind(audited(tmp_path, weighted.replace("60.0,20.0", "60.0,16.0"), items=items), "ROW_MEAN") == []
+    assert (
+        of_kind(
+            audited(tmp_path, weighted.replace("60.0,20.0", "60.0,16.0"), items=items), "ROW_MEAN"
+        )
+        == []
+    )
     assert len(of_kind(audited(tmp_path, weighted, items=items), "ROW_MEAN")) == 1
     total = "model,a,b,total\nx,310,520,830\ny,200,300,504\n"
     assert [e.violation.row for e in of_kind(audited(tmp_path, total), "ROW_MEAN")] == ["y"]
 
 
 def test_shares_are_counts_of_their_own_items(tmp_path: Path) -> None:
-    """k / 96 prints as 51.04 but never as 51.00; the other column has 500 items, where .502 is 251."""
+    """k / 96 prints as 51.04 but never as 51.00; the other column has 500 items, where .502 is
+    251.
+    """
     text = "model,short,long\nx,51.04,50.20\ny,51.00,50.40\n"
     (wrong,) = of_kind(audited(tmp_path, text, items={"short": 96, "long": 500}), "GRIM")
     assert (wrong.violation.row, wrong.violation.column) == ("y", "short")
@@ -224,12 +283,24 @@ def test_points_are_no_shares(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("Accuracy", ("accuracy", "")), ("Acc.", ("accuracy", "")), ("P.", ("precision", "")), ("Recall (%)", ("recall", "")),
-        ("F1-score", ("f1", "")), ("F1 Score", ("f1", "")), ("random F1", ("f1", "random")), ("Yes (%)", ("yes", "")),
-        ("Yes-ratio", ("yes", "")), ("adversarial/yes ratio", ("yes", "adversarial")), ("Accuracy (random)", ("accuracy", "random")),
-        ("accuracy: random", ("accuracy", "random")), ("Relation", ("", "")), ("ROUGE", ("", "")), ("CHAIR", ("", "")), ("P@1", ("", "")),
+        ("Accuracy", ("accuracy", "")),
+        ("Acc.", ("accuracy", "")),
+        ("P.", ("precision", "")),
+        ("Recall (%)", ("recall", "")),
+        ("F1-score", ("f1", "")),
+        ("F1 Score", ("f1", "")),
+        ("random F1", ("f1", "random")),
+        ("Yes (%)", ("yes", "")),
+        ("Yes-ratio", ("yes", "")),
+        ("adversarial/yes ratio", ("yes", "adversarial")),
+        ("Accuracy (random)", ("accuracy", "random")),
+        ("accuracy: random", ("accuracy", "random")),
+        ("Relation", ("", "")),
+        ("ROUGE", ("", "")),
+        ("CHAIR", ("", "")),
+        ("P@1", ("", "")),
         ("Precise", ("", "")),
     ],
-)  # fmt: skip
+)
 def test_metrics_are_known_by_their_headings(name: str, meant: tuple[str, str]) -> None:
     assert metric_of(name) == meant

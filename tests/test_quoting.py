@@ -1,4 +1,6 @@
-"""Sentences to copy, `hqm verify`, the quality card and the badge; and the page that they stand on, in a real browser."""
+"""Sentences to copy, `hqm verify`, the quality card and the badge; and the page that they stand on,
+in a real browser.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,32 @@ from tests.test_sentences import FLOOR, MDC, PAIRS, RHO, SEM, SHIFT, TESTED, aud
 R = est("criterion.pearson", 0.93, (0.9, 0.96), (0.8, 0.98))
 ICC = est("parallel_forms.icc_a1", 0.5, (0.4, 0.6), (0.2, 0.7))
 QUESTIONS = (
-    "Do the scores repeat?", "Does the wording change them?", "Do they agree with people?", "Which respondents did it separate?",
-    "Are items faulty?", "How many more items?", "Can I quote it?",
-)  # fmt: skip
+    "Do the scores repeat?",
+    "Does the wording change them?",
+    "Do they agree with people?",
+    "Which respondents did it separate?",
+    "Are items faulty?",
+    "How many more items?",
+    "Can I quote it?",
+)
 
 
 def whole(**fields: object) -> BenchmarkAudit:
     flags = tuple(
-        {"flag": flag, "metric": "accuracy", "about": "", "sentence": "something was seen", "what_to_do": FLAGS[flag], "numbers": {}, "note": False}
+        {
+            "flag": flag,
+            "metric": "accuracy",
+            "about": "",
+            "sentence": "something was seen",
+            "what_to_do": FLAGS[flag],
+            "numbers": {},
+            "note": False,
+        }
         for flag in FLAGS
-    )  # fmt: skip
-    return audit_of(RHO, FLOOR, SEM, MDC, SHIFT, ICC, R, PAIRS, TESTED, typed(0.06, 0.02), flags=flags, **fields)
+    )
+    return audit_of(
+        RHO, FLOOR, SEM, MDC, SHIFT, ICC, R, PAIRS, TESTED, typed(0.06, 0.02), flags=flags, **fields
+    )
 
 
 @pytest.fixture
@@ -56,7 +73,11 @@ def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature(
         "Agreement with people",
         "Separation",
     }
-    for title, estimate in (("Repeatability", RHO), ("Agreement with people", R), ("Another wording: parallel", ICC)):
+    for title, estimate in (
+        ("Repeatability", RHO),
+        ("Agreement with people", R),
+        ("Another wording: parallel", ICC),
+    ):
         sentence = by_title[title].sentence
         for inference, over in (
             ("fixed_models", "for these respondents on other items like these"),
@@ -67,7 +88,10 @@ def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature(
             assert f"95% interval {interval(span, places(estimate))} {over}" in sentence
         assert f"signature {short_signature(estimate.signature)})." in sentence
     assert "39 of the 45 pairs" in by_title["Separation"].sentence
-    assert "no interval: it describes these respondents and items, and nothing else" in by_title["Separation"].sentence
+    assert (
+        "no interval: it describes these respondents and items, and nothing else"
+        in by_title["Separation"].sentence
+    )
     assert not any(quote.title == "Without the pictures" for quote in quotes(whole(), "0.1.0")), (
         "what is not measured is not quoted"
     )
@@ -89,7 +113,10 @@ def test_every_quoted_signature_is_resolved(written: Path, run: Run) -> None:
 
 def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: Run) -> None:
     other = replace(
-        whole(), estimates=tuple(replace(e, signature=e.signature.replace("@1", "@2")) for e in whole().estimates)
+        whole(),
+        estimates=tuple(
+            replace(e, signature=e.signature.replace("@1", "@2")) for e in whole().estimates
+        ),
     )
     (tmp_path / "other.json").write_text(Audit((other,)).to_json())
     status, out, _ = run("verify", short_signature(RHO.signature), tmp_path / "other.json")
@@ -113,14 +140,21 @@ def test_the_card_fits_a_screen_and_says_what_was_not_measured() -> None:
     assert short_signature(RHO.signature) in text
 
 
-def test_the_badge_is_one_picture_that_says_what_was_not_measured(written: Path, tmp_path: Path, run: Run) -> None:
-    assert run("card", written, "--to", tmp_path / "card.md", "--badge", tmp_path / "badge.svg")[0] == 0
+def test_the_badge_is_one_picture_that_says_what_was_not_measured(
+    written: Path, tmp_path: Path, run: Run
+) -> None:
+    assert (
+        run("card", written, "--to", tmp_path / "card.md", "--badge", tmp_path / "badge.svg")[0]
+        == 0
+    )
     text = (tmp_path / "badge.svg").read_text()
     root = ElementTree.fromstring(text)
     assert root.tag.endswith("svg")
     assert not re.search(r"href|url\(|<image|<script|https?://(?!www\.w3\.org)", text)
     gate = hold_against(Audit.load(written), default_policy())
-    failed, missing = ([t.what for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED"))
+    failed, missing = (
+        [t.what for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED")
+    )
     label = root.attrib["aria-label"]
     assert f"{len(failed)} failed" in label
     assert f"{len(missing)} not measured" in label
@@ -128,10 +162,14 @@ def test_the_badge_is_one_picture_that_says_what_was_not_measured(written: Path,
     assert all(what in title for what in missing)
     assert (tmp_path / "card.md").read_text() == quality_card(Audit.load(written), default_policy())
     strict = '<script>"&'
-    assert "<script>" not in badge(replace(Audit.load(written)), default_policy().model_copy(update={"name": strict}))
+    assert "<script>" not in badge(
+        replace(Audit.load(written)), default_policy().model_copy(update={"name": strict})
+    )
 
 
-def test_a_card_is_held_against_the_policy_that_is_named(written: Path, tmp_path: Path, run: Run) -> None:
+def test_a_card_is_held_against_the_policy_that_is_named(
+    written: Path, tmp_path: Path, run: Run
+) -> None:
     (tmp_path / "own.toml").write_text('name = "own"\n[required]\nfacets = ["run"]\n')
     status, out, error = run("card", written, "--policy", tmp_path / "own.toml")
     assert status == 0, error
@@ -140,7 +178,12 @@ def test_a_card_is_held_against_the_policy_that_is_named(written: Path, tmp_path
 
 def test_bibtex_names_the_benchmark_as_its_card_cites_it() -> None:
     audit = replace(
-        whole(), release={"citation": "A. Author (2021), Dogs & cats", "url": "https://example.org/x", "licence": ""}
+        whole(),
+        release={
+            "citation": "A. Author (2021), Dogs & cats",
+            "url": "https://example.org/x",
+            "licence": "",
+        },
     )
     text = bibtex(audit, "0.1.0")
     assert re.findall(r"^@(\w+)\{", text, re.MULTILINE) == ["misc", "article", "software"]
@@ -164,14 +207,23 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 def group() -> Audit:
     names = ("captions", "multiple choice", "short answers", "yes and no")
-    return Audit(tuple(replace(whole(), benchmark=f"made_{i}", title=f"Made: {name}") for i, name in enumerate(names)))
+    return Audit(
+        tuple(
+            replace(whole(), benchmark=f"made_{i}", title=f"Made: {name}")
+            for i, name in enumerate(names)
+        )
+    )
 
 
-def test_the_seven_questions_stand_on_the_first_screen_with_their_answers(browser: Browser, tmp_path: Path) -> None:
+def test_the_seven_questions_stand_on_the_first_screen_with_their_answers(
+    browser: Browser, tmp_path: Path
+) -> None:
     (tmp_path / "one.html").write_text(render(Audit((whole(),))))
     browser.open(tmp_path / "one.html", 1280, 900)
     seen = browser.evaluate(
-        "[...document.querySelectorAll('.short dt')].map((dt) => [dt.textContent, dt.nextElementSibling.querySelector('.verdict')?.textContent ?? '', dt.getBoundingClientRect().bottom])"
+        "[...document.querySelectorAll('.short dt')].map((dt) => [dt.textContent,"
+        " dt.nextElementSibling.querySelector('.verdict')?.textContent ?? '',"
+        " dt.getBoundingClientRect().bottom])"
     )
     by_question = {question: (verdict, bottom) for question, verdict, bottom in seen}
     verdicts = {point.question: point.verdict for point in in_short(whole())}
@@ -179,7 +231,10 @@ def test_the_seven_questions_stand_on_the_first_screen_with_their_answers(browse
         assert by_question[question][0] == verdicts[question] != ""
         assert by_question[question][1] <= 900
     assert by_question["Do the scores repeat?"][0].startswith("Yes (rho_G 0.9970)")
-    assert by_question["Does the wording change them?"][0] == "Yes: the mean moves by −9.3 percentage points."
+    assert (
+        by_question["Does the wording change them?"][0]
+        == "Yes: the mean moves by −9.3 percentage points."
+    )
     assert by_question["Which respondents did it separate?"][0] == "39 of 45 pairs."
     assert browser.evaluate("document.querySelector('.fix ol').children.length") == 5
     more = browser.evaluate("document.querySelector('.fix p a').textContent")
@@ -188,27 +243,42 @@ def test_the_seven_questions_stand_on_the_first_screen_with_their_answers(browse
     assert browser.errors == []
 
 
-def test_a_group_opens_with_one_table_that_fits_the_first_screen(browser: Browser, tmp_path: Path) -> None:
+def test_a_group_opens_with_one_table_that_fits_the_first_screen(
+    browser: Browser, tmp_path: Path
+) -> None:
     (tmp_path / "group.html").write_text(render(group()))
     browser.open(tmp_path / "group.html", 1280, 900)
-    assert browser.evaluate("document.querySelector('#summary').getBoundingClientRect().bottom") <= 900
+    assert (
+        browser.evaluate("document.querySelector('#summary').getBoundingClientRect().bottom") <= 900
+    )
     assert browser.evaluate("document.querySelectorAll('#summary table').length") == 1
-    assert browser.evaluate("[...document.querySelectorAll('details.benchmark')].map((d) => d.open)") == [False] * 4
+    assert (
+        browser.evaluate("[...document.querySelectorAll('details.benchmark')].map((d) => d.open)")
+        == [False] * 4
+    )
     browser.evaluate("document.querySelectorAll('#summary tbody th a')[2].click()")
     browser.wait("document.querySelectorAll('details.benchmark')[2].open")
     assert browser.errors == []
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_tables_become_cards_on_a_narrow_screen(browser: Browser, tmp_path: Path, dark: bool) -> None:
+def test_tables_become_cards_on_a_narrow_screen(
+    browser: Browser, tmp_path: Path, dark: bool
+) -> None:
     for name, audit in (("one", Audit((whole(),))), ("group", group())):
         (tmp_path / f"{name}.html").write_text(render(audit))
         browser.open(tmp_path / f"{name}.html", 400, 900, dark=dark)
         browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         assert browser.evaluate("document.documentElement.scrollWidth") <= 400
-        wide = "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth + 1).map((s) => s.getAttribute('aria-label'))"
+        wide = (
+            "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth"
+            " + 1).map((s) => s.getAttribute('aria-label'))"
+        )
         assert browser.evaluate(wide) == []
-        shown = "(() => { const td = document.querySelector('td[data-label]'); return getComputedStyle(td, '::before').content.includes(td.dataset.label); })()"
+        shown = (
+            "(() => { const td = document.querySelector('td[data-label]'); return"
+            " getComputedStyle(td, '::before').content.includes(td.dataset.label); })()"
+        )
         assert browser.evaluate(shown)
     assert browser.errors == []
 
@@ -217,8 +287,16 @@ def test_flags_are_words_with_the_constant_behind() -> None:
     assert set(FLAG_WORDS) == set(FLAGS)
     parsed = Page(render(Audit((whole(),))))
     text = " ".join(parsed.text)
-    shown = text[: text.index("“use strict”")] if "“use strict”" in text else text.partition('"use strict"')[0]
-    assert not [flag for flag in FLAGS if re.search(rf"\b{flag}\b", shown.partition("@layer")[0]) and "_" in flag]
+    shown = (
+        text[: text.index("“use strict”")]
+        if "“use strict”" in text
+        else text.partition('"use strict"')[0]
+    )
+    assert not [
+        flag
+        for flag in FLAGS
+        if re.search(rf"\b{flag}\b", shown.partition("@layer")[0]) and "_" in flag
+    ]
     titles = {attributes.get("title") or "" for _, attributes in parsed.tags}
     assert all(any(flag in title for title in titles) for flag in FLAGS)
     assert all(words[:1].upper() + words[1:] in text for words in FLAG_WORDS.values())
@@ -237,5 +315,10 @@ def test_a_score_on_another_scale_is_no_percentage_point() -> None:
         replace(row, scores={"accuracy": 2.5}, cells={c: {"accuracy": 2.5} for c in row.cells})
         for row in whole().respondents
     )
-    verdicts = {point.question: point.verdict for point in in_short(replace(whole(), respondents=rows))}
-    assert verdicts["Does the wording change them?"] == "Yes: the mean moves by −0.093 in units of accuracy."
+    verdicts = {
+        point.question: point.verdict for point in in_short(replace(whole(), respondents=rows))
+    }
+    assert (
+        verdicts["Does the wording change them?"]
+        == "Yes: the mean moves by −0.093 in units of accuracy."
+    )

@@ -1,4 +1,6 @@
-"""The Ray engine on real clusters of this machine: a node that joins, a worker that is killed, the same bytes as here."""
+"""The Ray engine on real clusters of this machine: a node that joins, a worker that is killed, the
+same bytes as here.
+"""
 
 import functools
 import os
@@ -49,7 +51,9 @@ def actors() -> set[int]:
     pids = set()
     for process in psutil.process_iter(["cmdline", "environ"]):
         command = process.info["cmdline"] or [""]
-        if command[0].startswith("ray::Actor") and os.environ["HQM_TEST_RUN"] in str(process.info["environ"]):
+        if command[0].startswith("ray::Actor") and os.environ["HQM_TEST_RUN"] in str(
+            process.info["environ"]
+        ):
             pids.add(process.pid)
     return pids
 
@@ -67,8 +71,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(cluster: Any, tmp_path: Path) -> None:
-    """One node, then two; the first worker is killed in the middle. What is stored is what this process would store."""
+def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(
+    cluster: Any, tmp_path: Path
+) -> None:
+    """One node, then two; the first worker is killed in the middle.
+
+    What is stored is what this process would store.
+    """
     names = ["hf/shapes:half-trained"]
     with Store(tmp_path / "here.sqlite") as store:
         assert hqm.administer(store, jobs_of(store, names)).asked == 600
@@ -104,7 +113,16 @@ def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(clust
 def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     store = tmp_path / "store.sqlite"
-    command = [sys.executable, "-m", "hqm.cli", "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "hqm.cli",
+        "run",
+        "shapes_yesno",
+        "-r",
+        "hf/shapes:half-trained",
+        "--quiet",
+    ]
     command += ["--forms", "original", "--runs", "1", "--batch", "2", "--store", str(store)]
     command += ["--engine", "ray", "--workers", "1"]
     process = subprocess.Popen(
@@ -136,7 +154,9 @@ def stored(path: Path) -> int:
         return 0
 
 
-def test_a_cluster_that_is_not_there_is_one_sentence(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_is_not_there_is_one_sentence(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("ray")
     from ray._private import services
 
@@ -145,7 +165,9 @@ def test_a_cluster_that_is_not_there_is_one_sentence(store: Store, monkeypatch: 
     monkeypatch.setattr(services, "find_gcs_addresses", functools.cache(set))
     monkeypatch.setattr(services, "find_bootstrap_address", lambda _folder: None)
     with pytest.raises(RespondentError, match="no Ray cluster to join.*ray start --head"):
-        hqm.administer(store, jobs_of(store, ["hf/shapes:steady"]), engine=make_engine("ray", address="auto"))
+        hqm.administer(
+            store, jobs_of(store, ["hf/shapes:steady"]), engine=make_engine("ray", address="auto")
+        )
 
 
 def test_an_unknown_engine_is_refused() -> None:
@@ -153,8 +175,12 @@ def test_an_unknown_engine_is_refused() -> None:
         make_engine("slurm")
 
 
-def test_a_node_without_the_pictures_is_sent_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an actor does, in this process: one picture it lacks, one that is another there, one that is the same."""
+def test_a_node_without_the_pictures_is_sent_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an actor does, in this process: one picture it lacks, one that is another there, one
+    that is the same.
+    """
     from PIL import Image
 
     monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
@@ -181,6 +207,13 @@ def test_a_node_without_the_pictures_is_sent_them(tmp_path: Path, monkeypatch: p
     assert said == ("end", None)
     for path, content in contents.items():
         path.write_bytes(content)
-    here = [pair for batch in make_respondent("hf/shapes:steady").answer(requests) for pair in batch]
-    assert {int(request.item): response.text for request, response in here} == {n: r.text for n, r in got.items()}
-    assert actor.take(make_respondent("hf/shapes:steady"), requests, digests) == ("batch", []), "now it has them"
+    here = [
+        pair for batch in make_respondent("hf/shapes:steady").answer(requests) for pair in batch
+    ]
+    assert {int(request.item): response.text for request, response in here} == {
+        n: r.text for n, r in got.items()
+    }
+    assert actor.take(make_respondent("hf/shapes:steady"), requests, digests) == (
+        "batch",
+        [],
+    ), "now it has them"

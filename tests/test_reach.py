@@ -1,4 +1,6 @@
-"""Every definition of `hqm.psychometrics` is reached by a command: the test walks from the commands, over names."""
+"""Every definition of `hqm.psychometrics` is reached by a command: the test walks from the
+commands, over names.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,15 +8,36 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "hqm.psychometrics"
-ROOTS = ("hqm.cli", "hqm.commands.", "hqm.indicators.", "hqm.adapters.", "hqm.benchmarks.", "hqm.reports.")
+ROOTS = (
+    "hqm.cli",
+    "hqm.commands.",
+    "hqm.indicators.",
+    "hqm.adapters.",
+    "hqm.benchmarks.",
+    "hqm.reports.",
+)
 """Where the walk begins: the commands, and what they load by a name that stands in a text."""
-HARMLESS = {"cache", "cached_property", "contextmanager", "dataclass", "lru_cache", "overload", "total_ordering"}
-"""Decorators that put a function into no table; a function under any other is reached with its module."""
+HARMLESS = {
+    "cache",
+    "cached_property",
+    "contextmanager",
+    "dataclass",
+    "lru_cache",
+    "overload",
+    "total_ordering",
+}
+"""Decorators that put a function into no table; a function under any other is reached with its
+module.
+"""
 
 KEPT: Mapping[str, str] = {
-    "items_for_gap": "docs/theory/5_worked_examples.md plans a comparison of two respondents with it",
+    "items_for_gap": (
+        "docs/theory/5_worked_examples.md plans a comparison of two respondents with it"
+    ),
     "items_for_reliability": "docs/theory/5_worked_examples.md plans the items of a test with it",
-    "signal_detection_from_rates": "docs/theory/4_validity.md takes a published table apart with it",
+    "signal_detection_from_rates": (
+        "docs/theory/4_validity.md takes a published table apart with it"
+    ),
 }
 """What no command reaches yet, and why it is kept: at most ten names."""
 
@@ -22,9 +45,9 @@ KEPT: Mapping[str, str] = {
 class Program:
     """Modules as trees, and what each of their names means.
 
-    A definition (function, class, or assignment to a name) is reached when a reached definition names it. A method is
-    reached when its class is, and when reached code uses an attribute of the method's name. The statements of a module
-    that define nothing are reached with the module.
+    A definition (function, class, or assignment to a name) is reached when a reached definition
+    names it. A method is reached when its class is, and when reached code uses an attribute of the
+    method's name. The statements of a module that define nothing are reached with the module.
     """
 
     def __init__(self, sources: Mapping[str, str]) -> None:
@@ -94,10 +117,12 @@ class Walk:
             for statement in self.program.trees[name].body:
                 if isinstance(statement, ast.Import | ast.ImportFrom):
                     # importing runs a module's statements, and reaches none of its definitions
-                    self.todo += {target for _, target in imports(statement, name)} & set(self.program.trees)
-                    self.todo += {target.rpartition(".")[0] for _, target in imports(statement, name)} & set(
+                    self.todo += {target for _, target in imports(statement, name)} & set(
                         self.program.trees
                     )
+                    self.todo += {
+                        target.rpartition(".")[0] for _, target in imports(statement, name)
+                    } & set(self.program.trees)
                 elif not defined(statement):
                     self.read(statement, name)
                 elif registers(statement) and not name.startswith(PACKAGE):
@@ -110,7 +135,12 @@ class Walk:
             if not isinstance(statement, ast.ClassDef):
                 self.read(statement, module)
                 return
-            for part in [*statement.bases, *statement.keywords, *statement.decorator_list, *statement.body]:
+            for part in [
+                *statement.bases,
+                *statement.keywords,
+                *statement.decorator_list,
+                *statement.body,
+            ]:
                 if isinstance(part, ast.FunctionDef) and not part.name.startswith("__"):
                     self.methods[f"{name}.{part.name}"] = (part, module)
                 else:
@@ -126,10 +156,16 @@ def imports(code: ast.AST, module: str) -> Iterator[tuple[str, str]]:
     for node in ast.walk(code):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
+                yield (
+                    (alias.asname, alias.name)
+                    if alias.asname
+                    else (alias.name.partition(".")[0],) * 2
+                )
         if isinstance(node, ast.ImportFrom):
             source = ".".join(filter(None, (module if node.level else "", node.module)))
-            yield from ((alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names)
+            yield from (
+                (alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names
+            )
 
 
 def defined(statement: ast.stmt) -> list[str]:
@@ -138,7 +174,9 @@ def defined(statement: ast.stmt) -> list[str]:
         return [statement.name]
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        return [
+            node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+        ]
     return []
 
 
@@ -153,7 +191,9 @@ def local(code: ast.AST) -> set[str]:
     """The names that a function defines itself: its parameters and what it assigns."""
     if not isinstance(code, ast.FunctionDef):
         return set()
-    stored = {n.id for n in ast.walk(code) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {
+        n.id for n in ast.walk(code) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
     return stored | {n.arg for n in ast.walk(code) if isinstance(n, ast.arg)}
 
 
@@ -165,7 +205,9 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def sources() -> dict[str, str]:
-    """The text of every module of the product; of `hqm` itself the stub, which says what it exports."""
+    """The text of every module of the product; of `hqm` itself the stub, which says what it
+    exports.
+    """
     texts = {}
     for folder in ("hqm", "adapters", "benchmarks", "reports"):
         for path in (ROOT / folder).rglob("*.py"):
@@ -177,7 +219,11 @@ def sources() -> dict[str, str]:
 
 def below(program: Program) -> set[str]:
     """All definitions of the package, methods and properties too."""
-    names = {name for name in program.definitions if name.startswith(f"{PACKAGE}.") and not name.endswith("__")}
+    names = {
+        name
+        for name in program.definitions
+        if name.startswith(f"{PACKAGE}.") and not name.endswith("__")
+    }
     methods = {
         f"{name}.{part.name}"
         for name in names
@@ -200,14 +246,21 @@ def test_a_command_reaches_every_definition_of_psychometrics() -> None:
 
 
 def test_the_walk_finds_what_nothing_names() -> None:
-    program = Program({
-        "hqm.cli": "from hqm.tables import TABLE\ndef main():\n    return TABLE['a']().shown",
-        "hqm.tables": "from hqm.psychometrics import used, unused\nTABLE = {'a': used}",
-        "hqm.psychometrics": "from hqm.psychometrics.a import used, unused",
-        "hqm.psychometrics.a": (
-            "class Result:\n    def shown(self): return _helper()\n    def hidden(self): return _other()\n"
-            "def _helper(): ...\ndef _other(): ...\ndef used(): return Result()\ndef unused(): return used()"
-        ),
-    })  # fmt: skip
+    program = Program(
+        {
+            "hqm.cli": "from hqm.tables import TABLE\ndef main():\n    return TABLE['a']().shown",
+            "hqm.tables": "from hqm.psychometrics import used, unused\nTABLE = {'a': used}",
+            "hqm.psychometrics": "from hqm.psychometrics.a import used, unused",
+            "hqm.psychometrics.a": (
+                "class Result:\n    def shown(self): return _helper()\n    def hidden(self): return"
+                " _other()\ndef _helper(): ...\ndef _other(): ...\ndef used(): return Result()\ndef"
+                " unused(): return used()"
+            ),
+        }
+    )
     missing = below(program) - program.reached(["hqm.cli.main"])
-    assert {name.removeprefix("hqm.psychometrics.a.") for name in missing} == {"Result.hidden", "_other", "unused"}
+    assert {name.removeprefix("hqm.psychometrics.a.") for name in missing} == {
+        "Result.hidden",
+        "_other",
+        "unused",
+    }

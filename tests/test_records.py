@@ -26,7 +26,10 @@ def test_every_shape_gives_the_same_records(tmp_path: Path, rows: list[dict[str,
 
 def test_csv_is_read_by_its_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('item,label\n"q,1",1\nq2,\n', encoding="utf-8")
-    assert read_records(tmp_path / "a.csv") == [{"item": "q,1", "label": "1"}, {"item": "q2", "label": ""}]
+    assert read_records(tmp_path / "a.csv") == [
+        {"item": "q,1", "label": "1"},
+        {"item": "q2", "label": ""},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,9 @@ def test_csv_is_read_by_its_header(tmp_path: Path) -> None:
         (b'{"id": "caf\xe9"}', "0xe9"),
     ],
 )
-def test_a_broken_file_is_reported_with_its_place(tmp_path: Path, content: bytes, place: str) -> None:
+def test_a_broken_file_is_reported_with_its_place(
+    tmp_path: Path, content: bytes, place: str
+) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(DataError, match=place):
         read_records(tmp_path / "a.json")
@@ -71,8 +76,12 @@ def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
         ('{"id": 1}\n7\n{"id": 2}', "a.jsonl:2"),
     ],
 )
-def test_lines_decoded_in_one_call_are_what_they_are_one_by_one(tmp_path: Path, content: str, refused: str) -> None:
-    """The fast way counts colons to be sure of each object; what it cannot be sure of is read record by record."""
+def test_lines_decoded_in_one_call_are_what_they_are_one_by_one(
+    tmp_path: Path, content: str, refused: str
+) -> None:
+    """The fast way counts colons to be sure of each object; what it cannot be sure of is read
+    record by record.
+    """
     path = tmp_path / "a.jsonl"
     path.write_bytes(content.encode())
     if refused:

@@ -53,7 +53,9 @@ def test_a_python_file_is_a_benchmark(tmp_path: Path) -> None:
     assert (benchmark.name, verdict.value) == ("echo", 1.0)
 
 
-def test_another_package_brings_a_benchmark_by_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_package_brings_a_benchmark_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A real installed distribution: a module, and metadata with an entry point."""
     (tmp_path / "their_echo.py").write_text(ONE_FILE)
     meta = tmp_path / "their_echo-1.dist-info"
@@ -76,7 +78,9 @@ def test_what_is_not_there_is_named() -> None:
         load("nowhere.py")
 
 
-def test_data_that_do_not_come_with_hqm_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_data_that_do_not_come_with_hqm_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("HQM_DATA", raising=False)
     with pytest.raises(DataError, match="HQM_DATA"):
         load("pope")
@@ -88,13 +92,19 @@ def test_data_that_do_not_come_with_hqm_are_asked_for(monkeypatch: pytest.Monkey
     ("text", "sentence"),
     [
         ('title = "x"', "the key 'name' is missing"),
-        ('name = "x"\ntitle = "X"\nversion = "1"\ntask = "yes_no"\ncolour = 1', "unknown key 'colour'"),
+        (
+            'name = "x"\ntitle = "X"\nversion = "1"\ntask = "yes_no"\ncolour = 1',
+            "unknown key 'colour'",
+        ),
         (
             'name = "x"\ntitle = "X"\nversion = "1"\ntask = "yes_no"\n[scoring]\nparsser = "pope"',
             "unknown key 'scoring.parsser'",
         ),
         ('name = "x"\ntitle = "X"\nversion = "1"\ntask = "essay"', "'task' is wrong"),
-        ('name = "x"\ntitle = "X"\nversion = "1"\ntask = "vqa"\ntypes = ["smell"]', "unknown smell"),
+        (
+            'name = "x"\ntitle = "X"\nversion = "1"\ntask = "vqa"\ntypes = ["smell"]',
+            "unknown smell",
+        ),
         ("name = ", "no TOML"),
     ],
 )
@@ -128,9 +138,18 @@ BAD_ITEMS = [
         "the id '1' stands twice",
     ),
     ([{"id": "1", "prompt": "a", "target": "maybe"}], "the target is 'maybe'"),
-    ([{"id": "1", "prompt": "a", "target": "yes", "type": "smell"}], "'smell' is no hallucination type"),
-    ([{"id": "1", "prompt": "a", "target": "yes", "image": "../../etc/passwd"}], "outside the image folder"),
-    ([{"id": "1", "prompt": "a", "target": "yes", "image": "/etc/passwd"}], "outside the image folder"),
+    (
+        [{"id": "1", "prompt": "a", "target": "yes", "type": "smell"}],
+        "'smell' is no hallucination type",
+    ),
+    (
+        [{"id": "1", "prompt": "a", "target": "yes", "image": "../../etc/passwd"}],
+        "outside the image folder",
+    ),
+    (
+        [{"id": "1", "prompt": "a", "target": "yes", "image": "/etc/passwd"}],
+        "outside the image folder",
+    ),
     ([], "it has no items"),
 ]
 
@@ -204,9 +223,17 @@ ORACLE = """
 def answer_files(folder: Path, answers: Callable[[int, int], str], items: int) -> Path:
     """The recorded answers of four respondents in two runs, one of which is a little worse."""
     rows = [
-        {"respondent": name, "form": "original", "run": run, "item": f"q{i}", "answer": answers(k + (run and i == k), i)}
-        for k, name in enumerate("abcd") for run in (0, 1) for i in range(items)
-    ]  # fmt: skip
+        {
+            "respondent": name,
+            "form": "original",
+            "run": run,
+            "item": f"q{i}",
+            "answer": answers(k + (run and i == k), i),
+        }
+        for k, name in enumerate("abcd")
+        for run in (0, 1)
+        for i in range(items)
+    ]
     path = folder / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -221,15 +248,26 @@ def estimate(audit: dict[str, Any], indicator: str) -> dict[str, Any]:
     return next(row for row in audit["estimates"] if row["indicator"] == indicator)  # type: ignore[no-any-return]
 
 
-def test_a_folder_with_a_card_and_items_is_audited_without_any_code(run: Run, tmp_path: Path) -> None:
+def test_a_folder_with_a_card_and_items_is_audited_without_any_code(
+    run: Run, tmp_path: Path
+) -> None:
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "no" if i % 2 else "yes", "image": f"{i}.png"}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {thing} in the image?",
+            "target": "no" if i % 2 else "yes",
+            "image": f"{i}.png",
+        }
         for i, thing in enumerate(("dog", "cat", "car", "bus", "hat", "cup", "key", "map"))
-    ]  # fmt: skip
+    ]
     write_benchmark(tmp_path / "things", rows, name="things", types=["existence"])
     assert {path.name for path in (tmp_path / "things").iterdir()} == {"card.toml", "items.jsonl"}
-    answers = answer_files(tmp_path, lambda wrong, i: "yes" if (i % 2 == 0) == (i >= wrong) else "no", 8)
-    status, _, err = run("audit", tmp_path / "things", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    answers = answer_files(
+        tmp_path, lambda wrong, i: "yes" if (i % 2 == 0) == (i >= wrong) else "no", 8
+    )
+    status, _, err = run(
+        "audit", tmp_path / "things", "--recorded", answers, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 0, err
     audit = audit_of(tmp_path)
     assert audit["benchmark"] == "things"
@@ -241,8 +279,12 @@ def test_a_folder_with_a_card_and_items_is_audited_without_any_code(run: Run, tm
 def test_one_python_file_with_a_benchmark_is_audited(run: Run, tmp_path: Path) -> None:
     (tmp_path / "colors.py").write_text(COLORS_FILE)
     colors = ("red", "green", "blue", "white", "black", "pink")
-    answers = answer_files(tmp_path, lambda wrong, i: f"It is {colors[i] if i >= wrong else 'grey'}.", 6)
-    status, _, err = run("audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    answers = answer_files(
+        tmp_path, lambda wrong, i: f"It is {colors[i] if i >= wrong else 'grey'}.", 6
+    )
+    status, _, err = run(
+        "audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 0, err
     audit = audit_of(tmp_path)
     assert [row["scores"]["named"] for row in audit["respondents"]] == [1, 5 / 6, 4 / 6, 3 / 6]
@@ -250,13 +292,23 @@ def test_one_python_file_with_a_benchmark_is_audited(run: Run, tmp_path: Path) -
 
 
 def test_one_python_file_with_a_judge_procedure_is_audited(run: Run, tmp_path: Path) -> None:
-    """The procedure is in the benchmark's file; the model that plays the judge is any respondent."""
+    """The procedure is in the benchmark's file; the model that plays the judge is any
+    respondent.
+    """
     (tmp_path / "colors.py").write_text(COLORS_FILE + JUDGE)
     colors = ("red", "green", "blue", "white", "black", "pink")
     answers = answer_files(tmp_path, lambda wrong, i: colors[i] if i >= wrong else "grey", 6)
     server = JudgeServer(lambda prompt, _: "no" if "grey" in prompt else "yes, it is")
     try:
-        command = ("audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+        command = (
+            "audit",
+            tmp_path / "colors.py",
+            "--recorded",
+            answers,
+            "--out",
+            tmp_path / "out",
+            "--quiet",
+        )
         status, _, err = run(*command, "--judge", server.name())
     finally:
         server.stop()
@@ -267,22 +319,40 @@ def test_one_python_file_with_a_judge_procedure_is_audited(run: Run, tmp_path: P
     assert server.prompts, "the judge was asked"
 
 
-def test_one_python_file_with_a_judge_that_is_a_function_is_audited(run: Run, tmp_path: Path) -> None:
+def test_one_python_file_with_a_judge_that_is_a_function_is_audited(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "colors.py").write_text(COLORS_FILE + ORACLE)
     answers = answer_files(tmp_path, lambda wrong, i: "red" if i >= wrong else "blue", 6)
-    status, _, err = run("audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet")
+    status, _, err = run(
+        "audit", tmp_path / "colors.py", "--recorded", answers, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 0, err
     assert any("judge=letters" in row["other"] for row in audit_of(tmp_path)["estimates"])
 
 
 def test_adapters_override_nothing_but_what_is_listed() -> None:
-    """`Adapter` and the table in its docstring have every member that an adapter of HQM overrides."""
+    """`Adapter` and the table in its docstring have every member that an adapter of HQM
+    overrides.
+    """
     listed = {name for name in vars(Adapter) if not name.startswith("_")}
-    table = {word.strip(",;") for line in (Adapter.__doc__ or "").splitlines()[2:] for word in line.split()}
+    table = {
+        word.strip(",;")
+        for line in (Adapter.__doc__ or "").splitlines()[2:]
+        for word in line.split()
+    }
     assert listed <= table
     for path in (Path(hqm.__file__).parents[1] / "adapters").glob("[!_]*.py"):
         module = importlib.import_module(f"hqm.adapters.{path.stem}")
         for made in vars(module).values():
-            if isinstance(made, type) and issubclass(made, Benchmark) and made.__module__ == module.__name__:
-                overridden = {name for name in vars(made) if hasattr(Benchmark, name) and not name.startswith("__")}
+            if (
+                isinstance(made, type)
+                and issubclass(made, Benchmark)
+                and made.__module__ == module.__name__
+            ):
+                overridden = {
+                    name
+                    for name in vars(made)
+                    if hasattr(Benchmark, name) and not name.startswith("__")
+                }
                 assert overridden <= listed, path.name

@@ -1,4 +1,6 @@
-"""The report: self-contained, the same bytes for the same audit, hostile text escaped, every number signed."""
+"""The report: self-contained, the same bytes for the same audit, hostile text escaped, every number
+signed.
+"""
 
 import base64
 import hashlib
@@ -66,15 +68,23 @@ def made(home: Path, store: Store) -> Audit:
         for form, run in (("original", 0), ("original", 1), ("parallel", 0)):
             right = (0.5 + 0.09 * k) if form == "original" else 0.45 + 0.05 * k
             cells[form, run] = {
-                i.id: HOSTILE
-                if rng.random() < 0.03
-                else (str(i.target) if rng.random() < right else {"yes": "no", "no": "yes"}[i.target])
+                i.id: (
+                    HOSTILE
+                    if rng.random() < 0.03
+                    else (
+                        str(i.target)
+                        if rng.random() < right
+                        else {"yes": "no", "no": "yes"}[i.target]
+                    )
+                )
                 for i in forms[form].items
             }
         respondents.append(recorded(f"model-{k}{'<b>' if k == 3 else ''}", cells))
     stored = administered(store, benchmark, respondents)
     return Audit(
-        (hqm.audit(hqm.gather(benchmark, store, stored)),), f"hqm audit {HOSTILE}", {"packages": {"numpy": "2"}}
+        (hqm.audit(hqm.gather(benchmark, store, stored)),),
+        f"hqm audit {HOSTILE}",
+        {"packages": {"numpy": "2"}},
     )
 
 
@@ -103,11 +113,17 @@ def test_the_same_audit_gives_the_same_bytes(audit: Audit, tmp_path: Path) -> No
 
 def test_hostile_text_is_escaped(page: str) -> None:
     parsed = Page(page)
-    assert sum(tag == "script" for tag, _ in parsed.tags) == 1, "our own, and none that data brought"
-    assert not [name for _, attributes in parsed.tags for name in attributes if name.startswith("on")]
+    assert sum(tag == "script" for tag, _ in parsed.tags) == 1, (
+        "our own, and none that data brought"
+    )
+    assert not [
+        name for _, attributes in parsed.tags for name in attributes if name.startswith("on")
+    ]
     assert "<b>" not in page
     assert "7*7" in page, "the template engine does not run what data say"
-    assert any('<script>alert("x")</script>' in text for text in parsed.text), "but the text is shown"
+    assert any('<script>alert("x")</script>' in text for text in parsed.text), (
+        "but the text is shown"
+    )
 
 
 def test_nothing_is_fetched(page: str) -> None:
@@ -126,12 +142,42 @@ def test_nothing_is_fetched(page: str) -> None:
 
 def test_everything_is_there(audit: Audit, page: str) -> None:
     page = " ".join(Page(page).text)
-    for caption in ("In short", "What was audited?", "What to fix first", "Reliability by source of error", "Warnings", "Leaderboard", "tied sets",
-                    "First and other administrations compared", "by type", "Share of yes answers", "Response bias", "Mean length of an answer",
-                    "Coverage of hallucination types", "Item map", "Items to look at", "Blind solvability", "How the answers came out", "Forms",
-                    "G study", "D-study: what you would need for .90", "Rank flow", "limits of agreement", "Examples", "Run record", "Signatures"):  # fmt: skip
+    for caption in (
+        "In short",
+        "What was audited?",
+        "What to fix first",
+        "Reliability by source of error",
+        "Warnings",
+        "Leaderboard",
+        "tied sets",
+        "First and other administrations compared",
+        "by type",
+        "Share of yes answers",
+        "Response bias",
+        "Mean length of an answer",
+        "Coverage of hallucination types",
+        "Item map",
+        "Items to look at",
+        "Blind solvability",
+        "How the answers came out",
+        "Forms",
+        "G study",
+        "D-study: what you would need for .90",
+        "Rank flow",
+        "limits of agreement",
+        "Examples",
+        "Run record",
+        "Signatures",
+    ):
         assert caption in page, caption
-    for word in ("model-0", "Test-retest", "Parallel forms", "noise floor", "unparsed", "acquiescence"):
+    for word in (
+        "model-0",
+        "Test-retest",
+        "Parallel forms",
+        "noise floor",
+        "unparsed",
+        "acquiescence",
+    ):
         assert word in page, word
 
 
@@ -141,7 +187,9 @@ def test_every_estimate_carries_its_signature(audit: Audit, page: str) -> None:
     for estimate in audit.audits[0].estimates:
         assert any(estimate.signature in title for title in titles), estimate.indicator
     text = " ".join(parsed.text)
-    assert all(estimate.signature in text for estimate in audit.audits[0].estimates), "and again as notes"
+    assert all(estimate.signature in text for estimate in audit.audits[0].estimates), (
+        "and again as notes"
+    )
 
 
 def test_tables_are_tables_for_those_who_hear_them(page: str) -> None:
@@ -149,9 +197,13 @@ def test_tables_are_tables_for_those_who_hear_them(page: str) -> None:
     heads = [attributes for tag, attributes in parsed.tags if tag == "th"]
     assert heads
     assert all(attributes.get("scope") in ("col", "row") for attributes in heads)
-    assert sum(tag == "caption" for tag, _ in parsed.tags) == sum(tag == "table" for tag, _ in parsed.tags)
+    assert sum(tag == "caption" for tag, _ in parsed.tags) == sum(
+        tag == "table" for tag, _ in parsed.tags
+    )
     assert all(
-        attributes.get("aria-label") for tag, attributes in parsed.tags if attributes.get("role") in ("img", "region")
+        attributes.get("aria-label")
+        for tag, attributes in parsed.tags
+        if attributes.get("role") in ("img", "region")
     )
     assert [a for t, a in parsed.tags if t == "html"] == [{"lang": "en"}]
 
@@ -186,13 +238,25 @@ def test_the_leaderboard_is_sorted_by_the_metrics_direction(audit: Audit) -> Non
 
 def test_a_drawing_takes_the_pages_colours(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    svg = scatter(benchmark, "accuracy", benchmark.cells[1], "x", "y", [r.name for r in benchmark.respondents])
+    svg = scatter(
+        benchmark, "accuracy", benchmark.cells[1], "x", "y", [r.name for r in benchmark.respondents]
+    )
     assert "currentColor" in svg
     assert "var(--accent)" in svg
     assert not re.search(r"#0[0-9a-f]{5}", svg.replace("#000000", "")), "no drawing ink is left"
     assert "<b>" not in svg
     assert "model-5" in svg
-    assert scatter(benchmark, "accuracy", benchmark.cells[1], "x", "y", [r.name for r in benchmark.respondents]) == svg
+    assert (
+        scatter(
+            benchmark,
+            "accuracy",
+            benchmark.cells[1],
+            "x",
+            "y",
+            [r.name for r in benchmark.respondents],
+        )
+        == svg
+    )
 
 
 def test_the_report_is_small(page: str) -> None:
@@ -202,7 +266,9 @@ def test_the_report_is_small(page: str) -> None:
 def said(audit: hqm.BenchmarkAudit) -> dict[str, str]:
     """The first screen: question -> answer."""
     return {
-        point.question: " ".join("".join(part.text for part in sentence) for sentence in point.sentences)
+        point.question: " ".join(
+            "".join(part.text for part in sentence) for sentence in point.sentences
+        )
         for point in in_short(audit)
     }
 
@@ -211,8 +277,8 @@ def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
     benchmark = audit.audits[0]
     answers = said(benchmark)
     assert (
-        "120 items about 40 pictures, answered by 6 respondents of 1 family (told from their names) in 2 forms (original, parallel)"
-        in answers["What was audited?"]
+        "120 items about 40 pictures, answered by 6 respondents of 1 family (told from their names)"
+        " in 2 forms (original, parallel)" in answers["What was audited?"]
     )
     assert "asked in 2 runs" in answers["What was audited?"]
     rho = tables.number(benchmark.estimate("test_retest.rho_g").value)
@@ -220,9 +286,12 @@ def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
     assert rho in answers["Do the scores repeat?"]
     assert floor in answers["Do the scores repeat?"]
     assert (
-        tables.number(benchmark.estimate("parallel_forms.mean_shift").value) in answers["Does the wording change them?"]
+        tables.number(benchmark.estimate("parallel_forms.mean_shift").value)
+        in answers["Does the wording change them?"]
     )
-    assert answers["Do they agree with people?"].startswith("Not measured: no people labelled answers")
+    assert answers["Do they agree with people?"].startswith(
+        "Not measured: no people labelled answers"
+    )
     assert "8 of 8 types have items" in answers["Which types are covered?"]
     assert (
         f"{benchmark.estimate('discriminability.separable_pairs').detail['apart']} of the 15 pairs"
@@ -235,7 +304,11 @@ def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
 def test_numbers_on_the_first_screen_lead_to_their_signatures(page: str) -> None:
     parsed = Page(page)
     places = {attributes.get("id") for _, attributes in parsed.tags}
-    links = [attributes for tag, attributes in parsed.tags if tag == "a" and attributes.get("class") == "sig"]
+    links = [
+        attributes
+        for tag, attributes in parsed.tags
+        if tag == "a" and attributes.get("class") == "sig"
+    ]
     assert len(links) > 40
     assert all((link["href"] or "")[1:] in places for link in links)
     assert all("answers:" in (link["title"] or "") for link in links)
@@ -260,7 +333,9 @@ ALL = (
 
 
 @pytest.mark.parametrize("gone", [*((family,) for family in ALL), ALL])
-def test_what_was_not_measured_is_named_and_never_stops_the_report(audit: Audit, gone: tuple[str, ...]) -> None:
+def test_what_was_not_measured_is_named_and_never_stops_the_report(
+    audit: Audit, gone: tuple[str, ...]
+) -> None:
     benchmark = without(audit.audits[0], *gone)
     page = render(replace(audit, audits=(benchmark,)))
     answers = said(benchmark)
@@ -277,7 +352,9 @@ def test_what_was_not_measured_is_named_and_never_stops_the_report(audit: Audit,
 def test_estimates_without_a_number_are_named_with_their_reason(audit: Audit) -> None:
     benchmark = audit.audits[0]
     gone = tuple(
-        replace(e, value=None, status="insufficient", reason="too few of them", intervals=(), detail={})
+        replace(
+            e, value=None, status="insufficient", reason="too few of them", intervals=(), detail={}
+        )
         for e in benchmark.estimates
     )
     bare = replace(benchmark, estimates=gone, flags=())
@@ -290,10 +367,18 @@ def test_error_sources_stand_in_rows_and_are_never_averaged(audit: Audit) -> Non
     table = evidence.reliability(benchmark)
     rows = {row[0].text: row for row in table.rows}
     assert [row[0].text for row in table.rows][:2] == ["Another seed", "Another wording"]
-    assert rows["Another seed"][2].text == tables.number(benchmark.estimate("test_retest.pearson").value)
-    assert rows["Another seed"][3].text == tables.number(benchmark.estimate("test_retest.rho_g").value)
-    assert rows["Another seed"][5].text == tables.number(benchmark.estimate("test_retest.noise_floor").value)
-    assert rows["Another seed"][6].text == tables.number(benchmark.estimate("test_retest.rho_g_1000").value)
+    assert rows["Another seed"][2].text == tables.number(
+        benchmark.estimate("test_retest.pearson").value
+    )
+    assert rows["Another seed"][3].text == tables.number(
+        benchmark.estimate("test_retest.rho_g").value
+    )
+    assert rows["Another seed"][5].text == tables.number(
+        benchmark.estimate("test_retest.noise_floor").value
+    )
+    assert rows["Another seed"][6].text == tables.number(
+        benchmark.estimate("test_retest.rho_g_1000").value
+    )
     assert "these respondents" in rows["Another seed"][4].text
     # the six respondents are of one family by their names, which says nothing of others
     assert "others like them" not in rows["Another seed"][4].text
@@ -324,12 +409,20 @@ def test_terms_are_explained_where_they_first_appear(page: str) -> None:
 def test_examples_show_prompts_answers_and_verdicts_as_text(audit: Audit) -> None:
     benchmark = audit.audits[0]
     assert 0 < len(benchmark.examples) <= 60
-    assert {facet for example in benchmark.examples for facet in example["facets"]} == {"run", "form"}
+    assert {facet for example in benchmark.examples for facet in example["facets"]} == {
+        "run",
+        "form",
+    }
     example = benchmark.examples[0]
     assert set(example["prompts"]) == {"original", "parallel"}
     assert {said["cell"] for said in example["answers"]} == set(benchmark.cells)
     assert all(0 < gap <= 1 for gap in example["facets"].values())
-    hostile = [said for example in benchmark.examples for said in example["answers"] if said["text"] == HOSTILE]
+    hostile = [
+        said
+        for example in benchmark.examples
+        for said in example["answers"]
+        if said["text"] == HOSTILE
+    ]
     assert hostile, "the planted answers are among them"
     assert hostile[0]["state"] == "unparsed"
 
@@ -348,7 +441,10 @@ def test_a_thumbnail_is_small_and_a_broken_picture_is_left_out(tmp_path: Path) -
     (tmp_path / "broken.png").write_bytes((tmp_path / "wide.png").read_bytes()[:60])
     (tmp_path / "text.png").write_text("no picture")
     assert (
-        thumbnail(tmp_path / "broken.png") == thumbnail(tmp_path / "text.png") == thumbnail(tmp_path / "none.png") == ""
+        thumbnail(tmp_path / "broken.png")
+        == thumbnail(tmp_path / "text.png")
+        == thumbnail(tmp_path / "none.png")
+        == ""
     )
 
 
@@ -363,7 +459,9 @@ def test_examples_can_be_filtered_by_what_they_are(audit: Audit, page: str) -> N
 def test_only_our_own_script_may_run(page: str) -> None:
     script = page[page.rindex("<script>") + len("<script>") : page.rindex("</script>")]
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"script-src &#39;sha256-{hashed}&#39;" in page or f"script-src 'sha256-{hashed}'" in page
+    assert (
+        f"script-src &#39;sha256-{hashed}&#39;" in page or f"script-src 'sha256-{hashed}'" in page
+    )
     assert not re.search(r"fetch|XMLHttpRequest|innerHTML|eval|import\(|https?:", script)
 
 
@@ -389,7 +487,11 @@ def test_text_stands_out_from_its_ground_in_both_themes(page: str) -> None:
     assert len(palettes) == 3, "light, dark, print"
     for palette in palettes:
         grounds = ["paper", "band", *([] if "mark" not in palette else ["mark"])]
-        pairs = [(text, ground) for text in ("ink", "quiet", "accent", "warn", "good") for ground in grounds]
+        pairs = [
+            (text, ground)
+            for text in ("ink", "quiet", "accent", "warn", "good")
+            for ground in grounds
+        ]
         pairs += [("ink", f"heat{i}") for i in range(7)]
         for text, ground in pairs:
             if (text, ground) in (("accent", "mark"), ("warn", "mark"), ("good", "mark")):
@@ -415,11 +517,26 @@ def test_headings_go_down_step_by_step_and_controls_have_labels(page: str) -> No
 def test_a_real_browser_runs_it_without_an_error(audit: Audit, page: str, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(page)
-    common = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'home'}", "--enable-logging=stderr", "--v=0"]  # fmt: skip
+    common = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'home'}",
+        "--enable-logging=stderr",
+        "--v=0",
+    ]
     done = subprocess.run(
         [*common, "--virtual-time-budget=4000", "--dump-dom", file.as_uri()],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert f"{len(audit.audits[0].examples)} of {len(audit.audits[0].examples)} shown" in done.stdout, "the script ran"
-    assert "CONSOLE" not in done.stderr, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert (
+        f"{len(audit.audits[0].examples)} of {len(audit.audits[0].examples)} shown" in done.stdout
+    ), "the script ran"
+    assert "CONSOLE" not in done.stderr, [
+        line for line in done.stderr.splitlines() if "CONSOLE" in line
+    ]

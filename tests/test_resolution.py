@@ -1,4 +1,6 @@
-"""Smaller pictures as a facet: live respondents, servers and recorded answers; the store; paired differences; hostile values."""
+"""Smaller pictures as a facet: live respondents, servers and recorded answers; the store; paired
+differences; hostile values.
+"""
 
 import base64
 import io
@@ -27,14 +29,25 @@ THINGS = ["dog", "cat", "car", "bus", "hat", "cup", "pen", "bag"]
 
 
 @pytest.fixture
-def pictures(make_benchmark: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Sixteen questions about eight pictures of 40, 48, ... 96 pixels' width, half of them about what is there."""
+def pictures(
+    make_benchmark: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Sixteen questions about eight pictures of 40, 48, ... 96 pixels' width, half of them about
+    what is there.
+    """
     monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
     rows = []
     for i, thing in enumerate(THINGS):
         for target, asked in (("yes", thing), ("no", THINGS[i - 1])):
             question = f"Is there a {asked} in the image?"
-            rows.append({"id": f"{thing}-{target}", "prompt": question, "target": target, "image": f"{i}.png"})
+            rows.append(
+                {
+                    "id": f"{thing}-{target}",
+                    "prompt": question,
+                    "target": target,
+                    "image": f"{i}.png",
+                }
+            )
     folder = make_benchmark(rows, data={"items": "items.jsonl", "images": "images"})
     (folder / "images").mkdir()
     for i in range(len(THINGS)):
@@ -44,7 +57,9 @@ def pictures(make_benchmark: Callable[..., Path], tmp_path: Path, monkeypatch: p
 
 
 class Looking:
-    """A live respondent that sees what is on pictures of a certain width, and says no of all others."""
+    """A live respondent that sees what is on pictures of a certain width, and says no of all
+    others.
+    """
 
     live = True
 
@@ -73,7 +88,10 @@ def put(store: Store, folder: Path, respondents: Sequence[Looking], *scales: str
     benchmark, asks = hqm.load(str(folder)), Asks(store)
     for respondent in respondents:
         assignment = hqm.assign(respondent, benchmark)
-        jobs = [hqm.plan(asks, assignment, hqm.Administration(benchmark.original, 0, at)) for at in scales]
+        jobs = [
+            hqm.plan(asks, assignment, hqm.Administration(benchmark.original, 0, at))
+            for at in scales
+        ]
         hqm.administer(store, jobs)
     return benchmark
 
@@ -104,7 +122,8 @@ def test_nothing_but_the_size_changes(pictures: Path, tmp_path: Path) -> None:
         assert small.size == (1, 1), "a side has a pixel at least"
         assert small.getpixel((0, 0)) == (200, 30, 90)
         assert small.getexif().get(0x0112) == 6, "how it is to be turned is said on"
-    # a checkerboard of single pixels is gray at half its size: the filter averages, it does not pick
+    # a checkerboard of single pixels is gray at half its size: the filter averages, it does not
+    # pick
     board = (np.indices((40, 40)).sum(axis=0) % 2 * 255).astype(np.uint8)
     Image.fromarray(board).save(tmp_path / "board.png")
     with Image.open(scaled(tmp_path / "board.png", 50)) as small:
@@ -122,17 +141,24 @@ def test_a_broken_picture_is_one_sentence(pictures: Path, tmp_path: Path) -> Non
 # --- asked, stored, audited ---
 
 
-def test_smaller_pictures_are_compared_with_whole_ones_by_hand(pictures: Path, store: Store) -> None:
+def test_smaller_pictures_are_compared_with_whole_ones_by_hand(
+    pictures: Path, store: Store
+) -> None:
     eyes = [Looking("hf/sharp", 20), Looking("hf/middle", 40), Looking("hf/weak", 80)]
     benchmark = put(store, pictures, eyes, "")
     whole = hqm.audit(hqm.gather(benchmark, store))
     put(store, pictures, eyes, "50", "25")
     audit = hqm.audit(hqm.gather(hqm.load(str(pictures)), store))
     assert [Cell.parse(cell).resolution for cell in audit.cells] == ["", "50", "25"]
-    # widths are 40 to 96: halved, those from 80 on are 40 wide and more (3 of 8); quartered, all are below 25, from 80 on 20
+    # widths are 40 to 96: halved, those from 80 on are 40 wide and more (3 of 8); quartered, all
+    # are below 25, from 80 on 20
     expected = {"50": [16, 11, 8], "25": [11, 8, 8]}
     for scale, right in expected.items():
-        shift = next(e for e in audit.estimates if e.indicator == "resolution.mean_shift" and f"={scale}" in e.other)
+        shift = next(
+            e
+            for e in audit.estimates
+            if e.indicator == "resolution.mean_shift" and f"={scale}" in e.other
+        )
         rows = [shift.detail["by_respondent"][eye.name] for eye in eyes]
         assert [row["whole"] * 16 for row in rows] == [16, 16, 11]
         assert [row["scaled"] * 16 for row in rows] == right
@@ -157,7 +183,9 @@ def test_a_stopped_command_goes_on_where_it_stopped(pictures: Path, store: Store
     assert not last.asked
 
 
-def test_answers_are_found_where_the_pictures_are_gone(pictures: Path, tmp_path: Path, store: Store) -> None:
+def test_answers_are_found_where_the_pictures_are_gone(
+    pictures: Path, tmp_path: Path, store: Store
+) -> None:
     benchmark = put(store, pictures, [Looking("hf/eye", 20)], "", "50")
     assert resolutions_in(store, benchmark.name) == ["50"]
     shutil.rmtree(pictures / "images")
@@ -182,7 +210,9 @@ def test_an_export_keeps_them(pictures: Path, tmp_path: Path, store: Store) -> N
 def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: Run) -> None:
     sizes = []
 
-    def reply(_: int, body: dict[str, Any], __: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def reply(
+        _: int, body: dict[str, Any], __: dict[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
         parts = body["messages"][-1]["content"]
         (address,) = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
         with Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))) as picture:
@@ -191,10 +221,23 @@ def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: 
 
     with PlannedServer(reply) as server:
         name = f"openai/tiny@{server.url}"
-        said = ["audit", pictures, "-r", name, "--runs", 1, "--forms", "original", "--resolution", "100,50%"]
+        said = [
+            "audit",
+            pictures,
+            "-r",
+            name,
+            "--runs",
+            1,
+            "--forms",
+            "original",
+            "--resolution",
+            "100,50%",
+        ]
         status, out, err = run(*said, "--quiet", "--out", tmp_path / "out")
     assert status == 0, err
-    assert sorted(sizes) == sorted(size for i in range(8) for size in [(40 + 8 * i, 30), (20 + 4 * i, 15)] * 2)
+    assert sorted(sizes) == sorted(
+        size for i in range(8) for size in [(40 + 8 * i, 30), (20 + 4 * i, 15)] * 2
+    )
     assert "accuracy by resolution of the pictures" in out
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "accuracy by resolution of the pictures" in page
@@ -206,7 +249,9 @@ def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: 
 
 
 def answers(path: Path, scales: Sequence[object], yes: Sequence[int]) -> Path:
-    """Recorded answers to the sixteen questions, right up to the item numbered `yes` of each resolution."""
+    """Recorded answers to the sixteen questions, right up to the item numbered `yes` of each
+    resolution.
+    """
     rows = []
     for scale, count in zip(scales, yes, strict=True):
         for i, thing in enumerate(THINGS):
@@ -220,7 +265,9 @@ def answers(path: Path, scales: Sequence[object], yes: Sequence[int]) -> Path:
 
 def test_recorded_answers_say_their_resolution(pictures: Path, tmp_path: Path, run: Run) -> None:
     file = answers(tmp_path / "answers.jsonl", [None, 50, "25 %"], [8, 6, 4])
-    status, out, err = run("audit", pictures, "--recorded", file, "--out", tmp_path / "out", "--json", "--quiet")
+    status, out, err = run(
+        "audit", pictures, "--recorded", file, "--out", tmp_path / "out", "--json", "--quiet"
+    )
     assert status == 0, err
     (audit,) = json.loads(out[out.index("{") :])["audits"]
     shifts = [e for e in audit["estimates"] if e["indicator"] == "resolution.mean_shift"]
@@ -229,9 +276,13 @@ def test_recorded_answers_say_their_resolution(pictures: Path, tmp_path: Path, r
 
 
 @pytest.mark.parametrize("scale", [0, -5, 101, "half", True, 50.5, [50]])
-def test_a_resolution_that_is_none_is_one_sentence(pictures: Path, tmp_path: Path, run: Run, scale: object) -> None:
+def test_a_resolution_that_is_none_is_one_sentence(
+    pictures: Path, tmp_path: Path, run: Run, scale: object
+) -> None:
     file = answers(tmp_path / "answers.jsonl", [scale], [8])
-    status, _, err = run("audit", pictures, "--recorded", file, "--out", tmp_path / "out", "--quiet")
+    status, _, err = run(
+        "audit", pictures, "--recorded", file, "--out", tmp_path / "out", "--quiet"
+    )
     assert status == 1
     assert "is no percentage of the pictures' width and height" in err
     assert "record 1" in err
@@ -249,7 +300,9 @@ def test_a_resolution_that_is_none_is_one_sentence(pictures: Path, tmp_path: Pat
 def test_options_that_make_no_sense_are_one_sentence(
     pictures: Path, tmp_path: Path, run: Run, options: list[str], sentence: str
 ) -> None:
-    status, _, err = run("audit", pictures, "-r", "hf/shapes:steady", "--out", tmp_path / "out", *options)
+    status, _, err = run(
+        "audit", pictures, "-r", "hf/shapes:steady", "--out", tmp_path / "out", *options
+    )
     assert status != 0
     assert sentence in " ".join(err.split())
 
@@ -258,7 +311,9 @@ def test_options_that_make_no_sense_are_one_sentence(
 
 
 def test_own_shifts_are_the_paired_t_intervals_where_every_item_is_its_own_picture() -> None:
-    """Against SciPy's `ttest_rel(...).confidence_interval`, which the jackknife of a mean equals."""
+    """Against SciPy's `ttest_rel(...).confidence_interval`, which the jackknife of a mean
+    equals.
+    """
     rng = np.random.default_rng(3)
     first, other = rng.random((4, 30)).round(), rng.random((4, 30)).round()
     without = [(each.sum(axis=1, keepdims=True) - each) / 29 for each in (first, other)]

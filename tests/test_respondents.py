@@ -1,4 +1,6 @@
-"""Local models and servers: seeds that belong to the request, errors that stay apart, names that parse back."""
+"""Local models and servers: seeds that belong to the request, errors that stay apart, names that
+parse back.
+"""
 
 import json
 import threading
@@ -34,7 +36,11 @@ MODEL = "hf/shapes:half-trained"
         ("hf/./models/mine", "./models/mine", ""),
         ("hf//srv/models@2024/mine", "/srv/models@2024/mine", ""),
         ("openai/gpt-4o", "gpt-4o", ""),
-        ("openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1", "Qwen/Qwen2-VL", "http://127.0.0.1:8000/v1"),
+        (
+            "openai/Qwen/Qwen2-VL@http://127.0.0.1:8000/v1",
+            "Qwen/Qwen2-VL",
+            "http://127.0.0.1:8000/v1",
+        ),
         ("openai/org@model", "org@model", ""),
         ("recorded/out/answers.jsonl", "out/answers.jsonl", ""),
         ("hf/shapes:dim?temperature=0.2&top_p=0.9", "shapes:dim", ""),
@@ -90,7 +96,9 @@ def requests_() -> list[Request]:
     return requests
 
 
-def answers(requests: list[Request], batch: int, name: str = MODEL) -> dict[tuple[str, int, str], Response]:
+def answers(
+    requests: list[Request], batch: int, name: str = MODEL
+) -> dict[tuple[str, int, str], Response]:
     respondent = make_respondent(name, batch=batch)
     try:
         got = [pair for group in respondent.answer(requests) for pair in group]
@@ -98,7 +106,8 @@ def answers(requests: list[Request], batch: int, name: str = MODEL) -> dict[tupl
         respondent.close()
     assert len(got) == len(requests)
     return {
-        (request.prompt, request.run, str(request.image)): response._replace(detail={}) for request, response in got
+        (request.prompt, request.run, str(request.image)): response._replace(detail={})
+        for request, response in got
     }
 
 
@@ -106,12 +115,16 @@ def test_an_answer_does_not_depend_on_the_batch_or_the_order(requests_: list[Req
     singly = answers(requests_, 1)
     assert answers(requests_, 7) == singly
     assert answers(list(reversed(requests_)), 32) == singly
-    assert answers(requests_[20:40], 0) == {key: singly[key] for key in answers(requests_[20:40], 0)}
+    assert answers(requests_[20:40], 0) == {
+        key: singly[key] for key in answers(requests_[20:40], 0)
+    }
     assert len({response.text for response in singly.values()}) > 10, "real answers differ"
 
 
 def test_sharing_the_picture_gives_what_plain_generate_gives(requests_: list[Request]) -> None:
-    """The same model without prefix sharing: transformers' own generate, one question at a time and in batches."""
+    """The same model without prefix sharing: transformers' own generate, one question at a time and
+    in batches.
+    """
     shared = answers(requests_, 16)
     for batch in (1, 16):
         respondent = make_respondent(MODEL, batch=batch)
@@ -134,7 +147,9 @@ def test_a_seed_acts_and_temperature_zero_needs_none(requests_: list[Request]) -
 def test_top_p_cuts_the_unlikely(requests_: list[Request]) -> None:
     sharp = [replace(r, sampling=replace(r.sampling, top_p=1e-9)) for r in requests_]
     greedy = [replace(r, sampling=replace(r.sampling, temperature=0.0)) for r in requests_]
-    assert {k: v.text for k, v in answers(sharp, 32).items()} == {k: v.text for k, v in answers(greedy, 32).items()}
+    assert {k: v.text for k, v in answers(sharp, 32).items()} == {
+        k: v.text for k, v in answers(greedy, 32).items()
+    }
 
 
 def test_drawn_tokens_follow_the_distribution() -> None:
@@ -159,7 +174,10 @@ def test_drawn_tokens_follow_the_distribution() -> None:
     assert counts[4] == 0
     assert chisquare(counts[:4], 4000 * chances[:4].numpy()).pvalue > 0.001
     nucleus = draws(0.7)
-    assert set(nucleus.tolist()) == {0, 1}, "0.5 + 0.2 reach 0.7; of two equal tokens the first counts"
+    assert set(nucleus.tolist()) == {
+        0,
+        1,
+    }, "0.5 + 0.2 reach 0.7; of two equal tokens the first counts"
 
 
 def test_a_long_answer_is_marked_truncated(requests_: list[Request]) -> None:
@@ -171,7 +189,9 @@ def test_a_long_answer_is_marked_truncated(requests_: list[Request]) -> None:
     assert {a.state for a in answers(caption, 4).values()} == {"truncated"}
 
 
-def test_a_broken_picture_is_an_error_and_the_rest_goes_on(requests_: list[Request], tmp_path: Path) -> None:
+def test_a_broken_picture_is_an_error_and_the_rest_goes_on(
+    requests_: list[Request], tmp_path: Path
+) -> None:
     (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnot a picture at all")
     asked = [
         replace(requests_[0], image=tmp_path / "broken.png"),
@@ -192,7 +212,9 @@ def test_a_question_without_a_picture_is_answered(requests_: list[Request]) -> N
     assert all(response.state in ("ok", "truncated") for _, response in got)
 
 
-def test_a_model_that_cannot_be_loaded_is_one_sentence(tmp_path: Path, requests_: list[Request]) -> None:
+def test_a_model_that_cannot_be_loaded_is_one_sentence(
+    tmp_path: Path, requests_: list[Request]
+) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "half").mkdir()
     (tmp_path / "half" / "config.json").write_text("{}")
@@ -226,7 +248,9 @@ class Server:
         self.tries: dict[str, int] = {}
         self.in_flight = self.most_in_flight = 0
         app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-        self.server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off"))
+        self.server = uvicorn.Server(
+            uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off")
+        )
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
         while not self.server.started:
@@ -252,7 +276,9 @@ class Server:
         if question.startswith("500"):
             return JSONResponse({"error": {"message": "internal <trouble>"}}, 500)
         if question.startswith("429") and first:
-            return JSONResponse({"error": {"message": "slow down"}}, 429, headers={"Retry-After": "0.01"})
+            return JSONResponse(
+                {"error": {"message": "slow down"}}, 429, headers={"Retry-After": "0.01"}
+            )
         if question.startswith("400"):
             return JSONResponse({"error": {"message": "the picture is too large"}}, 400)
         if question.startswith("nonsense"):
@@ -269,11 +295,14 @@ class Server:
         message = {"role": "assistant", "content": content, "refusal": refusal}
         return JSONResponse(
             {
-                "id": "x", "object": "chat.completion", "created": 1, "model": body["model"],
+                "id": "x",
+                "object": "chat.completion",
+                "created": 1,
+                "model": body["model"],
                 "choices": [{"index": 0, "finish_reason": finish, "message": message}],
                 "usage": {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13},
             }
-        )  # fmt: skip
+        )
 
     def stop(self) -> None:
         self.server.should_exit = True
@@ -287,13 +316,22 @@ def server() -> Iterator[Server]:
     running.stop()
 
 
-def asked(server: Server, questions: list[str], image: Path | None = None, **settings: Any) -> dict[str, Response]:
+def asked(
+    server: Server, questions: list[str], image: Path | None = None, **settings: Any
+) -> dict[str, Response]:
     name = RespondentName.parse(f"openai/tiny@{server.url}")
     from hqm.respondents.openai import OpenAIRespondent
 
     respondent = OpenAIRespondent(name, retries=2, **settings)
-    requests = [Request(question, image, Sampling(0.5, 0.9, 17), 1000 + i) for i, question in enumerate(questions)]
-    return {request.prompt: response for batch in respondent.answer(requests) for request, response in batch}
+    requests = [
+        Request(question, image, Sampling(0.5, 0.9, 17), 1000 + i)
+        for i, question in enumerate(questions)
+    ]
+    return {
+        request.prompt: response
+        for batch in respondent.answer(requests)
+        for request, response in batch
+    }
 
 
 def test_a_server_is_asked_as_the_interface_says(server: Server, tmp_path: Path) -> None:
@@ -304,22 +342,40 @@ def test_a_server_is_asked_as_the_interface_says(server: Server, tmp_path: Path)
     assert {k: r.text for k, r in got.items()} == {"Yes it is": "Yes ü", "No": "No ü"}
     assert got["No"].detail["tokens_in"] == 11
     body = next(b for b in server.seen if b["messages"][0]["content"][-1]["text"] == "No")
-    assert (body["model"], body["temperature"], body["top_p"], body["max_tokens"], body["seed"]) == (
+    assert (
+        body["model"],
+        body["temperature"],
+        body["top_p"],
+        body["max_tokens"],
+        body["seed"],
+    ) == (
         "tiny",
         0.5,
         0.9,
         17,
         1001,
     )
-    assert body["messages"][0]["content"][0]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+    assert body["messages"][0]["content"][0]["image_url"]["url"].startswith(
+        "data:image/png;base64,iVBOR"
+    )
 
 
 def test_what_goes_wrong_is_a_state_with_a_reason(server: Server) -> None:
-    got = asked(server, ["good", "500", "400", "429 once", "nonsense", "empty", "long", "filtered", "refused"])
+    got = asked(
+        server,
+        ["good", "500", "400", "429 once", "nonsense", "empty", "long", "filtered", "refused"],
+    )
     assert {question: response.state for question, response in got.items()} == {
-        "good": "ok", "500": "error", "400": "error", "429 once": "ok", "nonsense": "error", "empty": "error", "long": "truncated",
-        "filtered": "refused", "refused": "refused",
-    }  # fmt: skip
+        "good": "ok",
+        "500": "error",
+        "400": "error",
+        "429 once": "ok",
+        "nonsense": "error",
+        "empty": "error",
+        "long": "truncated",
+        "filtered": "refused",
+        "refused": "refused",
+    }
     assert "500" in got["500"].reason
     assert "too large" in got["400"].reason
     assert server.tries["500"] == 3, "two retries"
@@ -344,10 +400,13 @@ def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
     form = replace(
         benchmark.original,
         items=tuple(
-            replace(i, prompt=f"{'a' if n < 4 else '500'} {n}") for n, i in enumerate(benchmark.original.items)
+            replace(i, prompt=f"{'a' if n < 4 else '500'} {n}")
+            for n, i in enumerate(benchmark.original.items)
         ),
     )
-    order = hqm.plan(hqm.Asks(store, blind=True), hqm.assign(respondent, benchmark), hqm.Administration(form, 0))
+    order = hqm.plan(
+        hqm.Asks(store, blind=True), hqm.assign(respondent, benchmark), hqm.Administration(form, 0)
+    )
     outcome = hqm.administer(store, [order])
     assert [name for name, _ in outcome.failed] == [respondent.name]
     assert "3 requests in a row failed" in str(outcome.failed[0][1])
@@ -358,7 +417,9 @@ def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
 def test_a_server_that_is_not_there_is_one_sentence(store: hqm.Store) -> None:
     from hqm.respondents.openai import OpenAIRespondent
 
-    respondent = OpenAIRespondent(RespondentName.parse("openai/tiny@http://127.0.0.1:9/v1"), retries=0, give_up_after=2)
+    respondent = OpenAIRespondent(
+        RespondentName.parse("openai/tiny@http://127.0.0.1:9/v1"), retries=0, give_up_after=2
+    )
     with pytest.raises(RespondentError, match="2 requests in a row failed"):
         for batch in respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(9)]):
             assert all(response.state == "error" for _, response in batch)
@@ -370,13 +431,17 @@ def test_a_key_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         list(make_respondent("openai/gpt-4o").answer([Request("q", None, Sampling(), 1)]))
 
 
-def test_recorded_answers_are_read_as_exported(dogs: Path, tmp_path: Path, make_benchmark: Callable[..., Path]) -> None:
+def test_recorded_answers_are_read_as_exported(
+    dogs: Path, tmp_path: Path, make_benchmark: Callable[..., Path]
+) -> None:
     from hqm.benchmark.recorded import read_recordings
 
     forms = {"original": hqm.load(str(dogs)).original}
     path = tmp_path / "answers.jsonl"
     rows = [
-        {"respondent": r, "form": "original", "run": n, "item": "q0", "answer": f"{r}{n}"} for r in "ab" for n in (0, 1)
+        {"respondent": r, "form": "original", "run": n, "item": "q0", "answer": f"{r}{n}"}
+        for r in "ab"
+        for n in (0, 1)
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
     recordings = read_recordings(path, forms)

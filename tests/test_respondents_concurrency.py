@@ -1,4 +1,6 @@
-"""How many requests are in flight at a server: servers of several kinds in simulated time, and real ones."""
+"""How many requests are in flight at a server: servers of several kinds in simulated time, and real
+ones.
+"""
 
 import heapq
 import math
@@ -24,7 +26,9 @@ Latency = Callable[[int, float], float]
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated asking: answers a second, and the numbers in flight that were allowed, answer by answer."""
+    """A simulated asking: answers a second, and the numbers in flight that were allowed, answer by
+    answer.
+    """
 
     rate: float
     limits: Sequence[int]
@@ -38,7 +42,9 @@ class Simulated:
 
 
 Refuses = Callable[[int, int, float], bool]
-"""Requests that were ever asked, requests in flight that are not turned away, and the time now -> whether another one is."""
+"""Requests that were ever asked, requests in flight that are not turned away, and the time now ->
+whether another one is.
+"""
 
 
 def simulate(
@@ -50,23 +56,43 @@ def simulate(
     first: int = 8,
     most: int = 256,
 ) -> Simulated:
-    """Ask a server whose latency is a function; what it turns away, after 10 ms, waits and is asked again.
+    """Ask a server whose latency is a function; what it turns away, after 10 ms, waits and is asked
+    again.
 
-    As in `OpenAIRespondent`: what waits is not in flight, its place is taken when an answer comes, and everybody waits where
-    the server turns away whatever it is asked.
+    As in `OpenAIRespondent`: what waits is not in flight, its place is taken when an answer comes,
+    and everybody waits where the server turns away whatever it is asked.
     """
     concurrency, order = Concurrency(first, most), count()
     concurrency.begin(0.0)
     flying: list[tuple[float, int, float, bool]] = []
     asleep: list[float] = []
-    left, ready, places, now, paused, asked, refusals, limits = questions, 0, first, 0.0, 0.0, 0, 0, []
+    left, ready, places, now, paused, asked, refusals, limits = (
+        questions,
+        0,
+        first,
+        0.0,
+        0.0,
+        0,
+        0,
+        [],
+    )
     while left or flying or asleep or ready:
-        while now >= paused and len(flying) < concurrency.limit and (ready or (left and len(flying) < places)):
+        while (
+            now >= paused
+            and len(flying) < concurrency.limit
+            and (ready or (left and len(flying) < places))
+        ):
             left, ready = (left, ready - 1) if ready else (left - 1, ready)
             asked += 1
             refused = refuses(asked, sum(not turned for *_, turned in flying), now)
             heapq.heappush(
-                flying, (now + (0.01 if refused else latency(len(flying) + 1, now)), next(order), now, refused)
+                flying,
+                (
+                    now + (0.01 if refused else latency(len(flying) + 1, now)),
+                    next(order),
+                    now,
+                    refused,
+                ),
             )
         wakes = max(asleep[0], now) if asleep else math.inf
         if ready and not flying:
@@ -93,7 +119,9 @@ def simulate(
 
 
 class Queue:
-    """The latency of a server that answers `rate` a second after `base` seconds, and lets the rest wait."""
+    """The latency of a server that answers `rate` a second after `base` seconds, and lets the rest
+    wait.
+    """
 
     def __init__(self, rate: float, base: float, rng: random.Random) -> None:
         self.rate, self.base, self.rng, self.free = rate, base, rng, 0.0
@@ -123,7 +151,9 @@ def test_what_only_waits_in_the_servers_queue_is_not_asked(rate: float, base: fl
 
 
 def test_a_server_that_batches_is_given_its_batches() -> None:
-    """Each answer takes longer the more there are, and all together come faster: 21.6 a second at 32, 64 at 178."""
+    """Each answer takes longer the more there are, and all together come faster: 21.6 a second at
+    32, 64 at 178.
+    """
     rng = random.Random(3)
     seen = simulate(lambda flying, _: (1 + 0.01 * flying) * rng.uniform(0.3, 1.7), 5000)
     assert seen.late > 128
@@ -152,7 +182,11 @@ def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_
     assert concurrency.limit == 32
     concurrency.answered(began=0.5, at=1.5)
     assert concurrency.limit == 32, "it was asked for before"
-    for at in (2.0, 3.0, 4.0):  # what was asked before is answered, what is asked now is not: a quarter at least stays
+    for at in (
+        2.0,
+        3.0,
+        4.0,
+    ):  # what was asked before is answered, what is asked now is not: a quarter at least stays
         concurrency.answered(began=0.5, at=at)
         assert not concurrency.refused(began=at, at=at)
     assert concurrency.limit == 16
@@ -161,19 +195,32 @@ def test_a_refusal_halves_once_for_all_that_were_in_flight_and_the_number_comes_
         concurrency.answered(began=5.0, at=5.1)
         limits.append(concurrency.limit)
     assert limits[31] == 48, "three quarters come back at once"
-    assert [limit for limit, then in pairwise(limits[40:]) if limit != then][:6] == [48, 56, 60, 62, 63, 64]
+    assert [limit for limit, then in pairwise(limits[40:]) if limit != then][:6] == [
+        48,
+        56,
+        60,
+        62,
+        63,
+        64,
+    ]
 
 
 def test_a_server_that_turns_everything_away_is_asked_by_few_until_it_answers() -> None:
     concurrency = lowered()
     assert all(concurrency.refused(began=at, at=at + 0.1) for at in (1.2, 2.2, 3.2))
     assert concurrency.limit == 8
-    assert concurrency.answered(began=3.2, at=3.4), "it was sent beside what was turned away, so the server is back"
+    assert concurrency.answered(began=3.2, at=3.4), (
+        "it was sent beside what was turned away, so the server is back"
+    )
     assert concurrency.limit == 32
     fixed = Concurrency(5, 5)
     fixed.begin(0.0)
     assert [fixed.refused(began=at, at=at) for at in (1.0, 2.0)] == [False, True]
-    assert (fixed.limit, fixed.answered(began=3.0, at=3.1), fixed.answered(began=3.0, at=3.1)) == (5, True, False)
+    assert (fixed.limit, fixed.answered(began=3.0, at=3.1), fixed.answered(began=3.0, at=3.1)) == (
+        5,
+        True,
+        False,
+    )
 
 
 def test_the_very_first_that_are_turned_away_say_nothing_of_a_number() -> None:
@@ -188,7 +235,9 @@ def test_the_very_first_that_are_turned_away_say_nothing_of_a_number() -> None:
 
 @pytest.mark.parametrize("latency", [0.02, 0.2, 2.0])
 def test_bursts_of_refusals_hold_back_little_more_than_what_was_turned_away(latency: float) -> None:
-    """20 of every 500 requests, the first among them, wait for 200 ms; against 64 in flight that never adapt."""
+    """20 of every 500 requests, the first among them, wait for 200 ms; against 64 in flight that
+    never adapt.
+    """
 
     def burst(asked: int, _flying: int, _now: float) -> bool:
         return asked % 500 < 20
@@ -201,11 +250,15 @@ def test_bursts_of_refusals_hold_back_little_more_than_what_was_turned_away(late
     assert seen.refusals == fixed.refusals
 
 
-@pytest.mark.parametrize(("rate", "size", "latency"), [(20.0, 20, 0.5), (8.0, 60, 1.0), (100.0, 10, 0.05)])
+@pytest.mark.parametrize(
+    ("rate", "size", "latency"), [(20.0, 20, 0.5), (8.0, 60, 1.0), (100.0, 10, 0.05)]
+)
 def test_a_server_with_so_many_answers_a_second_is_asked_for_hardly_more(
     rate: float, size: int, latency: float
 ) -> None:
-    """A bucket of tokens: `size` at once, then `rate` a second; what is turned away waits for half a second."""
+    """A bucket of tokens: `size` at once, then `rate` a second; what is turned away waits for half
+    a second.
+    """
     left, before = float(size), 0.0
 
     def empty(_asked: int, _flying: int, now: float) -> bool:
@@ -221,7 +274,9 @@ def test_a_server_with_so_many_answers_a_second_is_asked_for_hardly_more(
 
 
 def test_a_server_that_is_closed_for_a_while_is_not_hammered() -> None:
-    """Ten seconds at a tenth of a second an answer; whatever is turned away waits for one second."""
+    """Ten seconds at a tenth of a second an answer; whatever is turned away waits for one
+    second.
+    """
     closed: list[float] = []
 
     def refuses(_asked: int, _flying: int, now: float) -> bool:
@@ -259,7 +314,9 @@ def questions(number: int, image: Callable[[int], Path | None] = lambda _: None)
     return [Request(f"q{n}", image(n), Sampling(), n) for n in range(number)]
 
 
-def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_together(tmp_path: Path) -> None:
+def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_together(
+    tmp_path: Path,
+) -> None:
     from PIL import Image
 
     paths = [tmp_path / f"{i:02}.png" for i in range(50)]
@@ -267,7 +324,9 @@ def test_more_is_in_flight_where_the_server_answers_at_once_and_pictures_stay_to
         Image.new("RGB", (4, 4), (i, 0, 0)).save(path)
     with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=0.1) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"))
-        assert {r.state for r in answers(respondent, questions(300, lambda n: paths[n % 50]))} == {"ok"}
+        assert {r.state for r in answers(respondent, questions(300, lambda n: paths[n % 50]))} == {
+            "ok"
+        }
         assert 16 <= server.most <= 256
         order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
     positions: dict[str, list[int]] = {}
@@ -300,9 +359,15 @@ def test_bursts_of_429_halve_the_number_and_every_answer_comes() -> None:
 
     with PlannedServer(reply, delay=0.02) as server:
         respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), retries=20)
-        got = {request.prompt: r for batch in respondent.answer(questions(400)) for request, r in batch}
-    assert {prompt: response.text for prompt, response in got.items()} == {f"q{n}": f"q{n}" for n in range(400)}
-    halved = [after for before, after in pairwise(limits) if after <= before // 2 + 1 and before > 4]
+        got = {
+            request.prompt: r for batch in respondent.answer(questions(400)) for request, r in batch
+        }
+    assert {prompt: response.text for prompt, response in got.items()} == {
+        f"q{n}": f"q{n}" for n in range(400)
+    }
+    halved = [
+        after for before, after in pairwise(limits) if after <= before // 2 + 1 and before > 4
+    ]
     assert halved, "a burst halves it"
     assert max(limits[limits.index(halved[0]) :]) > halved[0], "and it comes back"
 
@@ -317,5 +382,7 @@ def test_more_is_asked_while_the_first_answers_take_their_time() -> None:
 def test_a_server_of_vllm_is_given_more() -> None:
     inner = VllmRespondent(RespondentName.parse("vllm/x"))._client("http://127.0.0.1:9")
     assert (inner.concurrency.limit, inner.concurrency.most) == (32, 512)
-    fixed = VllmRespondent(RespondentName.parse("vllm/x?concurrency=3"))._client("http://127.0.0.1:9")
+    fixed = VllmRespondent(RespondentName.parse("vllm/x?concurrency=3"))._client(
+        "http://127.0.0.1:9"
+    )
     assert (fixed.concurrency.limit, fixed.concurrency.most) == (3, 3)

@@ -39,11 +39,25 @@ def server() -> Iterator[JudgeServer]:
 
 
 def test_left_out_questions_are_rephrased_checked_and_kept(
-    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: JudgeServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = [{"id": key, "prompt": text, "target": "x", "image": f"{key}.png"} for key, text in QUESTIONS.items()]
+    rows = [
+        {"id": key, "prompt": text, "target": "x", "image": f"{key}.png"}
+        for key, text in QUESTIONS.items()
+    ]
     folder = write_benchmark(tmp_path / "mine", rows, task="vqa")
-    command = ["hqm", "forms", folder, "--rewriter", server.name(), "--out", tmp_path / "form.jsonl"]
+    command = [
+        "hqm",
+        "forms",
+        folder,
+        "--rewriter",
+        server.name(),
+        "--out",
+        tmp_path / "form.jsonl",
+    ]
     command += ["--store", tmp_path / "store.sqlite"]
     for _ in range(2):
         monkeypatch.setattr(sys, "argv", list(map(str, command)))
@@ -54,7 +68,10 @@ def test_left_out_questions_are_rephrased_checked_and_kept(
     assert len(server.prompts) == 3, "asked once, found in the store the second time"
     benchmark = hqm.load(str(folder))
     form = read_form(tmp_path / "form.jsonl", benchmark.original)
-    assert {item.id: item.rule for item in form.items} == {"a": f"rewriter.{server.name()}", "c": "wording.bank"}
+    assert {item.id: item.rule for item in form.items} == {
+        "a": f"rewriter.{server.name()}",
+        "c": "wording.bank",
+    }
     assert form.by_id["a"].prompt == REPLIES["a"]
     reasons = {out.id: out.reason for out in form.left_out}
     assert "number" in reasons["b"]
@@ -65,7 +82,15 @@ def test_left_out_questions_are_rephrased_checked_and_kept(
 def test_yes_no_questions_are_left_to_the_rules(
     dogs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["hqm", "forms", dogs, "--rewriter", "openai/x@http://127.0.0.1:9/v1", "--store", tmp_path / "s.sqlite"]
+    command = [
+        "hqm",
+        "forms",
+        dogs,
+        "--rewriter",
+        "openai/x@http://127.0.0.1:9/v1",
+        "--store",
+        tmp_path / "s.sqlite",
+    ]
     monkeypatch.setattr(sys, "argv", list(map(str, command)))
     with pytest.raises(SystemExit) as end:
         main()

@@ -1,4 +1,6 @@
-"""A release's rounding is display: statistics see the unrounded metric, and the released digits are printed."""
+"""A release's rounding is display: statistics see the unrounded metric, and the released digits are
+printed.
+"""
 
 import json
 import os
@@ -42,7 +44,9 @@ class AnyTally(dict[str, Any]):
 
 
 def test_no_metric_of_any_benchmark_rounds(ways: list[Benchmark]) -> None:
-    """Sums that differ in the eighth digit give values that differ, in 400 places; a rounded metric has steps there."""
+    """Sums that differ in the eighth digit give values that differ, in 400 places; a rounded metric
+    has steps there.
+    """
     for metric in (metric for benchmark in ways for metric in benchmark.metrics):
         here, there = metric(AnyTally(0.0)), metric(AnyTally(1e-8))
         assert np.isfinite(here).all(), metric.name
@@ -60,7 +64,9 @@ def test_what_is_printed_is_near_what_is_computed(ways: list[Benchmark]) -> None
             continue
         assert metric.digits is not None
         assert (printed == [round(float(v), metric.digits) for v in printed]).all()
-        way = 3 if metric.release is not None else 0.5  # an F1 of rounded parts is off by the rounding of these too
+        way = (
+            3 if metric.release is not None else 0.5
+        )  # an F1 of rounded parts is off by the rounding of these too
         assert np.abs(exact - printed).max() < 1.001 * way * 10.0**-metric.digits, metric.name
         assert np.abs(exact - printed).max() > 0.1 * 10.0**-metric.digits, metric.name
 
@@ -73,7 +79,11 @@ def amber(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of AMBER-d's release, with made-up questions."""
     folder = tmp_path_factory.mktemp("data") / "amber"
     (folder / "query").mkdir(parents=True)
-    kinds = ("discriminative-attribute-state", "discriminative-hallucination", "discriminative-relation")
+    kinds = (
+        "discriminative-attribute-state",
+        "discriminative-hallucination",
+        "discriminative-relation",
+    )
     queries, notes = [], []
     for i in range(PICTURES * QUESTIONS):
         picture, kind = i // QUESTIONS, kinds[i % 3]
@@ -90,7 +100,9 @@ def answered(benchmark: Benchmark, store: hqm.Store, respondents: int) -> None:
     """Two runs of simulated respondents of similar ability, who all answer exactly Yes or No."""
     rng = np.random.default_rng(3)
     items = benchmark.original.items
-    right = 1 / (1 + np.exp(rng.normal(0, 1.2, len(items)) - rng.normal(1.5, 0.35, respondents)[:, None]))
+    right = 1 / (
+        1 + np.exp(rng.normal(0, 1.2, len(items)) - rng.normal(1.5, 0.35, respondents)[:, None])
+    )
     other = {"yes": "No", "no": "Yes"}
     same = {"yes": "Yes", "no": "No"}
     for m, row in enumerate(right):
@@ -102,11 +114,19 @@ def answered(benchmark: Benchmark, store: hqm.Store, respondents: int) -> None:
             for run in (0, 1)
         }
         assignment = hqm.assign(recorded(f"model-{m}", runs), benchmark)
-        jobs = [hqm.plan(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, run)) for run in (0, 1)]
+        jobs = [
+            hqm.plan(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, run))
+            for run in (0, 1)
+        ]
         hqm.administer(store, jobs)
 
 
-ERRORS = ("test_retest.sem", "test_retest.mdc95", "test_retest.rho_g_1000", "discriminability.minimum_difference")
+ERRORS = (
+    "test_retest.sem",
+    "test_retest.mdc95",
+    "test_retest.rho_g_1000",
+    "discriminability.minimum_difference",
+)
 
 
 def estimates(
@@ -124,27 +144,38 @@ def estimates(
 
 @pytest.mark.slow
 def test_official_and_paper_scoring_have_the_same_errors_on_amber_d(amber: Path) -> None:
-    """Twelve respondents; every answer is exactly Yes or No, so that the scorings differ by rounding alone."""
+    """Twelve respondents; every answer is exactly Yes or No, so that the scorings differ by
+    rounding alone.
+    """
     with hqm.Store(":memory:") as store:
-        official, paper = (hqm.load("amber_d", data=amber, scoring=scoring) for scoring in ("official", "paper"))
+        official, paper = (
+            hqm.load("amber_d", data=amber, scoring=scoring) for scoring in ("official", "paper")
+        )
         answered(official, store, 12)
         ours, theirs = estimates(official, store), estimates(paper, store)
         rounding = {m.name: m for m in official.metrics}
         inside = estimates(official, store, lambda m: replace(m, of=rounding[m.name].printed))
     assert all(np.isfinite(list(ours.values())))
     assert ours == pytest.approx(theirs, rel=2e-3)
-    # with the release's rounding inside the metric they are others, ten times further off than is allowed above
+    # with the release's rounding inside the metric they are others, ten times further off than is
+    # allowed above
     sem = "test_retest.sem", "accuracy"
     assert abs(inside[sem] / theirs[sem] - 1) > 0.02
 
 
 def test_the_score_of_a_file_has_the_released_digits(amber: Path, tmp_path: Path) -> None:
     benchmark = hqm.load("amber_d", data=amber)
-    rows = [{"id": int(i.id), "response": "No" if k % 7 else "Yes"} for k, i in enumerate(benchmark.original.items)]
+    rows = [
+        {"id": int(i.id), "response": "No" if k % 7 else "Yes"}
+        for k, i in enumerate(benchmark.original.items)
+    ]
     (tmp_path / "answers.json").write_text(json.dumps(rows))
     scored = score_file(benchmark, tmp_path / "answers.json").metrics
     n = PICTURES * QUESTIONS
-    right = sum((row["response"] == "No") == (item.target == "no") for row, item in zip(rows, benchmark.original.items, strict=True))  # fmt: skip
+    right = sum(
+        (row["response"] == "No") == (item.target == "no")
+        for row, item in zip(rows, benchmark.original.items, strict=True)
+    )
     assert scored["accuracy"] == round(right / (n + 0.001) * 100, 1)
     precision, recall = (float(scored[name] or 0) / 100 for name in ("precision", "recall"))
     assert scored["f1"] == round(2 * precision * recall / (precision + recall + 0.0001) * 100, 1)

@@ -9,10 +9,21 @@ COLORS = ("red", "blue", "dark blue", "green")
 @pytest.mark.parametrize(
     ("text", "letter"),
     [
-        ("B", "B"), ("b.", "B"), ("(C) dark blue", "C"), ("The answer is D.", "D"), ("Answer: A", "A"), ("blue", "B"), ("It is green.", "D"),
-        ("dark blue", "C"), ("red or green", None), ("E", None), ("", None), ("A red one", "A"), ("I think it is blue", "B"),
+        ("B", "B"),
+        ("b.", "B"),
+        ("(C) dark blue", "C"),
+        ("The answer is D.", "D"),
+        ("Answer: A", "A"),
+        ("blue", "B"),
+        ("It is green.", "D"),
+        ("dark blue", "C"),
+        ("red or green", None),
+        ("E", None),
+        ("", None),
+        ("A red one", "A"),
+        ("I think it is blue", "B"),
     ],
-)  # fmt: skip
+)
 def test_a_choice_is_read_by_letter_or_by_name(text: str, letter: str | None) -> None:
     assert read_choice(text, COLORS) == letter
 
@@ -33,14 +44,25 @@ def test_a_short_answer_names_its_target_first() -> None:
 
 def test_numbers_may_be_written_in_digits() -> None:
     item = Item("1", "How many?", "vqa", "two", meta={"rivals": ["one", "three"]})
-    assert [score_short(item, Response(text)).value for text in ("2", "two.", "There are 3.", "2 or 3")] == [1, 1, 0, 1]
+    assert [
+        score_short(item, Response(text)).value for text in ("2", "two.", "There are 3.", "2 or 3")
+    ] == [1, 1, 0, 1]
 
 
 def test_no_such_thing_is_a_number_where_the_item_says_so() -> None:
     item = Item("1", "How many?", "vqa", "zero", meta={"rivals": ["zero", "one"], "none": "zero"})
-    said = ["There are no dogs.", "None.", "no dogs", "I see none.", "There are no dogs but one cat.", "0"]
+    said = [
+        "There are no dogs.",
+        "None.",
+        "no dogs",
+        "I see none.",
+        "There are no dogs but one cat.",
+        "0",
+    ]
     assert [score_short(item, Response(text)).value for text in said] == [1, 1, 1, 1, 0, 1]
-    assert [score_short(item, Response(text)).state for text in ("No.", "Not sure.")] == ["unparsed"] * 2
+    assert [score_short(item, Response(text)).state for text in ("No.", "Not sure.")] == [
+        "unparsed"
+    ] * 2
     other = Item("2", "How many?", "vqa", "one", meta={"rivals": ["zero"], "none": "zero"})
     assert score_short(other, Response("There are no dogs.")).value == 0
     plain = Item("3", "How many?", "vqa", "zero", meta={"rivals": ["one"]})
@@ -64,6 +86,7 @@ def test_states_are_settled() -> None:
     assert settle(scored, Response("Yes, and the", "truncated")).state == "truncated"
     assert settle(scored, Response("Yes, and the", "truncated")).value == 1.0
     assert settle(unread, Response("I'm sorry, I can't help with that.")).state == "refused"
-    # truncated is the state of an answer that could be read, so that unscored answers are counted by their states
+    # truncated is the state of an answer that could be read, so that unscored answers are counted
+    # by their states
     assert settle(unread, Response("The", "truncated")).state == "unparsed"
     assert settle(unread, Response("blue")) == unread

@@ -58,7 +58,8 @@ def form_of(asked: tuple[str, ...]) -> Form:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("alike")
     (made / "card.toml").write_text(
-        'name = "alike"\ntitle = "Alike"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
+        'name = "alike"\ntitle = "Alike"\nversion = "1"\ntask = "yes_no"\n[data]\nitems ='
+        ' "items.jsonl"\n'
     )
     (made / "items.jsonl").write_text('{"id": "q0", "prompt": "Is it?", "target": "yes"}\n')
     return made
@@ -75,24 +76,32 @@ def same(ours: ScoreMatrix, plain: ScoreMatrix) -> None:
 
 
 @pytest.mark.parametrize("reader", sorted(PARSERS))
-def test_the_table_of_texts_gives_what_every_item_gives_by_itself(folder: Path, reader: str) -> None:
+def test_the_table_of_texts_gives_what_every_item_gives_by_itself(
+    folder: Path, reader: str
+) -> None:
     plainly = hqm.load(str(folder))
     benchmark = type(plainly)(plainly.card, folder, reader=reader)
     form, rng = form_of(ASKED), np.random.default_rng(0)
     shared = Verdicts(form.items, benchmark.verdict, benchmark.alike)
     assert 0 < shared.count < len(form.items)
     for run in range(2):  # the second run finds verdicts that the first one made
-        together = MatrixBuilder(hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets, verdicts=shared)
+        together = MatrixBuilder(
+            hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets, verdicts=shared
+        )
         alone = MatrixBuilder(hqm.Cell(run=run), form, benchmark.verdict, benchmark.subsets)
         for r in range(30):
             rows: list[Row | None] = []
             for i in range(len(form.items)):
                 state: State = "ok" if r % 3 else STATES[int(rng.choice(4, p=[0.7, 0.1, 0.1, 0.1]))]
                 text = (
-                    SAID[rng.integers(len(SAID))] if i % 7 else f"Yes, number {rng.integers(40)}" + " x" * 200 * (r % 2)
+                    SAID[rng.integers(len(SAID))]
+                    if i % 7
+                    else f"Yes, number {rng.integers(40)}" + " x" * 200 * (r % 2)
                 )
                 missing = r % 3 == 0 and rng.random() < 0.1
-                rows.append(None if missing else (text, state, "cut short" if state != "ok" else "", i))
+                rows.append(
+                    None if missing else (text, state, "cut short" if state != "ok" else "", i)
+                )
             together.add(f"r{r}", rows)
             alone.add(f"r{r}", rows)
         same(together.build("same"), alone.build("same"))
@@ -107,7 +116,9 @@ def test_a_release_whose_rule_says_what_decides_keeps_its_verdicts(data: Path, n
         form = Form("original", benchmark.original.items[:300])
         shared = Verdicts(form.items, scored_so.verdict, scored_so.alike)
         assert 0 < shared.count < 9
-        together = MatrixBuilder(hqm.Cell(), form, scored_so.verdict, scored_so.subsets, verdicts=shared)
+        together = MatrixBuilder(
+            hqm.Cell(), form, scored_so.verdict, scored_so.subsets, verdicts=shared
+        )
         alone = MatrixBuilder(hqm.Cell(), form, scored_so.verdict, scored_so.subsets)
         for r in range(5):
             said = [Response(SAID[k]) for k in rng.integers(len(SAID), size=300)]
@@ -150,11 +161,15 @@ def test_a_rule_that_says_nothing_of_what_decides_looks_at_every_item(folder: Pa
 
 
 @pytest.mark.parametrize("name", sorted(PARSERS))
-def test_a_reading_depends_on_the_questions_kind_alone_unless_it_is_against_its_words(name: str) -> None:
+def test_a_reading_depends_on_the_questions_kind_alone_unless_it_is_against_its_words(
+    name: str,
+) -> None:
     reader = PARSERS[name]
     assert reader.kind is not None
     for text, negated in itertools.product(SAID, (False, True)):
         by_kind: dict[object, set[object]] = {}
         for question in ASKED:
             by_kind.setdefault(reader.kind(question), set()).add(reader(text, question, negated))
-        assert reader.against_words(text) or all(len(readings) == 1 for readings in by_kind.values())
+        assert reader.against_words(text) or all(
+            len(readings) == 1 for readings in by_kind.values()
+        )

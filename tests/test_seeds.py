@@ -1,4 +1,6 @@
-"""A request's seed: respondents never share one, and one model has the same wherever it is reached."""
+"""A request's seed: respondents never share one, and one model has the same wherever it is
+reached.
+"""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +32,18 @@ def key_of(name: str) -> str:
 
 def test_one_model_answers_wherever_it_is_reached(tmp_path: Path) -> None:
     copy = shutil.copytree(find_model("shapes:small"), tmp_path / "a-copy")
-    ways = ["hf/shapes:small", f"hf/{copy}", f"vllm/{copy}", "hf/shapes:small?dtype=bfloat16&attention=eager&batch=7"]
+    ways = [
+        "hf/shapes:small",
+        f"hf/{copy}",
+        f"vllm/{copy}",
+        "hf/shapes:small?dtype=bfloat16&attention=eager&batch=7",
+    ]
     assert len({key_of(way) for way in ways}) == 1
-    servers = ["openai/llava@http://127.0.0.1:1/v1", "openai/llava@http://127.0.0.1:2/v1?concurrency=2", "openai/llava"]
+    servers = [
+        "openai/llava@http://127.0.0.1:1/v1",
+        "openai/llava@http://127.0.0.1:2/v1?concurrency=2",
+        "openai/llava",
+    ]
     servers += ["vllm/llava", "vllm/llava@main?tensor_parallel_size=2"]
     assert len({key_of(server) for server in servers}) == 1
 
@@ -43,19 +54,31 @@ def test_two_models_never_share_a_seed(tmp_path: Path) -> None:
     weights[-1] ^= 1
     (copy / "model.safetensors").write_bytes(bytes(weights))
     names = [f"hf/shapes:{folder.name}" for folder in sorted(SHAPES.iterdir())]
-    names += [f"hf/{copy}", "openai/llava", "openai/qwen", "vllm/llava@v2", "vllm/llava?quantization=fp8"]
+    names += [
+        f"hf/{copy}",
+        "openai/llava",
+        "openai/qwen",
+        "vllm/llava@v2",
+        "vllm/llava?quantization=fp8",
+    ]
     assert len({key_of(name) for name in names}) == len(names)
 
 
 def test_another_sampling_is_another_respondent_and_the_base_seed_stands_beside_it() -> None:
     identity = {"kind": "openai", "model": "llava", "base_url": None, "temperature": 1.0, "seed": 0}
-    assert who_answers("openai/llava", {**identity, "temperature": 0.5}) != who_answers("openai/llava", identity)
-    assert who_answers("openai/llava", {**identity, "seed": 1}) == who_answers("openai/llava", identity)
+    assert who_answers("openai/llava", {**identity, "temperature": 0.5}) != who_answers(
+        "openai/llava", identity
+    )
+    assert who_answers("openai/llava", {**identity, "seed": 1}) == who_answers(
+        "openai/llava", identity
+    )
 
 
 def test_what_names_no_model_is_told_by_its_name() -> None:
     assert who_answers("echo/a", {"kind": "echo"}) != who_answers("echo/b", {"kind": "echo"})
-    assert who_answers("echo/a", {"kind": "echo", "mode": "x"}) != who_answers("echo/a", {"kind": "echo", "mode": "y"})
+    assert who_answers("echo/a", {"kind": "echo", "mode": "x"}) != who_answers(
+        "echo/a", {"kind": "echo", "mode": "y"}
+    )
 
 
 def seeds_sent(server: JudgeServer, benchmark: hqm.Benchmark, *, model: str) -> list[int]:
@@ -63,13 +86,20 @@ def seeds_sent(server: JudgeServer, benchmark: hqm.Benchmark, *, model: str) -> 
         respondent = hqm.make_respondent(server.name(model))
         assignment = hqm.assign(respondent, benchmark, {"temperature": 1.0})
         sent = len(server.bodies)
-        hqm.administer(store, [plan(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, 0))])
+        hqm.administer(
+            store, [plan(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, 0))]
+        )
     return sorted(body["seed"] for body in server.bodies[sent:])
 
 
-def test_two_servers_are_sent_the_same_seeds_for_one_model_and_others_for_another(two_questions: Path) -> None:
+def test_two_servers_are_sent_the_same_seeds_for_one_model_and_others_for_another(
+    two_questions: Path,
+) -> None:
     benchmark = hqm.load(str(two_questions))
-    first, second = JudgeServer(lambda _prompt, _body: "Yes."), JudgeServer(lambda _prompt, _body: "No.")
+    first, second = (
+        JudgeServer(lambda _prompt, _body: "Yes."),
+        JudgeServer(lambda _prompt, _body: "No."),
+    )
     try:
         here, there, other = (
             seeds_sent(server, benchmark, model=model)
@@ -91,7 +121,9 @@ def two_questions(tmp_path: Path) -> Path:
 
 
 class Drawing:
-    """Answers yes with a probability of its own for each item, drawn from the request's seed as a model draws."""
+    """Answers yes with a probability of its own for each item, drawn from the request's seed as a
+    model draws.
+    """
 
     live = False
 
@@ -104,7 +136,9 @@ class Drawing:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
         self.asked += requests
-        uniforms = (np.random.Generator(np.random.Philox(key=request.seed)).random() for request in requests)
+        uniforms = (
+            np.random.Generator(np.random.Philox(key=request.seed)).random() for request in requests
+        )
         yield [
             (request, Response("Yes." if u < self.yes.get(request.item, 0.5) else "No."))
             for request, u in zip(requests, uniforms, strict=True)
@@ -115,7 +149,9 @@ class Drawing:
 
 
 def noise_correlations(runs: Floats) -> Floats:
-    """The correlation of what changed between two runs, for every pair of respondents; runs x respondents x items."""
+    """The correlation of what changed between two runs, for every pair of respondents; runs x
+    respondents x items.
+    """
     changed = runs[1] - runs[0]
     return np.corrcoef(changed)[np.triu_indices(len(changed), 1)]
 
@@ -129,9 +165,15 @@ def test_what_changes_between_runs_is_each_respondents_own() -> None:
         asks = hqm.Asks(store)
         assignments = [hqm.assign(Drawing(f"model-{i}", hard), benchmark) for i in range(8)]
         for run in (0, 1):
-            hqm.administer(store, [plan(asks, a, hqm.Administration(benchmark.original, run)) for a in assignments])
+            hqm.administer(
+                store,
+                [plan(asks, a, hqm.Administration(benchmark.original, run)) for a in assignments],
+            )
         evidence = hqm.gather(benchmark, store, hqm.respondents_of(store, assignments))
-    runs = np.array([[[v == 1.0 for v in row] for row in m.values] for m in evidence.matrices.values()], dtype=float)
+    runs = np.array(
+        [[[v == 1.0 for v in row] for row in m.values] for m in evidence.matrices.values()],
+        dtype=float,
+    )
     assert runs.shape == (2, 8, 1008)
     correlations = noise_correlations(runs)  # the standard error of each is .03, of their mean .006
     assert abs(correlations.mean()) < 0.02
@@ -141,21 +183,32 @@ def test_what_changes_between_runs_is_each_respondents_own() -> None:
 
 
 def drawn(right: Floats, base: int, *, shared: bool = False) -> Floats:
-    """Right and wrong answers of two runs, drawn from the requests' seeds; `shared` gives all respondents one stream."""
+    """Right and wrong answers of two runs, drawn from the requests' seeds; `shared` gives all
+    respondents one stream.
+    """
     respondents, items = right.shape
     names = ["b2:all" if shared else f"b2:{m}" for m in range(respondents)]
-    seeds = [request_seed(base, names[m], run, f"b2:{i}") for run in (0, 1) for m in range(respondents) for i in range(items)]  # fmt: skip
+    seeds = [
+        request_seed(base, names[m], run, f"b2:{i}")
+        for run in (0, 1)
+        for m in range(respondents)
+        for i in range(items)
+    ]
     return (np.array(seeds).reshape(2, respondents, items) / 2**63 < right).astype(float)
 
 
 def rasch(rng: np.random.Generator, respondents: int, items: int) -> Floats:
     """Chances to be right of random respondents on random items."""
-    return np.asarray(1 / (1 + np.exp(rng.normal(0, 1.5, items) - rng.normal(0.5, 1, respondents)[:, None])))
+    return np.asarray(
+        1 / (1 + np.exp(rng.normal(0, 1.5, items) - rng.normal(0.5, 1, respondents)[:, None]))
+    )
 
 
 @pytest.mark.slow
 def test_a_mere_rerun_raises_no_more_than_the_nominal_alarms() -> None:
-    """MEAN_SHIFT and DRIFT at .05 fire on 3 to 7 % of pure reruns; with one stream for all, MEAN_SHIFT on half."""
+    """MEAN_SHIFT and DRIFT at .05 fire on 3 to 7 % of pure reruns; with one stream for all,
+    MEAN_SHIFT on half.
+    """
     rng = np.random.default_rng(11)
     alarms = np.zeros((600, 2))
     for base in range(len(alarms)):
@@ -163,13 +216,18 @@ def test_a_mere_rerun_raises_no_more_than_the_nominal_alarms() -> None:
         alarms[base] = bias_test(runs.mean(axis=2).T).p < 0.05, rho_g(runs).drift.p < 0.05
     assert (alarms.mean(axis=0) > 0.03).all(), alarms.mean(axis=0)
     assert (alarms.mean(axis=0) < 0.07).all(), alarms.mean(axis=0)
-    shared = [bias_test(drawn(rasch(rng, 10, 100), b, shared=True).mean(axis=2).T).p < 0.05 for b in range(60)]
+    shared = [
+        bias_test(drawn(rasch(rng, 10, 100), b, shared=True).mean(axis=2).T).p < 0.05
+        for b in range(60)
+    ]
     assert np.mean(shared) > 0.3
 
 
 @pytest.mark.slow
 def test_discrimination_and_alpha_are_those_of_independent_draws() -> None:
-    """Item-rest correlation and 1 - alpha agree with numpy's draws; from one stream for all they would not."""
+    """Item-rest correlation and 1 - alpha agree with numpy's draws; from one stream for all they
+    would not.
+    """
     rng = np.random.default_rng(12)
     rows = []
     for base in range(60):
@@ -180,7 +238,9 @@ def test_discrimination_and_alpha_are_those_of_independent_draws() -> None:
             drawn(right, base, shared=True)[0],
         )
         for way in ways:
-            rest = np.array([item.item_rest for item in item_analysis(way).items if item.status == "ok"])
+            rest = np.array(
+                [item.item_rest for item in item_analysis(way).items if item.status == "ok"]
+            )
             rows.append((np.nanmedian(rest), 1 - cronbach_alpha(way).coefficient.value))
     ours, independent, shared = np.array(rows).reshape(60, 3, 2).transpose(1, 0, 2)
     error = (ours - independent).std(axis=0, ddof=1) / np.sqrt(60)

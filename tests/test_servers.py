@@ -1,4 +1,6 @@
-"""Servers: a real one with a tiny model, one that vLLM's stand-in runs, and one that misbehaves in every way."""
+"""Servers: a real one with a tiny model, one that vLLM's stand-in runs, and one that misbehaves in
+every way.
+"""
 
 import json
 import os
@@ -67,7 +69,11 @@ def requests_of(name: str, n: int, temperature: float, run: int = 0) -> list[Req
 def answers(name: str, requests: list[Request], **settings: Any) -> dict[str, Response]:
     respondent = make_respondent(name, **settings)
     try:
-        return {request.item: response for batch in respondent.answer(requests) for request, response in batch}
+        return {
+            request.item: response
+            for batch in respondent.answer(requests)
+            for request, response in batch
+        }
     finally:
         respondent.close()
 
@@ -79,7 +85,8 @@ def test_a_real_server_gives_what_the_model_gives_here(served: str, model: Path)
     requests = [*requests_of("shapes_yesno", 24, 0.0), *requests_of("shapes_caption", 8, 0.0)]
     there, here = answers(f"openai/{model}@{served}", requests), answers(f"hf/{model}", requests)
     said = {k: (r.text, r.state) for k, r in there.items()}
-    # the server answers one by one, and the last bits of a sum differ from those of a batch: one "yes" may be as likely as "no"
+    # the server answers one by one, and the last bits of a sum differ from those of a batch: one
+    # "yes" may be as likely as "no"
     differing = [k for k, r in here.items() if said[k] != (r.text, r.state)]
     assert len(differing) <= 1
     assert not [k for k in differing if k.startswith("d")]
@@ -88,17 +95,26 @@ def test_a_real_server_gives_what_the_model_gives_here(served: str, model: Path)
 
 
 def test_a_real_server_takes_the_seeds(served: str, model: Path) -> None:
-    """One request at a time: `transformers serve` has one random stream for all that are in flight."""
+    """One request at a time: `transformers serve` has one random stream for all that are in
+    flight.
+    """
     name = f"openai/{model}@{served}?concurrency=1"
     first = {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0)).items()}
-    assert {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0)).items()} == first
-    assert {k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0, run=1)).items()} != first
+    assert {
+        k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0)).items()
+    } == first
+    assert {
+        k: r.text for k, r in answers(name, requests_of("shapes_caption", 10, 1.0, run=1)).items()
+    } != first
 
 
-def test_a_judge_procedure_runs_through_transformers_serve(served: str, model: Path, tmp_path: Path) -> None:
-    """The real protocol: a served model sees the picture and judges; its raw replies are what is scored from then on."""
-    (tmp_path / "judged.py").write_text(
-        """
+def test_a_judge_procedure_runs_through_transformers_serve(
+    served: str, model: Path, tmp_path: Path
+) -> None:
+    """The real protocol: a served model sees the picture and judges; its raw replies are what is
+    scored from then on.
+    """
+    (tmp_path / "judged.py").write_text("""
 '''Answers about shapes, checked by a model that sees the picture.'''
 from hqm import Benchmark, Metric, Verdict, mean_of
 
@@ -119,8 +135,7 @@ class Judged(Benchmark):
             return Verdict.unscored("unparsed", "neither yes nor no")
         yes = float("yes" in reply)
         return Verdict(yes, {"yes": yes, "n": 1.0}, "ok", reply)
-"""
-    )
+""")
     shapes = hqm.load("shapes_yesno")
     shapes.prepare_images(shapes.original)
     items, answers = [], []
@@ -136,7 +151,10 @@ class Judged(Benchmark):
                 "question": shapes.asked(item),
             }
         )
-        answers += [{"respondent": name, "item": item.id, "answer": f"{name} says so"} for name in ("a", "b", "c")]
+        answers += [
+            {"respondent": name, "item": item.id, "answer": f"{name} says so"}
+            for name in ("a", "b", "c")
+        ]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
     command = [
@@ -148,23 +166,50 @@ class Judged(Benchmark):
         "--forms",
         "original",
     ]
-    command += ["--judge", f"openai/{model}@{served}?concurrency=1", "--out", str(tmp_path / "out"), "--quiet"]
+    command += [
+        "--judge",
+        f"openai/{model}@{served}?concurrency=1",
+        "--out",
+        str(tmp_path / "out"),
+        "--quiet",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "judges asked 12, errors 0" in done.stdout
-    assert "judges asked 0, errors 0" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (
+        "judges asked 0, errors 0"
+        in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
     audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
     states = [row["states"] for row in audit["respondents"]]
     assert all(sum(counts.values()) == 12 for by in states for counts in by.values())
-    assert all(counts["ok"] >= 10 for by in states for counts in by.values()), "the tiny model says yes or no"
+    assert all(counts["ok"] >= 10 for by in states for counts in by.values()), (
+        "the tiny model says yes or no"
+    )
 
 
-def test_a_command_with_a_server_sums_tokens_and_money(served: str, model: Path, tmp_path: Path) -> None:
+def test_a_command_with_a_server_sums_tokens_and_money(
+    served: str, model: Path, tmp_path: Path
+) -> None:
     store = tmp_path / "store.sqlite"
-    command = [*HQM, "run", "shapes_vqa", "--limit", "16", "--runs", "1", "--forms", "original", "--quiet"]
+    command = [
+        *HQM,
+        "run",
+        "shapes_vqa",
+        "--limit",
+        "16",
+        "--runs",
+        "1",
+        "--forms",
+        "original",
+        "--quiet",
+    ]
     name = f"openai/{model}@{served}?price_in=3&price_out=15&concurrency="
     done = subprocess.run(
-        [*command, "-r", f"{name}4", "--store", str(store)], capture_output=True, text=True, check=True
+        [*command, "-r", f"{name}4", "--store", str(store)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     with sqlite3.connect(store) as db:
         rows = [json.loads(row[0]) for row in db.execute("SELECT detail FROM answers")]
@@ -176,7 +221,10 @@ def test_a_command_with_a_server_sums_tokens_and_money(served: str, model: Path,
     # how the server is reached is no part of who answers: another concurrency resumes
     assert names == [f"openai/{model}@{served}"]
     again = subprocess.run(
-        [*command, "-r", f"{name}2", "--store", str(store)], capture_output=True, text=True, check=True
+        [*command, "-r", f"{name}2", "--store", str(store)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "asked 0, stored before 16" in again.stdout
 
@@ -187,7 +235,9 @@ def test_a_command_with_a_server_sums_tokens_and_money(served: str, model: Path,
 @pytest.mark.slow
 def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: Path) -> None:
     vllm = program(tmp_path / "env" / "bin" / "vllm", VLLM)
-    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(parents=True)
+    (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(
+        parents=True
+    )
     name = f"vllm/{model}?max_model_len=2048&enforce_eager=&concurrency=1&start_timeout=300"
     requests = requests_of("shapes_caption", 6, 1.0)
     respondent = make_respondent(name, vllm=str(tmp_path / "env"), dtype="float32", device="cuda:1")
@@ -198,7 +248,9 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     texts = []
     for asked in (requests, requests, requests_of("shapes_caption", 6, 1.0, run=1)):
         batches = list(respondent.answer(asked))
-        texts.append({request.item: response.text for batch in batches for request, response in batch})
+        texts.append(
+            {request.item: response.text for batch in batches for request, response in batch}
+        )
     assert texts[0] == texts[1], "the server takes the seeds, and is not started a second time"
     assert len(texts[0]) == 6
     assert texts[2] != texts[0]
@@ -207,7 +259,11 @@ def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: P
     assert argv[:2] == ["serve", str(model)]
     assert seen["gpus"] == "1"
     option = dict(pairwise(argv))
-    assert (option["--seed"], option["--max-model-len"], option["--dtype"]) == ("0", "2048", "float32")
+    assert (option["--seed"], option["--max-model-len"], option["--dtype"]) == (
+        "0",
+        "2048",
+        "float32",
+    )
     assert {"--enforce-eager", "--enable-prompt-tokens-details"} <= set(argv)
     url = f"http://{option['--host']}:{option['--port']}"
     assert healthy(url)
@@ -228,35 +284,56 @@ def running(pid: int) -> bool:
 
 def test_a_vllm_that_dies_shows_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # the log stays, and the error names it
-    body = "import sys\nprint('INFO starting')\nsys.exit('torch.OutOfMemoryError: CUDA out of memory: Ünïcode')"
+    body = (
+        "import sys\nprint('INFO starting')\nsys.exit('torch.OutOfMemoryError: CUDA out of memory:"
+        " Ünïcode')"
+    )
     vllm = program(tmp_path / "vllm", body)
     respondent = make_respondent("vllm/some/model", vllm=str(vllm))
-    with pytest.raises(RespondentError, match=r"did not come up \(exit status 1\)(.|\n)*INFO starting(.|\n)*Ünïcode"):
+    with pytest.raises(
+        RespondentError,
+        match=r"did not come up \(exit status 1\)(.|\n)*INFO starting(.|\n)*Ünïcode",
+    ):
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
     assert [path.read_text()[:4] for path in tmp_path.glob("hqm-vllm-*.log")] == ["INFO"]
 
 
-def test_a_vllm_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vllm_that_is_not_there_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for given, sentence in (("", "vllm was not found. Name the environment"), (str(tmp_path), "no program vllm at")):
+    for given, sentence in (
+        ("", "vllm was not found. Name the environment"),
+        (str(tmp_path), "no program vllm at"),
+    ):
         with pytest.raises(RespondentError, match=sentence):
-            list(make_respondent("vllm/some/model", vllm=given).answer([Request("q", None, Sampling(), 1)]))
+            list(
+                make_respondent("vllm/some/model", vllm=given).answer(
+                    [Request("q", None, Sampling(), 1)]
+                )
+            )
 
 
 def test_a_vllm_travels_to_a_worker_before_it_is_started() -> None:
     import pickle
 
-    respondent = make_respondent("vllm/some/model?tensor_parallel_size=2", vllm="/opt/vllm", dtype="bfloat16")
+    respondent = make_respondent(
+        "vllm/some/model?tensor_parallel_size=2", vllm="/opt/vllm", dtype="bfloat16"
+    )
     identity = respondent.identity()
     assert identity["options"] == {"dtype": "bfloat16", "tensor_parallel_size": "2"}
     there = pickle.loads(pickle.dumps(respondent))
     assert (there.name, there.identity(), there.per_gpu) == (respondent.name, identity, True)
 
 
-def test_a_vllm_that_never_gets_healthy_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vllm_that_never_gets_healthy_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     vllm = tmp_path / "vllm"
-    vllm.write_text("#!/bin/sh\necho 'loading for ever'\nexec sleep 1000\n")  # Python may take seconds to say it
+    vllm.write_text(
+        "#!/bin/sh\necho 'loading for ever'\nexec sleep 1000\n"
+    )  # Python may take seconds to say it
     vllm.chmod(0o755)
     respondent = make_respondent("vllm/some/model?start_timeout=2.5", vllm=str(vllm))
     with pytest.raises(RespondentError, match=r"not healthy after 2.5 s(.|\n)*loading for ever"):
@@ -265,19 +342,27 @@ def test_a_vllm_that_never_gets_healthy_is_given_up(tmp_path: Path, monkeypatch:
 
 
 def test_a_vllm_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
-    body = f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)"
+    body = (
+        f"import os, time\nopen({str(tmp_path / 'pid')!r},"
+        " 'w').write(str(os.getpid()))\ntime.sleep(1000)"
+    )
     vllm = program(tmp_path / "vllm", body)
     command = [*HQM, "run", "shapes_vqa", "-r", "vllm/some/model", "--vllm", str(vllm), "--quiet"]
     command += ["--store", str(tmp_path / "store.sqlite")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
     deadline = time.monotonic() + 300
-    while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()) and time.monotonic() < deadline:
+    while (
+        not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     server = int((tmp_path / "pid").read_text())
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    while (running(server) or list(tmp_path.glob("hqm-vllm-*.log"))) and time.monotonic() < deadline:
+    while (
+        running(server) or list(tmp_path.glob("hqm-vllm-*.log"))
+    ) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not running(server)
     assert not list(tmp_path.glob("hqm-vllm-*.log")), "the server's log goes with it"
@@ -286,14 +371,24 @@ def test_a_vllm_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
 # --- a server that misbehaves ---
 
 
-def ask(server: PlannedServer, questions: list[str], image: Path | None = None, **settings: Any) -> dict[str, Response]:
+def ask(
+    server: PlannedServer, questions: list[str], image: Path | None = None, **settings: Any
+) -> dict[str, Response]:
     respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{server.url}"), **settings)
-    requests = [Request(text, image, Sampling(0.5, 0.9, 17), 1000 + i) for i, text in enumerate(questions)]
-    return {request.prompt: response for batch in respondent.answer(requests) for request, response in batch}
+    requests = [
+        Request(text, image, Sampling(0.5, 0.9, 17), 1000 + i) for i, text in enumerate(questions)
+    ]
+    return {
+        request.prompt: response
+        for batch in respondent.answer(requests)
+        for request, response in batch
+    }
 
 
 def test_every_trouble_at_once_and_every_answer_is_right() -> None:
-    """Every third connection dropped, 429 with Retry-After, 500, cut and foreign JSON, all slow, all in Unicode."""
+    """Every third connection dropped, 429 with Retry-After, 500, cut and foreign JSON, all slow,
+    all in Unicode.
+    """
 
     def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
         if number % 3 == 2:
@@ -311,7 +406,9 @@ def test_every_trouble_at_once_and_every_answer_is_right() -> None:
     questions = [f"Gibt es Hund № {i}?" for i in range(60)]
     with PlannedServer(reply, delay=0.02) as server:
         got = ask(server, questions, retries=60, concurrency=6, backoff=0.02)
-    assert {text: r.text for text, r in got.items()} == {text: f"«{text}» → 是 🐕" for text in questions}
+    assert {text: r.text for text, r in got.items()} == {
+        text: f"«{text}» → 是 🐕" for text in questions
+    }
     assert {r.state for r in got.values()} == {"ok"}
     assert server.most <= 6
     assert sum(r.detail.get("retries", 0) for r in got.values()) == len(server.asked) - 60, (
@@ -321,7 +418,11 @@ def test_every_trouble_at_once_and_every_answer_is_right() -> None:
 
 def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_on() -> None:
     def reply(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return failure(429, "too much", Retry_After="1.5") if number in (3, 4) else completion(question(body))
+        return (
+            failure(429, "too much", Retry_After="1.5")
+            if number in (3, 4)
+            else completion(question(body))
+        )
 
     with PlannedServer(reply, delay=0.01) as server:
         got = ask(server, [f"q{i:02}" for i in range(30)], concurrency=4)
@@ -333,12 +434,18 @@ def test_what_is_turned_away_waits_as_long_as_the_server_says_and_the_others_go_
     assert len(twice) == 2
     assert all(times[text][1] - times[text][0] >= 1.4 for text in twice)
     assert {text for text, _ in zip(reversed(times), twice, strict=False)}.isdisjoint(twice)
-    assert [question(body) for _, body in server.asked[-2:]] == twice, "all others were asked meanwhile"
+    assert [question(body) for _, body in server.asked[-2:]] == twice, (
+        "all others were asked meanwhile"
+    )
 
 
 def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_is_back() -> None:
     def closed(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return failure(429, "closed", Retry_After_Ms="400") if number < 96 else completion(question(body))
+        return (
+            failure(429, "closed", Retry_After_Ms="400")
+            if number < 96
+            else completion(question(body))
+        )
 
     with PlannedServer(closed, delay=0.01) as server:
         got = ask(server, [f"q{i}" for i in range(60)], concurrency=32, retries=9)
@@ -347,7 +454,11 @@ def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_
     assert sum(gap > 0.3 for gap in gaps[:100]) >= 2, "all of the 32 wait, then once more"
 
     def back(number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
-        return failure(503, "back soon", Retry_After="1.5") if number == 3 else completion(question(body))
+        return (
+            failure(503, "back soon", Retry_After="1.5")
+            if number == 3
+            else completion(question(body))
+        )
 
     with PlannedServer(back, delay=0.01) as server:
         got = ask(server, [f"q{i}" for i in range(30)], concurrency=4)
@@ -358,7 +469,9 @@ def test_everyone_pauses_at_a_server_that_turns_everything_away_or_says_when_it_
 
 def test_a_limit_of_requests_a_minute_is_kept() -> None:
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
-        respondent = make_respondent(f"openai/tiny@{server.url}?requests_per_minute=1200&concurrency=8")
+        respondent = make_respondent(
+            f"openai/tiny@{server.url}?requests_per_minute=1200&concurrency=8"
+        )
         list(respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(21)]))
     times = [when for when, _ in server.asked]
     assert times[-1] - times[0] >= 0.7, "twenty gaps of 50 ms; the first may be seen late"
@@ -392,9 +505,13 @@ def test_an_exhausted_quota_is_not_asked_again() -> None:
 
 def test_log_probabilities_are_kept_and_dropped_where_they_are_refused() -> None:
     tokens = [
-        {"token": "Yes", "logprob": -0.25, "top_logprobs": [{"token": "Yes", "logprob": -0.25}, {"token": "No", "logprob": -1.5}]},
+        {
+            "token": "Yes",
+            "logprob": -0.25,
+            "top_logprobs": [{"token": "Yes", "logprob": -0.25}, {"token": "No", "logprob": -1.5}],
+        },
         {"token": ".", "logprob": -0.125, "top_logprobs": []},
-    ]  # fmt: skip
+    ]
 
     def gives(_n: int, body: dict[str, Any], _h: dict[str, str]) -> Any:
         assert (body["logprobs"], body["top_logprobs"]) == (True, 5)
@@ -416,7 +533,9 @@ def test_log_probabilities_are_kept_and_dropped_where_they_are_refused() -> None
     with PlannedServer(refuses, delay=0.02) as server:
         got = ask(server, [f"q{i}" for i in range(40)], concurrency=8)
     assert {r.text for r in got.values()} == {"No."}
-    assert len(server.asked) <= 40 + 16, "what is refused is asked of a server once, not for every request"
+    assert len(server.asked) <= 40 + 16, (
+        "what is refused is asked of a server once, not for every request"
+    )
     assert server.asked[-1][1]["max_completion_tokens"] == 17
 
 
@@ -434,8 +553,12 @@ def test_a_picture_is_encoded_once_and_its_questions_come_together(tmp_path: Pat
         assert picture_part.cache_info().misses == 5
     order = [body["messages"][0]["content"][0]["image_url"]["url"] for _, body in server.asked]
     assert sum(a != b for a, b in pairwise(order)) == 4
-    assert all(body["messages"][0]["content"][0]["type"] == "image_url" for _, body in server.asked), "picture first"
-    assert sum(url.startswith("data:image/jpeg") for url in order) == 8, "told from the bytes, not from the name"
+    assert all(
+        body["messages"][0]["content"][0]["type"] == "image_url" for _, body in server.asked
+    ), "picture first"
+    assert sum(url.startswith("data:image/jpeg") for url in order) == 8, (
+        "told from the bytes, not from the name"
+    )
 
 
 def test_wrong_settings_are_refused_before_anything_is_asked() -> None:
@@ -444,8 +567,12 @@ def test_wrong_settings_are_refused_before_anything_is_asked() -> None:
             make_respondent(name)
 
 
-def test_later_requests_repeat_the_head_that_the_openai_package_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first request of a run is the package's own; what follows differs from it in nothing but body and length."""
+def test_later_requests_repeat_the_head_that_the_openai_package_wrote(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first request of a run is the package's own; what follows differs from it in nothing but
+    body and length.
+    """
     monkeypatch.setenv("THEIR_KEY", "sk-of-this-server")
     heads: list[dict[str, str]] = []
 
@@ -456,7 +583,11 @@ def test_later_requests_repeat_the_head_that_the_openai_package_wrote(monkeypatc
     with PlannedServer(reply) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=4&key_env=THEIR_KEY")
         texts = [f"q{'ü' * i}" for i in range(40)]
-        got = [pair for batch in respondent.answer([Request(t, None, Sampling(), 1) for t in texts]) for pair in batch]
+        got = [
+            pair
+            for batch in respondent.answer([Request(t, None, Sampling(), 1) for t in texts])
+            for pair in batch
+        ]
     assert sorted(answer.text for _, answer in got) == sorted(texts)
     assert heads[0]["authorization"] == "Bearer sk-of-this-server"
     assert heads[0]["accept-encoding"] == "identity"
@@ -466,7 +597,9 @@ def test_later_requests_repeat_the_head_that_the_openai_package_wrote(monkeypatc
 
 @pytest.mark.parametrize("status", [302, 400, 409, 413, 418, 422, 429, 500, 503])
 def test_a_refusal_reads_the_same_whoever_wrote_the_request(status: int) -> None:
-    """What the `openai` package makes of a status, for the first request, and what is made of it for later ones."""
+    """What the `openai` package makes of a status, for the first request, and what is made of it
+    for later ones.
+    """
     bodies = [
         b'{"error": {"message": "too much", "code": "insufficient_quota"}}',
         b'{"message": "no"}',
@@ -480,33 +613,49 @@ def test_a_refusal_reads_the_same_whoever_wrote_the_request(status: int) -> None
         for later in (False, True):
 
             def reply(
-                number: int, asked: dict[str, Any], _h: dict[str, str], body: bytes = body, first: int = later
+                number: int,
+                asked: dict[str, Any],
+                _h: dict[str, str],
+                body: bytes = body,
+                first: int = later,
             ) -> Any:
                 return completion("Yes.") if number < first else (status, JSON, body)
 
             with PlannedServer(reply) as server:
-                respondent: Any = make_respondent(f"openai/tiny@{server.url}?concurrency=1&retries=0")
+                respondent: Any = make_respondent(
+                    f"openai/tiny@{server.url}?concurrency=1&retries=0"
+                )
                 respondent.has_answered = True
-                answers = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(1 + later)])
+                answers = respondent.answer(
+                    [Request(f"q{i}", None, Sampling(), i) for i in range(1 + later)]
+                )
                 last = [answer for batch in answers for _, answer in batch][-1]
-            got[later].append((last.state, last.reason, {k: v for k, v in last.detail.items() if k != "seconds"}))
+            got[later].append(
+                (last.state, last.reason, {k: v for k, v in last.detail.items() if k != "seconds"})
+            )
     assert got[True] == got[False]
 
 
-def test_a_package_that_hides_its_transport_is_asked_for_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_hides_its_transport_is_asked_for_every_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def nothing(_client: Client, _request: Any) -> None: ...
 
     monkeypatch.setattr(Client, "_remember", nothing)
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
         got = ask(server, [f"q{i}" for i in range(20)], concurrency=4)
-    assert {text: answer.text for text, answer in got.items()} == {f"q{i}": f"q{i}" for i in range(20)}
+    assert {text: answer.text for text, answer in got.items()} == {
+        f"q{i}": f"q{i}" for i in range(20)
+    }
 
 
 def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
         monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
         monkeypatch.delenv("NO_PROXY", raising=False)
-        respondent = make_respondent("openai/tiny@http://nowhere.invalid/v1?concurrency=4&retries=0")
+        respondent = make_respondent(
+            "openai/tiny@http://nowhere.invalid/v1?concurrency=4&retries=0"
+        )
         batches = respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(12)])
         assert {request.prompt: answer.text for batch in batches for request, answer in batch} == {
             f"q{i}": f"q{i}" for i in range(12)

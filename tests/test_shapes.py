@@ -22,8 +22,14 @@ RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").ite
 
 def test_the_shipped_files_are_what_the_seed_gives() -> None:
     for name, rows in build_rows().items():
-        path = ROOT / "shapes" / "scenes.jsonl" if name == "scenes" else ROOT / f"shapes_{name}" / "items.jsonl"
-        assert [json.loads(line) for line in path.read_text().splitlines()] == json.loads(json.dumps(rows)), name
+        path = (
+            ROOT / "shapes" / "scenes.jsonl"
+            if name == "scenes"
+            else ROOT / f"shapes_{name}" / "items.jsonl"
+        )
+        assert [json.loads(line) for line in path.read_text().splitlines()] == json.loads(
+            json.dumps(rows)
+        ), name
 
 
 def test_counts_first_tenth_last() -> None:
@@ -32,7 +38,9 @@ def test_counts_first_tenth_last() -> None:
     assert len({item.image for item in items}) == 252
     assert (items[0].id, items[9].id, items[-1].id) == ("y0000", "y0009", "y1007")
     assert Counter(item.type for item in items) == dict.fromkeys(TYPES, 126)
-    assert Counter((item.type, item.target) for item in items) == {(t, y): 63 for t in TYPES for y in ("yes", "no")}
+    assert Counter((item.type, item.target) for item in items) == {
+        (t, y): 63 for t in TYPES for y in ("yes", "no")
+    }
     for name, n in (("shapes_choice", 1008), ("shapes_vqa", 1008), ("shapes_caption", 1008)):
         assert len(hqm.load(name).original) == n
     letters = Counter(item.target for item in hqm.load("shapes_choice").original.items)
@@ -47,7 +55,9 @@ def test_every_shapes_item_has_a_parallel() -> None:
 
 
 def test_pictures_are_drawn_the_same_twice_and_differ(tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in (ROOT / "shapes" / "scenes.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (ROOT / "shapes" / "scenes.jsonl").read_text().splitlines()
+    ]
     scenes = [Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in rows]
     assert len(set(scenes)) == 252
     first, again = (draw(scenes[0]).tobytes() for _ in range(2))
@@ -71,7 +81,9 @@ def test_pictures_that_cannot_be_drawn_are_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_questions_agree_with_the_oracle(kind: str) -> None:
-    """Two independent readings of a scene: the questions' facts are all true to the oracle; other scenes' are often not."""
+    """Two independent readings of a scene: the questions' facts are all true to the oracle; other
+    scenes' are often not.
+    """
     rng = np.random.default_rng(7)
     asked = strange = 0
     for _ in range(400):
@@ -96,10 +108,18 @@ def test_questions_agree_with_the_oracle(kind: str) -> None:
 
 SCENE = Scene.from_dict(
     {
-        "sky": "night", "ground": "snow", "action": "running", "action_cell": 8, "sign": "CAT", "sign_cell": 0,
-        "things": [{"shape": "circle", "color": "red", "size": "large", "cell": 3}, {"shape": "star", "color": "blue", "size": "small", "cell": 5}],
+        "sky": "night",
+        "ground": "snow",
+        "action": "running",
+        "action_cell": 8,
+        "sign": "CAT",
+        "sign_cell": 0,
+        "things": [
+            {"shape": "circle", "color": "red", "size": "large", "cell": 3},
+            {"shape": "star", "color": "blue", "size": "small", "cell": 5},
+        ],
     }
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -148,14 +168,18 @@ def test_a_respondent_is_a_small_genuine_model(name: str) -> None:
     assert config["architectures"] == ["LlavaForConditionalGeneration"]
     # what vLLM on CPUs and the image processors of torchvision can take
     assert config["text_config"]["head_dim"] == 32
-    assert json.loads((folder / "processor_config.json").read_text())["image_processor"]["resample"] in (2, 3)
+    assert json.loads((folder / "processor_config.json").read_text())["image_processor"][
+        "resample"
+    ] in (2, 3)
     assert json.loads((folder / "recipe.json").read_text())["name"] == name
 
 
 def test_the_family_is_ten_and_all_are_registered() -> None:
     assert len(RESPONDENTS) == 10
     for name in ("shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption"):
-        assert sorted(hqm.load(name).card.respondents.embedded) == [f"hf/shapes:{r}" for r in RESPONDENTS]
+        assert sorted(hqm.load(name).card.respondents.embedded) == [
+            f"hf/shapes:{r}" for r in RESPONDENTS
+        ]
 
 
 def test_a_respondent_loads_by_the_auto_classes_offline() -> None:
@@ -177,28 +201,41 @@ def test_weights_have_the_names_that_vllm_reads_and_transformers_misses_none(nam
     folder = Path(find_model(f"shapes:{name}"))
     with safe_open(folder / "model.safetensors", "pt") as file:
         names = list(file.keys())
-    beginnings = {"language_model.model.": 0, "multi_modal_projector.": 0, "vision_tower.vision_model.": 0}
+    beginnings = {
+        "language_model.model.": 0,
+        "multi_modal_projector.": 0,
+        "vision_tower.vision_model.": 0,
+    }
     for weight in names:
         beginnings[next(begins for begins in beginnings if weight.startswith(begins))] += 1
     assert all(beginnings.values())
-    _, info = AutoModelForImageTextToText.from_pretrained(folder, local_files_only=True, output_loading_info=True)
+    _, info = AutoModelForImageTextToText.from_pretrained(
+        folder, local_files_only=True, output_loading_info=True
+    )
     assert not any(info.values()), info
 
 
 def test_wider_heads_answer_the_same() -> None:
-    """Every logit of a model with heads of 14 dimensions, whose weights are random, at every position of a sequence."""
+    """Every logit of a model with heads of 14 dimensions, whose weights are random, at every
+    position of a sequence.
+    """
     import torch
     from hqm.benchmarks.shapes.recipes import Recipe
     from hqm.benchmarks.shapes.train import make_model, make_processor
     from hqm.benchmarks.shapes.widening import widened
 
-    model = make_model(Recipe("tiny", "random", 3, width=56, layers=3), make_processor(["Is the circle red?"])).eval()
+    model = make_model(
+        Recipe("tiny", "random", 3, width=56, layers=3), make_processor(["Is the circle red?"])
+    ).eval()
     wide = widened(model, seed=1)
     assert (model.config.text_config.head_dim, wide.config.text_config.head_dim) == (14, 32)
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(7, model.config.text_config.vocab_size, (4, 200), generator=generator)
     with torch.inference_mode():
-        before, after = (m.model.language_model(ids).last_hidden_state @ m.lm_head.weight.T for m in (model, wide))
+        before, after = (
+            m.model.language_model(ids).last_hidden_state @ m.lm_head.weight.T
+            for m in (model, wide)
+        )
     assert before.std() > 0.5
     torch.testing.assert_close(before, after, atol=2e-4, rtol=0)
     added = wide.model.language_model.layers[0].self_attn
@@ -227,8 +264,12 @@ def test_neurons_that_do_nothing_are_given_up_first() -> None:
 
 
 @pytest.mark.slow
-def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage(tmp_path: Path) -> None:
-    """The same bytes in fresh processes: from nothing, from nothing again, and from the kept half-precision first stage."""
+def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage(
+    tmp_path: Path,
+) -> None:
+    """The same bytes in fresh processes: from nothing, from nothing again, and from the kept
+    half-precision first stage.
+    """
     import subprocess
     import sys
 
@@ -250,16 +291,28 @@ def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage
         assert "step 1 of 1" in done.stdout
     files = ("model.safetensors.xz", "config.json", "tokenizer.json", "processor_config.json")
     for file in files:
-        assert len({(tmp_path / run / "small" / file).read_bytes() for run in ("nothing", "again", "kept")}) == 1, file
+        assert (
+            len(
+                {
+                    (tmp_path / run / "small" / file).read_bytes()
+                    for run in ("nothing", "again", "kept")
+                }
+            )
+            == 1
+        ), file
 
 
 def _no_noise_is_shared(file: Path) -> None:
-    """What changed between the two runs is each respondent's own: the correlation over items, for the 45 pairs."""
+    """What changed between the two runs is each respondent's own: the correlation over items, for
+    the 45 pairs.
+    """
     with hqm.Store(file) as store:
         evidence = hqm.gather(hqm.load("shapes_yesno"), store)
     runs = [evidence.matrices[hqm.Cell(run=run)].values for run in (0, 1)]
     changed = runs[1] - runs[0]
-    noise = np.corrcoef(changed[:, np.isfinite(changed).all(axis=0)])[np.triu_indices(len(changed), 1)]
+    noise = np.corrcoef(changed[:, np.isfinite(changed).all(axis=0)])[
+        np.triu_indices(len(changed), 1)
+    ]
     assert abs(noise.mean()) < 0.02
     assert np.abs(noise).mean() < 0.05  # of 1,008 independent items it is .025
 
@@ -267,17 +320,31 @@ def _no_noise_is_shared(file: Path) -> None:
 def _card_rows() -> dict[str, list[float]]:
     """The numbers of the model card's table by respondent."""
     card = (ROOT / "shapes" / "MODEL_CARD.md").read_text()
-    rows = [line.strip("|").split("|") for line in card[card.index("| respondent | yes/no |") :].splitlines()[2:12]]
+    rows = [
+        line.strip("|").split("|")
+        for line in card[card.index("| respondent | yes/no |") :].splitlines()[2:12]
+    ]
     return {name.strip(" `"): [float(number) for number in numbers] for name, *numbers in rows}
 
 
 @pytest.mark.slow
 def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
-    """`hqm audit` with all ten respondents on all yes/no items, and with three on the rest: the model card says what came out."""
+    """`hqm audit` with all ten respondents on all yes/no items, and with three on the rest: the
+    model card says what came out.
+    """
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "hqm.cli", "audit", "shapes_yesno", "--out", str(tmp_path), "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "hqm.cli",
+        "audit",
+        "shapes_yesno",
+        "--out",
+        str(tmp_path),
+        "--quiet",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "asked 30240, stored before 0, errors 0" in done.stdout
     assert all((tmp_path / name).exists() for name in ("report.html", "audit.json", "store.sqlite"))
@@ -288,12 +355,17 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
     assert set(polar) == set(card)
     for name, row in polar.items():
         flipped = row["cells"]["form=parallel|run=0|judge=rule"]["accuracy"]
-        measured = [row["scores"]["accuracy"], flipped, row["yes_ratio"]["form=original|run=0|judge=rule"]]
+        measured = [
+            row["scores"]["accuracy"],
+            flipped,
+            row["yes_ratio"]["form=original|run=0|judge=rule"],
+        ]
         assert card[name][:3] == pytest.approx(measured, abs=0.02), name
     accuracies = sorted(row["scores"]["accuracy"] for row in polar.values())
     assert accuracies[0] < 0.56
     assert accuracies[-1] > 0.9
-    # the finding of the HQM paper, on models whose making is known: scores repeat, but not in other words
+    # the finding of the HQM paper, on models whose making is known: scores repeat, but not in other
+    # words
     estimates = {(e["indicator"], e["metric"]): e for e in audit["estimates"]}
     assert estimates["test_retest.pearson", "accuracy"]["value"] > 0.98
     assert estimates["parallel_forms.pearson", "accuracy"]["value"] < 0.8
@@ -301,9 +373,24 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
     three = ("steady", "small", "noisy")
     models = [part for name in three for part in ("-r", f"hf/shapes:{name}")]
     others = {}
-    for name, forms in (("choice", "original"), ("vqa", "original"), ("caption", "original,parallel")):
+    for name, forms in (
+        ("choice", "original"),
+        ("vqa", "original"),
+        ("caption", "original,parallel"),
+    ):
         out = tmp_path / name
-        status, _, err = run("audit", f"shapes_{name}", *models, "--runs", 1, "--forms", forms, "--out", out, "--quiet")
+        status, _, err = run(
+            "audit",
+            f"shapes_{name}",
+            *models,
+            "--runs",
+            1,
+            "--forms",
+            forms,
+            "--out",
+            out,
+            "--quiet",
+        )
         assert status == 0, err
         others[name] = {
             row["name"].partition(":")[2]: row
@@ -311,7 +398,13 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
         }
     for name in three:
         four, short, said = (others[kind][name] for kind in ("choice", "vqa", "caption"))
-        words = [said["words"][f"form={form}|run=0|judge=rule"] for form in ("original", "parallel")]
-        measured = [four["scores"]["accuracy"], short["scores"]["accuracy"], said["scores"]["chair_i"]]
+        words = [
+            said["words"][f"form={form}|run=0|judge=rule"] for form in ("original", "parallel")
+        ]
+        measured = [
+            four["scores"]["accuracy"],
+            short["scores"]["accuracy"],
+            said["scores"]["chair_i"],
+        ]
         assert card[name][3:6] == pytest.approx(measured, abs=0.02), name
         assert card[name][6:] == pytest.approx(words, abs=0.5), name

@@ -1,4 +1,6 @@
-"""Short forms: chosen without the families that are held out, written as a benchmark, and put on the full benchmark's scale."""
+"""Short forms: chosen without the families that are held out, written as a benchmark, and put on
+the full benchmark's scale.
+"""
 
 import json
 import re
@@ -21,14 +23,24 @@ from hqm.cli import app
 from hqm.decisions.choosing import METHODS, Bank, Picked, pick
 from hqm.decisions.held_out import compared, loss_held_out
 from hqm.decisions.short_scores import shorten_matrix
-from hqm.decisions.shortening import LEAST_FAMILIES, LEAST_RESPONDENTS, mean_measure, number_of_items, shorten_answers
+from hqm.decisions.shortening import (
+    LEAST_FAMILIES,
+    LEAST_RESPONDENTS,
+    mean_measure,
+    number_of_items,
+    shorten_answers,
+)
 from hqm.psychometrics import error_factor, scaled_scores
 from tests.perf.decisions_shorten import RESPONDENTS, f1, simulate, tau
 
 TYPES = ("existence", "counting", "attribute")
 ITEMS, NAMES = (
     240,
-    tuple(f"{family}-{size}" for family in ("oak", "elm", "ash", "fir", "yew", "box") for size in (7, 13)),
+    tuple(
+        f"{family}-{size}"
+        for family in ("oak", "elm", "ash", "fir", "yew", "box")
+        for size in (7, 13)
+    ),
 )
 
 
@@ -38,25 +50,34 @@ def hqm_command(*arguments: object) -> Result:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """A benchmark in a folder with 60 pictures, an audit of twelve recorded respondents of six families, and its short forms."""
+    """A benchmark in a folder with 60 pictures, an audit of twelve recorded respondents of six
+    families, and its short forms.
+    """
     place = tmp_path_factory.mktemp("shorten")
     folder, rng = place / "signs", np.random.default_rng(5)
     (folder / "images").mkdir(parents=True)
     for k in range(60):
         pixels = rng.integers(0, 255, (6, 6, 3), dtype=np.uint8)
-        Image.fromarray(pixels).resize((48, 48), Image.Resampling.BICUBIC).save(folder / "images" / f"p{k}.png")
+        Image.fromarray(pixels).resize((48, 48), Image.Resampling.BICUBIC).save(
+            folder / "images" / f"p{k}.png"
+        )
     rows = [
         {
-            "id": f"q{i:03}", "image": f"p{i % 60}.png", "prompt": f"Is there a sign with the number {i}?", "type": TYPES[i % 3],
-            "target": "yes" if (i // 3) % 2 else "no", "source": f"list {i}",
+            "id": f"q{i:03}",
+            "image": f"p{i % 60}.png",
+            "prompt": f"Is there a sign with the number {i}?",
+            "type": TYPES[i % 3],
+            "target": "yes" if (i // 3) % 2 else "no",
+            "source": f"list {i}",
         }
         for i in range(ITEMS)
-    ]  # fmt: skip
+    ]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "card.toml").write_text(
-        'name = "signs"\ntitle = "Signs"\nversion = "1"\ntask = "yes_no"\nlabelled = true\ncitation = "Nobody 2026"\n'
-        f'licence = "MIT"\ntypes = {json.dumps(TYPES)}\n[data]\nitems = "items.jsonl"\nimages = "images"\n'
-        '[scoring]\naudited = ["accuracy", "f1"]\n'
+        'name = "signs"\ntitle = "Signs"\nversion = "1"\ntask = "yes_no"\nlabelled ='
+        ' true\ncitation = "Nobody 2026"\nlicence = "MIT"\ntypes ='
+        f' {json.dumps(TYPES)}\n[data]\nitems = "items.jsonl"\nimages ='
+        ' "images"\n[scoring]\naudited = ["accuracy", "f1"]\n'
     )
     ability = np.repeat(np.linspace(-1, 2, 6), 2) + np.tile([-0.2, 0.2], 6)
     chance = 1 / (1 + np.exp(-(ability[:, None] + rng.normal(0.3, 1, ITEMS))))
@@ -68,15 +89,40 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
         for i, row in enumerate(rows)
     ]
     (place / "answers.csv").write_text("item,respondent,answer\n" + "\n".join(said) + "\n")
-    (place / "families.csv").write_text("respondent,family\n" + "".join(f"{n},{n.partition('-')[0]}\n" for n in NAMES))
-    done = hqm_command("audit", folder, "--recorded", place / "answers.csv", "--family", place / "families.csv", "--out", place / "out", "--quiet")  # fmt: skip
+    (place / "families.csv").write_text(
+        "respondent,family\n" + "".join(f"{n},{n.partition('-')[0]}\n" for n in NAMES)
+    )
+    done = hqm_command(
+        "audit",
+        folder,
+        "--recorded",
+        place / "answers.csv",
+        "--family",
+        place / "families.csv",
+        "--out",
+        place / "out",
+        "--quiet",
+    )
     assert done.exit_code == 0, done.output
     made = hqm_command(
-        "shorten", folder, place / "out" / "audit.json", "--items", "25%", "--out", place / "short", "--forms", "2"
+        "shorten",
+        folder,
+        place / "out" / "audit.json",
+        "--items",
+        "25%",
+        "--out",
+        place / "short",
+        "--forms",
+        "2",
     )
     assert made.exit_code == 0, made.output
     return SimpleNamespace(
-        place=place, folder=folder, short=place / "short", output=made.output, right=right, rows=rows
+        place=place,
+        folder=folder,
+        short=place / "short",
+        output=made.output,
+        right=right,
+        rows=rows,
     )
 
 
@@ -84,7 +130,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
 def again(world: SimpleNamespace) -> hqm.BenchmarkAudit:
     """The audit of the short form, from the answers of the same respondents, both forms."""
     first, second = (hqm.load(folder).original for folder in (world.short, world.short / "b"))
-    answers = dict(line.rsplit(",", 1) for line in (world.place / "answers.csv").read_text().split()[1:])
+    answers = dict(
+        line.rsplit(",", 1) for line in (world.place / "answers.csv").read_text().split()[1:]
+    )
     lines = [
         {"item": item.id, "respondent": name, "answer": answers[f"{question},{name}"], "form": form}
         for form, pairs in (
@@ -98,9 +146,18 @@ def again(world: SimpleNamespace) -> hqm.BenchmarkAudit:
     file = world.place / "again.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = hqm_command(
-        "audit", world.short, "--recorded", file, "--form", f"b={world.short}/forms/b.jsonl", "--forms", "original,b",
-        "--out", world.place / "again", "--quiet",
-    )  # fmt: skip
+        "audit",
+        world.short,
+        "--recorded",
+        file,
+        "--form",
+        f"b={world.short}/forms/b.jsonl",
+        "--forms",
+        "original,b",
+        "--out",
+        world.place / "again",
+        "--quiet",
+    )
     assert done.exit_code == 0, done.output
     world.terminal = done.output
     return hqm.Audit.load(world.place / "again" / "audit.json").audits[0]
@@ -114,7 +171,11 @@ def _partners(world: SimpleNamespace) -> dict[str, str]:
 def bank_of(values: np.ndarray, families: list[str], seed: int = 0) -> Bank:
     items = values.shape[1]
     return Bank(
-        values, np.arange(items) % 4, np.arange(items) // 4, tuple(families), np.random.default_rng(seed).random(items)
+        values,
+        np.arange(items) % 4,
+        np.arange(items) // 4,
+        tuple(families),
+        np.random.default_rng(seed).random(items),
     )
 
 
@@ -147,7 +208,11 @@ def test_what_is_chosen_for_a_family_never_sees_its_answers(forms: int) -> None:
             assert np.array_equal(old.auxiliary, new.auxiliary)
         # its answers are seen in what is chosen for the others
         changed = [name for name in before.forms if name != family]
-        assert any(not np.array_equal(before.forms[n][0].weights, after.forms[n][0].weights) or not np.array_equal(before.forms[n][0].items, after.forms[n][0].items) for n in changed)  # fmt: skip
+        assert any(
+            not np.array_equal(before.forms[n][0].weights, after.forms[n][0].weights)
+            or not np.array_equal(before.forms[n][0].items, after.forms[n][0].items)
+            for n in changed
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -166,7 +231,9 @@ def test_the_pictures_are_used_evenly() -> None:
     bank = bank_of(drawn(), FAMILIES)
     (form,) = pick(bank, 50, 1, ["difficulty"])["difficulty"]
     assert max(Counter(bank.pictures[form.items].tolist()).values()) <= 2
-    assert len(set(bank.pictures[form.items].tolist())) >= 42  # of 50; drawn without a look at pictures, about 32
+    assert (
+        len(set(bank.pictures[form.items].tolist())) >= 42
+    )  # of 50; drawn without a look at pictures, about 32
 
 
 def test_weights_reproduce_the_known_respondents_better() -> None:
@@ -174,17 +241,22 @@ def test_weights_reproduce_the_known_respondents_better() -> None:
     bank = bank_of(values, FAMILIES)
     plain, fitted = (pick(bank, 200, 1, [name])[name][0] for name in ("random", "regression"))
     errors = [
-        np.abs((values[:, f.items] @ f.weights) / f.weights.sum() - values.mean(axis=1)).mean() for f in (plain, fitted)
+        np.abs((values[:, f.items] @ f.weights) / f.weights.sum() - values.mean(axis=1)).mean()
+        for f in (plain, fitted)
     ]
     assert errors[1] < errors[0] / 2
 
 
 def test_the_standard_error_is_that_of_a_simple_random_sample() -> None:
-    # Cochran 1977, Sampling Techniques, eq. 2.20: the variance of a mean of n of N is (1 - n/N) s^2 / n
+    # Cochran 1977, Sampling Techniques, eq. 2.20: the variance of a mean of n of N is (1 - n/N) s^2
+    # / n
     rng = np.random.default_rng(1)
     x = (rng.random((1, 50)) < 0.4).astype(float)
     known = scaled_scores(
-        {"right": x, "n": np.ones((1, 50))}, lambda t: t["right"] / t["n"], np.full(50, 10.0), np.ones((50, 1))
+        {"right": x, "n": np.ones((1, 50))},
+        lambda t: t["right"] / t["n"],
+        np.full(50, 10.0),
+        np.ones((50, 1)),
     )
     assert known.scores[0] == pytest.approx(x.mean())
     assert known.se[0] == pytest.approx(np.sqrt((1 - 50 / 500) * x.var(ddof=1) / 50), rel=1e-6)
@@ -195,7 +267,9 @@ def test_a_ratio_of_sums_has_the_linearised_error() -> None:
     rng = np.random.default_rng(2)
     x = rng.integers(1, 5, (1, 80)).astype(float)
     y = (rng.random((1, 80)) < 0.3) * x
-    known = scaled_scores({"y": y, "x": x}, lambda t: t["y"] / t["x"], np.full(80, 5.0), np.ones((80, 1)))
+    known = scaled_scores(
+        {"y": y, "x": x}, lambda t: t["y"] / t["x"], np.full(80, 5.0), np.ones((80, 1))
+    )
     ratio = y.sum() / x.sum()
     variance = (1 - 80 / 400) / (80 * x.mean() ** 2) * ((y - ratio * x) ** 2).sum() / 79
     assert known.se[0] == pytest.approx(np.sqrt(variance), rel=1e-6)
@@ -213,7 +287,9 @@ def test_errors_of_held_out_families_widen_the_intervals() -> None:
 def test_held_out_families_choose_the_method() -> None:
     values = drawn()
     errors = compared(bank_of(values, FAMILIES), mean_measure(values), 40, 1)
-    short = shorten_answers(values, 40, families=FAMILIES, pictures=[str(i // 4) for i in range(200)])
+    short = shorten_answers(
+        values, 40, families=FAMILIES, pictures=[str(i // 4) for i in range(200)]
+    )
     assert set(errors.errors) == set(METHODS)
     assert all(0.005 < error < 0.2 for error in errors.errors.values())
     assert set(short.errors) == set(METHODS)
@@ -227,7 +303,10 @@ def test_a_method_that_is_clearly_worse_is_not_chosen(monkeypatch: pytest.Monkey
 
     def spoilt(*arguments: Any) -> dict[str, list[Picked]]:
         made = pick(*arguments)
-        hard = [replace(form, weights=form.weights * (form.auxiliary[:, -1] < 0.6)) for form in made["difficulty"]]
+        hard = [
+            replace(form, weights=form.weights * (form.auxiliary[:, -1] < 0.6))
+            for form in made["difficulty"]
+        ]
         return {**made, "difficulty": hard}
 
     monkeypatch.setattr("hqm.decisions.held_out.pick", spoilt)
@@ -240,11 +319,20 @@ def test_a_simulated_study_loses_what_it_says() -> None:
     study = simulate(np.random.default_rng(11), 2_500, new=30)
     old, new = study.values[:RESPONDENTS], study.values[RESPONDENTS:]
     short = shorten_answers(
-        old, "20%", families=study.families[:RESPONDENTS], types=study.types, strata=study.right, pictures=study.pictures,
-        measures=(mean_measure(old), f1(old, study.right)), methods=("difficulty", "regression"),
-    )  # fmt: skip
+        old,
+        "20%",
+        families=study.families[:RESPONDENTS],
+        types=study.types,
+        strata=study.right,
+        pictures=study.pictures,
+        measures=(mean_measure(old), f1(old, study.right)),
+        methods=("difficulty", "regression"),
+    )
     loss, measure = short.held_out.loss["mean"][0], mean_measure(new)
-    got, whole = measure.scaled(short.forms[0], factor=loss.factor, freedom=loss.freedom), measure.whole()
+    got, whole = (
+        measure.scaled(short.forms[0], factor=loss.factor, freedom=loss.freedom),
+        measure.whole(),
+    )
     assert loss.mean_error < 0.02
     assert np.abs(got.scores - whole).mean() < 0.02
     assert loss.tau > 0.8
@@ -261,16 +349,39 @@ def test_a_simulated_study_loses_what_it_says() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"values": drawn(8), "families": FAMILIES[:8]}, f"chosen from {LEAST_RESPONDENTS} respondents or more, and the audit has 8"),
-        ({"families": ["a", "b", "c", "d"] * 3}, f"{LEAST_FAMILIES} are needed, and the 12 respondents belong to 4"),
+        (
+            {"values": drawn(8), "families": FAMILIES[:8]},
+            f"chosen from {LEAST_RESPONDENTS} respondents or more, and the audit has 8",
+        ),
+        (
+            {"families": ["a", "b", "c", "d"] * 3},
+            f"{LEAST_FAMILIES} are needed, and the 12 respondents belong to 4",
+        ),
         ({"items": 19}, "19 items are too few for a score"),
-        ({"items": 120, "forms": 2}, "need 240 items, and there are 200. Ask for at most 100 items"),
-        ({"types": ["rare"] * 10 + ["often"] * 190, "items": "15%"}, "keep 1.5, and 5 are needed. Ask for at least 100 items (50%)"),
-        ({"values": np.hstack([np.ones((12, 50)), drawn(items=150)]), "types": ["easy"] * 50 + ["hard"] * 150}, "score 1.000 in the type easy"),
-        ({"values": np.vstack([drawn(9), np.full((3, 200), np.nan)])}, "has 9 (3 are left out because most of their answers"),
+        (
+            {"items": 120, "forms": 2},
+            "need 240 items, and there are 200. Ask for at most 100 items",
+        ),
+        (
+            {"types": ["rare"] * 10 + ["often"] * 190, "items": "15%"},
+            "keep 1.5, and 5 are needed. Ask for at least 100 items (50%)",
+        ),
+        (
+            {
+                "values": np.hstack([np.ones((12, 50)), drawn(items=150)]),
+                "types": ["easy"] * 50 + ["hard"] * 150,
+            },
+            "score 1.000 in the type easy",
+        ),
+        (
+            {"values": np.vstack([drawn(9), np.full((3, 200), np.nan)])},
+            "has 9 (3 are left out because most of their answers",
+        ),
     ],
-)  # fmt: skip
-def test_a_design_that_is_too_small_is_refused_with_what_it_needs(change: dict[str, object], sentence: str) -> None:
+)
+def test_a_design_that_is_too_small_is_refused_with_what_it_needs(
+    change: dict[str, object], sentence: str
+) -> None:
     given: dict[str, object] = {"values": drawn(), "items": "20%", "families": FAMILIES, **change}
     with pytest.raises(hqm.DesignError) as error:
         shorten_answers(**given)  # type: ignore[arg-type]
@@ -285,10 +396,14 @@ def test_what_is_no_number_of_items_is_refused(wanted: str | float) -> None:
 
 def test_a_group_metric_is_refused_and_named(world: SimpleNamespace) -> None:
     evidence = hqm.evidence_of(
-        world.folder, store=world.place / "out" / "store.sqlite", families=world.place / "families.csv"
+        world.folder,
+        store=world.place / "out" / "store.sqlite",
+        families=world.place / "families.csv",
     )
     grouped = replace(evidence.metrics[0], name="per_figure", group="figure")
-    with pytest.raises(hqm.DesignError, match=r"per_figure counts groups of items.*--metric accuracy"):
+    with pytest.raises(
+        hqm.DesignError, match=r"per_figure counts groups of items.*--metric accuracy"
+    ):
         shorten_matrix(evidence.benchmark, evidence.first, evidence.families, [grouped])
 
 
@@ -309,7 +424,9 @@ def test_a_missing_store_another_benchmark_and_a_full_folder_are_refused(
     assert not any((tmp_path / name).exists() for name in "abc")
 
 
-def test_items_that_changed_since_the_audit_are_refused(world: SimpleNamespace, tmp_path: Path) -> None:
+def test_items_that_changed_since_the_audit_are_refused(
+    world: SimpleNamespace, tmp_path: Path
+) -> None:
     copy = tmp_path / "signs"
     copy.mkdir()
     for name in ("card.toml", "items.jsonl"):
@@ -325,7 +442,14 @@ def test_items_that_changed_since_the_audit_are_refused(world: SimpleNamespace, 
 
 
 def test_the_command_says_what_was_chosen_and_lost(world: SimpleNamespace) -> None:
-    for words in ("60 of the 240 items of signs@1", "12 respondents of 6 families", "mean error", "f1", "hqm audit", "reliability of the two forms"):  # fmt: skip
+    for words in (
+        "60 of the 240 items of signs@1",
+        "12 respondents of 6 families",
+        "mean error",
+        "f1",
+        "hqm audit",
+        "reliability of the two forms",
+    ):
         assert words in world.output
 
 
@@ -344,15 +468,21 @@ def test_the_folder_says_where_it_comes_from(world: SimpleNamespace) -> None:
     whole = hqm.load(world.folder)
     assert (card.shortened.of, card.shortened.items, card.name) == ("signs@1", ITEMS, "short")
     assert card.citation == "Nobody 2026"
-    assert calibration.audit == card.shortened.audit == hqm_digest(world.place / "out" / "audit.json")
+    assert (
+        calibration.audit == card.shortened.audit == hqm_digest(world.place / "out" / "audit.json")
+    )
     assert calibration.signature in (world.place / "out" / "audit.json").read_text()
     assert calibration.ids == tuple(item.id for item in short.original.items)
     assert set(calibration.loss) == {"accuracy", "f1"}
     assert sorted(set(calibration.families)) == ["ash", "box", "elm", "fir", "oak", "yew"]
     for item in short.original.items:
         assert item == whole.original.by_id[item.id]
-    assert all((world.short / "images" / str(item.image)).is_file() for item in short.original.items)
-    rows = [json.loads(line) for line in (world.short / "provenance.jsonl").read_text().splitlines()]
+    assert all(
+        (world.short / "images" / str(item.image)).is_file() for item in short.original.items
+    )
+    rows = [
+        json.loads(line) for line in (world.short / "provenance.jsonl").read_text().splitlines()
+    ]
     assert [row["id"] for row in rows] == list(calibration.ids)
     assert sum(row["weight"] for row in rows) == pytest.approx(ITEMS, rel=0.02)
 
@@ -363,7 +493,9 @@ def hqm_digest(path: Path) -> str:
     return digest_file(path)
 
 
-def test_the_same_seed_gives_the_same_forms_and_another_seed_others(world: SimpleNamespace, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_forms_and_another_seed_others(
+    world: SimpleNamespace, tmp_path: Path
+) -> None:
     audit = world.place / "out" / "audit.json"
     same = hqm.shorten(world.folder, audit, "25%", forms=2, out=tmp_path / "short")
     assert same.folder == tmp_path / "short"
@@ -378,7 +510,9 @@ def test_the_same_seed_gives_the_same_forms_and_another_seed_others(world: Simpl
 def test_two_forms_share_no_item_and_match(world: SimpleNamespace) -> None:
     first, second = (hqm.load(folder).original.items for folder in (world.short, world.short / "b"))
     assert not {item.id for item in first} & {item.id for item in second}
-    assert Counter((item.type, item.target) for item in first) == Counter((item.type, item.target) for item in second)
+    assert Counter((item.type, item.target) for item in first) == Counter(
+        (item.type, item.target) for item in second
+    )
     place = {row["id"]: i for i, row in enumerate(world.rows)}
     easy = world.right.mean(axis=0)
     a, b = (np.mean([easy[place[item.id]] for item in items]) for items in (first, second))
@@ -404,20 +538,34 @@ def test_two_forms_share_no_item_and_match(world: SimpleNamespace) -> None:
 # --- the scale ---
 
 
-def test_the_audit_of_a_short_form_shows_the_full_scale(world: SimpleNamespace, again: hqm.BenchmarkAudit) -> None:
+def test_the_audit_of_a_short_form_shows_the_full_scale(
+    world: SimpleNamespace, again: hqm.BenchmarkAudit
+) -> None:
     full = again.estimate("short_form.full_scale", "accuracy")
     by = full.detail["by_respondent"]
     whole = dict(zip(NAMES, world.right.mean(axis=1), strict=True))
     errors = np.array([by[f"recorded/{name}"][0] - whole[name] for name in NAMES])
     assert np.abs(errors).mean() < 0.05
-    inside = [by[f"recorded/{name}"][1] <= whole[name] <= by[f"recorded/{name}"][2] for name in NAMES]
+    inside = [
+        by[f"recorded/{name}"][1] <= whole[name] <= by[f"recorded/{name}"][2] for name in NAMES
+    ]
     assert np.mean(inside) >= 0.8
     assert full.value == pytest.approx(np.mean([row[0] for row in by.values()]))
-    assert (full.detail["full_benchmark"], full.detail["full_items"], full.n_items) == ("signs@1", ITEMS, 60)
+    assert (full.detail["full_benchmark"], full.detail["full_items"], full.n_items) == (
+        "signs@1",
+        ITEMS,
+        60,
+    )
     calibration = read_calibration(world.short / "calibration.json")
-    assert again.estimate("short_form.mean_error", "accuracy").value == calibration.loss["accuracy"].mean_error
+    assert (
+        again.estimate("short_form.mean_error", "accuracy").value
+        == calibration.loss["accuracy"].mean_error
+    )
     assert again.estimate("short_form.tau", "f1").value == calibration.loss["f1"].tau
-    assert again.estimate("short_form.coverage", "accuracy").value == calibration.loss["accuracy"].coverage
+    assert (
+        again.estimate("short_form.coverage", "accuracy").value
+        == calibration.loss["accuracy"].coverage
+    )
     assert again.estimate("short_form.full_scale", "f1").value is not None
     held = again.estimate("short_form.parallel_reliability", "accuracy").value
     assert held == calibration.parallel["accuracy"]["reliability"]
@@ -426,7 +574,9 @@ def test_the_audit_of_a_short_form_shows_the_full_scale(world: SimpleNamespace, 
     assert "What was lost: 12 respondents of 6 families" in world.terminal
 
 
-def test_the_two_forms_are_held_against_each_other_when_both_are_audited(again: hqm.BenchmarkAudit) -> None:
+def test_the_two_forms_are_held_against_each_other_when_both_are_audited(
+    again: hqm.BenchmarkAudit,
+) -> None:
     pearson = again.estimate("parallel_forms.pearson", "accuracy")
     assert pearson.other == "form=b|run=0|judge=rule"
     assert pearson.value is not None
@@ -436,10 +586,19 @@ def test_the_two_forms_are_held_against_each_other_when_both_are_audited(again: 
     assert abs(pearson.value - held) < 0.15
 
 
-def test_the_report_carries_scale_and_loss(world: SimpleNamespace, again: hqm.BenchmarkAudit) -> None:
+def test_the_report_carries_scale_and_loss(
+    world: SimpleNamespace, again: hqm.BenchmarkAudit
+) -> None:
     page = render(hqm.Audit((again,)))
     loss = read_calibration(world.short / "calibration.json").loss["accuracy"]
-    for words in ("What would the full benchmark say?", "60 of the 240 items of signs@1", "What was lost: 12 respondents of 6 families", f"{loss.mean_error:.3f}", "On the full benchmark's scale", "What the short form loses"):  # fmt: skip
+    for words in (
+        "What would the full benchmark say?",
+        "60 of the 240 items of signs@1",
+        "What was lost: 12 respondents of 6 families",
+        f"{loss.mean_error:.3f}",
+        "On the full benchmark's scale",
+        "What the short form loses",
+    ):
         assert words in page.replace("&#39;", "'"), words
     table = full_scores(again)
     assert table is not None
@@ -454,7 +613,9 @@ def test_a_part_of_a_short_form_has_no_full_scale(world: SimpleNamespace) -> Non
     few = hqm.evidence_of(world.short, store=world.place / "again" / "store.sqlite", limit=30)
     full = hqm.audit(few).estimate("short_form.full_scale", "accuracy")
     assert full.value is None
-    assert full.reason == "the weights are those of all 60 items of the short form, and 30 were asked"
+    assert (
+        full.reason == "the weights are those of all 60 items of the short form, and 30 were asked"
+    )
 
 
 def test_a_calibration_that_was_edited_is_refused(world: SimpleNamespace, tmp_path: Path) -> None:
@@ -482,6 +643,9 @@ def test_the_example_of_the_page_runs() -> None:
 
 def test_items_without_a_positive_weight_are_refused() -> None:
     tallies = {"right": np.ones((2, 3)), "n": np.ones((2, 3))}
-    for weights, auxiliary in (([1.0, 0.0, 2.0], np.ones((3, 1))), ([1.0, 1.0, 2.0], np.ones((2, 1)))):
+    for weights, auxiliary in (
+        ([1.0, 0.0, 2.0], np.ones((3, 1))),
+        ([1.0, 1.0, 2.0], np.ones((2, 1))),
+    ):
         with pytest.raises(ValueError, match="positive weights"):
             scaled_scores(tallies, lambda t: t["right"] / t["n"], weights, auxiliary)

@@ -1,4 +1,6 @@
-"""The site: it is built without a warning, its code and commands run, and nothing that can be named is left out."""
+"""The site: it is built without a warning, its code and commands run, and nothing that can be named
+is left out.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from tests.conftest import ROOT
 from tests.judge_server import JudgeServer
 
 DOCS = ROOT / "docs"
-WRITTEN = {str(path.relative_to(DOCS)): path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
+WRITTEN = {
+    str(path.relative_to(DOCS)): path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))
+}
 """The pages that lie in the repository."""
 TRIED = [
     "tutorial_report.md",
@@ -55,13 +59,24 @@ def made() -> dict[str, str]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built with warnings as errors."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def test_the_site_has_every_page_and_every_page_is_in_the_menu(site: Path, made: dict[str, str]) -> None:
+def test_the_site_has_every_page_and_every_page_is_in_the_menu(
+    site: Path, made: dict[str, str]
+) -> None:
     menu = (site / "index.html").read_text("utf-8")
     for page in (*WRITTEN, *made):
         html = page.removesuffix(".md") + ".html"
@@ -76,7 +91,9 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
         text = page.read_text("utf-8")
         for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", text):
             address = re.search(r'(?:src|href)="([^"]*)"', tag)
-            assert address is None or not re.match(r"(https?:)?//", address[1]), f"{page.name}: {tag}"
+            assert address is None or not re.match(r"(https?:)?//", address[1]), (
+                f"{page.name}: {tag}"
+            )
         assert "fonts.googleapis" not in text
 
 
@@ -96,33 +113,47 @@ def blocks(text: str) -> list[tuple[str, str]]:
 def test_the_python_on_a_page_runs(page: str) -> None:
     code = "\n".join(text for language, text in blocks(WRITTEN[page]) if language == "python")
     assert not [
-        line for line in code.splitlines() if line and not line.startswith((">>>", "...")) and "import " in line
+        line
+        for line in code.splitlines()
+        if line and not line.startswith((">>>", "...")) and "import " in line
     ]
     module = types.ModuleType("page")
     example = doctest.DocTestParser().get_doctest(code, vars(module), page, page, 0)
     report: list[str] = []
-    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example, out=report.append)
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
+        example, out=report.append
+    )
     assert result.attempted > 0
     assert result.failed == 0, "".join(report)
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Any]:
-    """Run a block of shell in a folder of its own, with `hqm` the one under test and a judge at the pages' address."""
+    """Run a block of shell in a folder of its own, with `hqm` the one under test and a judge at the
+    pages' address.
+    """
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "hqm").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hqm.cli "$@"\n')
     (tools / "hqm").chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    server = JudgeServer(lambda prompt, _body: "No." if "number 3" in prompt or "hasty" in prompt else "Yes.")
-    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "OPENAI_API_KEY": "none"}
+    server = JudgeServer(
+        lambda prompt, _body: "No." if "number 3" in prompt or "hasty" in prompt else "Yes."
+    )
+    environment = {
+        **os.environ,
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "OPENAI_API_KEY": "none",
+    }
     environment |= {"PYTHONIOENCODING": "utf-8", "COLUMNS": "200"}
 
     def run(text: str) -> str:
         text = text.replace("http://127.0.0.1:8000/v1", server.url)
         command = ["bash", "-euo", "pipefail", "-c", text]
-        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
@@ -138,7 +169,9 @@ def lines(text: str, exact: bool) -> list[str]:
 
 @pytest.mark.parametrize("page", TRIED)
 def test_the_commands_on_a_page_run_and_print_what_it_shows(page: str, shell: Any) -> None:
-    """Numbers of recorded answers must be the same; what models answer may differ from machine to machine."""
+    """Numbers of recorded answers must be the same; what models answer may differ from machine to
+    machine.
+    """
     ran, printed, exact = 0, "", False
     for language, text in blocks(WRITTEN[page]):
         if language == "sh":
@@ -152,8 +185,12 @@ def test_the_commands_on_a_page_run_and_print_what_it_shows(page: str, shell: An
     assert ran > 0
 
 
-def test_the_commands_of_the_readme_run_and_print_what_it_shows(shell: Any, data: Path, tmp_path: Path) -> None:
-    """In a folder that has the benchmark that the README writes, recorded answers and people's labels."""
+def test_the_commands_of_the_readme_run_and_print_what_it_shows(
+    shell: Any, data: Path, tmp_path: Path
+) -> None:
+    """In a folder that has the benchmark that the README writes, recorded answers and people's
+    labels.
+    """
     from PIL import Image
 
     readme = blocks((ROOT / "README.md").read_text("utf-8"))
@@ -165,12 +202,22 @@ def test_the_commands_of_the_readme_run_and_print_what_it_shows(shell: Any, data
     Image.new("RGB", (8, 8)).save(benchmark / "images" / shown["image"])
     words = ("STOP", "EXIT", "TAXI", "BUS", "OPEN", "PUSH", "PULL", "FIRE")
     items = [
-        {**shown, "id": str(i), "prompt": shown["prompt"].replace("STOP", word), "target": ("yes", "no")[i % 2]}
+        {
+            **shown,
+            "id": str(i),
+            "prompt": shown["prompt"].replace("STOP", word),
+            "target": ("yes", "no")[i % 2],
+        }
         for i, word in enumerate(words)
     ]
     (benchmark / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
     rows = [
-        {"form": form, "run": run, "item": item["id"], "answer": ("Yes.", "No.")[(i + run) % 3 == 0]}
+        {
+            "form": form,
+            "run": run,
+            "item": item["id"],
+            "answer": ("Yes.", "No.")[(i + run) % 3 == 0],
+        }
         for form, run in (("original", 0), ("original", 1), ("parallel", 0))
         for i, item in enumerate(items)
     ]
@@ -204,7 +251,12 @@ def test_every_command_shown_exists() -> None:
     for page in (*TRIED, "index.md"):
         for name in re.findall(r"`hqm (\w+)", WRITTEN[page]):
             assert name in commands, f"{page}: hqm {name}"
-        options = {option for command in commands.values() for parameter in command.params for option in parameter.opts}
+        options = {
+            option
+            for command in commands.values()
+            for parameter in command.params
+            for option in parameter.opts
+        }
         for option in re.findall(r"`(--[a-z-]+)", WRITTEN[page]):
             assert option in options, f"{page}: {option}"
 
@@ -229,7 +281,14 @@ def test_every_command_option_key_parser_state_and_flag_is_documented(everything
         assert f"`{key}`" in everything or f"`[{key}]`" in everything
         for inner in getattr(field.annotation, "model_fields", {}):
             assert f"`{key}.{inner}`" in everything, f"{key}.{inner}"
-    for word in (*hqm.PARSERS, *hqm.STATES, *hqm.HALLUCINATION_TYPES, *hqm.ROLES, *hqm.INDICATOR_FAMILIES, *groups()):
+    for word in (
+        *hqm.PARSERS,
+        *hqm.STATES,
+        *hqm.HALLUCINATION_TYPES,
+        *hqm.ROLES,
+        *hqm.INDICATOR_FAMILIES,
+        *groups(),
+    ):
         assert f"`{word}`" in everything, word
 
 
@@ -243,22 +302,34 @@ def test_every_benchmark_has_its_page(made: dict[str, str]) -> None:
         page, described = made[f"benchmarks/{name}.md"], card(name)
         for heading in ("Scoring", "Data", "Asking", "Parallel form", "Citation"):
             assert f"\n## {heading}\n" in page, f"{name}: {heading}"
-        for text in (described.title, described.version, described.licence, described.citation, *described.types):
+        for text in (
+            described.title,
+            described.version,
+            described.licence,
+            described.citation,
+            *described.types,
+        ):
             assert text in page, f"{name}: {text}"
         for file in described.source.files:
             assert f"`{file.path}`" in page
         if described.data.folder:
             assert "\n### Official and paper\n" in page
-            assert "`official`" in page or "Both" in page or "both" in page, f"{name} says no difference"
+            assert "`official`" in page or "Both" in page or "both" in page, (
+                f"{name} says no difference"
+            )
 
 
-def test_a_page_names_every_metric_role_and_mode_of_its_benchmark(made: dict[str, str], data: Path) -> None:
+def test_a_page_names_every_metric_role_and_mode_of_its_benchmark(
+    made: dict[str, str], data: Path
+) -> None:
     for name in ("hqh", "hallusion_bench", "faithscore", "amber_d", "valor", "hal_eval_d"):
         benchmark, page = hqm.load(name, data=data), made[f"benchmarks/{name}.md"]
         for metric in benchmark.metrics:
             within, _, own = metric.name.rpartition(".")
             assert f"`{own}`" in page or f"`{metric.name}`" in page, f"{name}: {metric.name}"
-            assert not within or f"`{within}.`" in page or f"`{metric.name}`" in page, f"{name}: {metric.name}"
+            assert not within or f"`{within}.`" in page or f"`{metric.name}`" in page, (
+                f"{name}: {metric.name}"
+            )
         for word in (*benchmark.roles, *benchmark.modes):
             assert f"`{word}`" in page, f"{name}: {word}"
 
@@ -267,16 +338,18 @@ def page_of(name: str) -> str:
     return f"indicators/{'types_index' if name == 'index' else name}.md"
 
 
-def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an_example(made: dict[str, str]) -> None:
+def test_every_indicator_has_its_page_with_a_function_a_formula_or_reason_and_an_example(
+    made: dict[str, str],
+) -> None:
     for name in hqm.INDICATORS:
         page = made[page_of(name)]
         functions = re.findall(r"^## `hqm\.psychometrics\.(\w+)`", page, re.MULTILINE)
         assert functions, f"{name}: name its functions in `explains`"
         assert all(function in psychometrics.__all__ for function in functions)
         assert ">>> " in page, f"{name} has no example"
-        assert re.search(r"`(insufficient|degenerate|not_applicable|not_informative)`|infinite|ValueError", page), (
-            f"{name} does not say when it is invalid"
-        )
+        assert re.search(
+            r"`(insufficient|degenerate|not_applicable|not_informative)`|infinite|ValueError", page
+        ), f"{name} does not say when it is invalid"
 
 
 def test_the_functions_are_named_for_the_statistics_that_there_are(made: dict[str, str]) -> None:
@@ -287,7 +360,9 @@ def test_the_functions_are_named_for_the_statistics_that_there_are(made: dict[st
         assert made[page_of(name)].startswith(f"# {name}\n")
 
 
-def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, store: hqm.Store) -> None:
+def test_what_a_page_says_of_audits_is_true(
+    made: dict[str, str], dogs: Path, store: hqm.Store
+) -> None:
     """A page names all estimates of its statistic that a real audit makes."""
     from tests.conftest import administered, recorded
 
@@ -295,18 +370,25 @@ def test_what_a_page_says_of_audits_is_true(made: dict[str, str], dogs: Path, st
     truths = {item.id: str(item.target) for item in benchmark.original.items}
     wrong = {"yes": "no", "no": "yes"}
     answers = [
-        {k: v if i % (n + 2) else wrong[v] for i, (k, v) in enumerate(truths.items())} for n in range(4)
-    ]  # fmt: skip
+        {k: v if i % (n + 2) else wrong[v] for i, (k, v) in enumerate(truths.items())}
+        for n in range(4)
+    ]
     turned = [{k: wrong[v] for k, v in texts.items()} for texts in answers]
     respondents = [
-        recorded(f"r{n}", {("original", 0): a, ("original", 1): {**a, "q0": "yes"}, ("parallel", 0): t})
+        recorded(
+            f"r{n}", {("original", 0): a, ("original", 1): {**a, "q0": "yes"}, ("parallel", 0): t}
+        )
         for n, (a, t) in enumerate(zip(answers, turned, strict=True))
     ]
     who = administered(store, benchmark, respondents)
-    estimated = {estimate.indicator for estimate in hqm.audit(hqm.gather(benchmark, store, who)).estimates}
+    estimated = {
+        estimate.indicator for estimate in hqm.audit(hqm.gather(benchmark, store, who)).estimates
+    }
     assert {"test_retest.rho_g", "test_retest.icc_a1", "parallel_forms.acquiescence"} <= estimated
     for name in estimated:
-        (line,) = re.findall(r"^- Estimates: .+$", made[page_of(name.partition(".")[2])], re.MULTILINE)
+        (line,) = re.findall(
+            r"^- Estimates: .+$", made[page_of(name.partition(".")[2])], re.MULTILINE
+        )
         assert f"`{name}`" in line
 
 
@@ -323,9 +405,9 @@ def test_docstrings_become_markdown() -> None:
 
 def test_the_menu_takes_up_pages_that_nobody_told_it_of() -> None:
     code = (
-        f"import json, sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom make import hook\n"
-        "print(json.dumps(hook.menu(['scale.md', 'index.md', 'tutorial_release.md', 'theory/5.md', 'benchmarks/b.md',"
-        " 'benchmarks/index.md'])))"
+        f"import json, sys\nsys.path.insert(0, {str(DOCS)!r})\nfrom make import"
+        " hook\nprint(json.dumps(hook.menu(['scale.md', 'index.md', 'tutorial_release.md',"
+        " 'theory/5.md', 'benchmarks/b.md', 'benchmarks/index.md'])))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [

@@ -29,9 +29,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A yes/no benchmark and a store with every respondent's answers in three runs."""
     folder = tmp_path_factory.mktemp("speed")
     (folder / "card.toml").write_text(
-        'name = "speed"\ntitle = "Speed"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
+        'name = "speed"\ntitle = "Speed"\nversion = "1"\ntask = "yes_no"\n[data]\nitems ='
+        ' "items.jsonl"\n'
     )
-    rows = ({"id": f"q{i}", "prompt": f"Is there a thing {i}?", "target": ("yes", "no")[i % 2]} for i in range(ITEMS))
+    rows = (
+        {"id": f"q{i}", "prompt": f"Is there a thing {i}?", "target": ("yes", "no")[i % 2]}
+        for i in range(ITEMS)
+    )
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     benchmark, rng = hqm.load(str(folder)), np.random.default_rng(0)
     with hqm.Store(folder / "store.sqlite") as store:
@@ -39,9 +43,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for r in range(RESPONDENTS):
             who = store.respondent(f"hf/model-{r}", {"kind": "hf"})
             for run in range(RUNS):
-                store.administered(who, "speed", form="original", digest=benchmark.original.digest, run=run)
+                store.administered(
+                    who, "speed", form="original", digest=benchmark.original.digest, run=run
+                )
                 drawn = rng.choice(TEXTS, ITEMS)
-                store.append(who, run, [(a, Response(str(t))) for a, t in zip(asks, drawn, strict=True)])
+                store.append(
+                    who, run, [(a, Response(str(t))) for a, t in zip(asks, drawn, strict=True)]
+                )
     return folder
 
 
@@ -55,9 +63,14 @@ def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
 
     vars(benchmark)["score"] = counted
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
-        respondents = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
+        respondents = [
+            hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
+        ]
         answers = hqm.Answers(hqm.Asks(store))
-        together = [answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents) for k in range(RUNS)]
+        together = [
+            answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents)
+            for k in range(RUNS)
+        ]
         assert len(asked) == len(set(asked)) > ITEMS
         for run, matrix in enumerate(together):
             form, alone = benchmark.original, hqm.Answers(hqm.Asks(store))
@@ -68,7 +81,8 @@ def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
             assert matrix.answers == again.answers
             given = [alone.responses(benchmark, form, who, run) for who in respondents]
             plain = [
-                [benchmark.verdict(i, a).value for i, a in zip(form.items, row, strict=True) if a] for row in given
+                [benchmark.verdict(i, a).value for i, a in zip(form.items, row, strict=True) if a]
+                for row in given
             ]
             np.testing.assert_array_equal(matrix.values, np.array(plain, dtype=float))
 
@@ -76,9 +90,14 @@ def test_an_answer_that_comes_back_is_scored_once(folder: Path) -> None:
 def test_aligning_copies_nothing_that_stays_and_orders_the_rest(folder: Path) -> None:
     benchmark = hqm.load(str(folder))
     with hqm.Store(folder / "store.sqlite", readonly=True) as store:
-        respondents = [hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()]
+        respondents = [
+            hqm.StoredRespondent(name, number, True) for number, name, _ in store.respondents()
+        ]
         answers = hqm.Answers(hqm.Asks(store))
-        first, other = (answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents) for k in range(2))
+        first, other = (
+            answers.matrix(benchmark, hqm.Cell(run=k), benchmark.original, respondents)
+            for k in range(2)
+        )
     same = align(first, other)
     assert same[0] is first
     assert same[1] is other
@@ -86,7 +105,9 @@ def test_aligning_copies_nothing_that_stays_and_orders_the_rest(folder: Path) ->
     turned = other.take([other.respondents[r] for r in rows], [other.items[c].id for c in columns])
     np.testing.assert_array_equal(turned.values, other.values[np.ix_(rows, columns)])
     here, there = align(first, replace(turned))
-    assert here.respondents == there.respondents == tuple(first.respondents[r] for r in sorted(rows))
+    assert (
+        here.respondents == there.respondents == tuple(first.respondents[r] for r in sorted(rows))
+    )
     assert [item.id for item in there.items] == [first.items[c].id for c in sorted(columns)]
     np.testing.assert_array_equal(there.values, other.values[np.ix_(sorted(rows), sorted(columns))])
 
@@ -114,9 +135,15 @@ def test_the_first_record_of_every_shape_of_file(tmp_path: Path, name: str, text
     assert begins_with(tmp_path / name) == read_records(tmp_path / name)[:1]
 
 
-def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen(folder: Path, tmp_path: Path) -> None:
+def test_recorded_answers_that_are_equal_are_kept_once_and_faults_are_still_seen(
+    folder: Path, tmp_path: Path
+) -> None:
     form, path = hqm.load(str(folder)).original, tmp_path / "answers.jsonl"
-    rows = [{"id": f"q{i}", "response": "Yes", "respondent": "m", "run": run} for run in (0, 1) for i in range(ITEMS)]
+    rows = [
+        {"id": f"q{i}", "response": "Yes", "respondent": "m", "run": run}
+        for run in (0, 1)
+        for i in range(ITEMS)
+    ]
     path.write_text("\n".join(map(json.dumps, rows)))
     first, second = read_recordings(path, {"original": form})
     assert (first.run, second.run, len(first.answers)) == (0, 1, ITEMS)
@@ -152,7 +179,10 @@ def test_distributions_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
             (ours.chi2_above(np.abs(x), df), stats.chi2.sf(np.abs(x), df)),
             (ours.f_quantile(share, df, other), stats.f.ppf(share, df, other)),
             (ours.binomial_above(k, n, share), stats.binom.sf(k, n, share)),
-            *((ours.average_ranks(table, axis), stats.rankdata(table, axis=axis)) for axis in (None, 0, 1)),
+            *(
+                (ours.average_ranks(table, axis), stats.rankdata(table, axis=axis))
+                for axis in (None, 0, 1)
+            ),
         ):
             np.testing.assert_array_equal(value, theirs)
     for size in range(2, 40):
@@ -164,7 +194,10 @@ def test_distributions_and_ranks_are_those_of_scipy_to_the_last_digit() -> None:
 
 def test_what_a_store_keeps_ends_with_the_next_write_of_anybody(tmp_path: Path) -> None:
     asked = hqm.ask("Is it red?")
-    with hqm.Store(tmp_path / "store.sqlite") as store, hqm.Store(tmp_path / "store.sqlite") as other:
+    with (
+        hqm.Store(tmp_path / "store.sqlite") as store,
+        hqm.Store(tmp_path / "store.sqlite") as other,
+    ):
         who = store.respondent("hf/tiny", {})
         assert store.answered(who, 0) == set()
         store.append(who, 0, [(asked, Response("", "error", "no"))])
@@ -208,6 +241,8 @@ def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
     assert made(texts) == first
     rules.write_text("second")
     assert made(texts) == first
-    assert [path.name == file.name for path in (tmp_path / "cache" / "readings").iterdir()] == [False]
+    assert [path.name == file.name for path in (tmp_path / "cache" / "readings").iterdir()] == [
+        False
+    ]
     monkeypatch.setenv("HQM_CACHE", str(rules))
     assert made(texts) == first, "where nothing can be written, it is made again"

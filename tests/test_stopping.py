@@ -1,4 +1,6 @@
-"""`hqm run --until`: intervals that hold at any time, the order of the pictures, stops, resumption, and an audit of what was stopped."""
+"""`hqm run --until`: intervals that hold at any time, the order of the pictures, stops, resumption,
+and an audit of what was stopped.
+"""
 
 import csv
 import itertools
@@ -25,7 +27,17 @@ from hqm.decisions.stopping import StoppedRun, ask_until, deciding_metric
 from hqm.signature import digest
 from hqm.types import Cell
 from tests.conftest import Run, write_benchmark
-from tests.perf.decisions_until import FAMILIES, GAPS, WORLDS, Pairs, World, answers, decided, missed, wrong
+from tests.perf.decisions_until import (
+    FAMILIES,
+    GAPS,
+    WORLDS,
+    Pairs,
+    World,
+    answers,
+    decided,
+    missed,
+    wrong,
+)
 from tests.servers import PlannedServer, completion, question
 from tests.test_interruptions import HQM, start, until
 
@@ -36,12 +48,22 @@ PICTURES, ITEMS = 50, 4
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Fifty pictures of four yes/no questions each."""
     rows = [
-        {"id": f"q{i:03}", "prompt": f"Is there a thing number {i} in the image?", "target": "yes" if i % 2 else "no", "image": f"{i // ITEMS}.png",
-         "cluster": f"{i // ITEMS}.png", "type": "existence"}
+        {
+            "id": f"q{i:03}",
+            "prompt": f"Is there a thing number {i} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "image": f"{i // ITEMS}.png",
+            "cluster": f"{i // ITEMS}.png",
+            "type": "existence",
+        }
         for i in range(PICTURES * ITEMS)
-    ]  # fmt: skip
+    ]
     made = write_benchmark(
-        tmp_path_factory.mktemp("made") / "made", rows, name="made", types=["existence"], labelled=True
+        tmp_path_factory.mktemp("made") / "made",
+        rows,
+        name="made",
+        types=["existence"],
+        labelled=True,
     )
     from PIL import Image
 
@@ -51,12 +73,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Knowing:
-    """A live respondent that answers a question rightly with a certain chance, the same answer each time."""
+    """A live respondent that answers a question rightly with a certain chance, the same answer each
+    time.
+    """
 
     live = True
 
-    def __init__(self, name: str, chance: float, targets: dict[str, str], *, breaks_after: int | None = None) -> None:
-        self.name, self.chance, self.targets, self.breaks_after = f"hf/{name}", chance, targets, breaks_after
+    def __init__(
+        self, name: str, chance: float, targets: dict[str, str], *, breaks_after: int | None = None
+    ) -> None:
+        self.name, self.chance, self.targets, self.breaks_after = (
+            f"hf/{name}",
+            chance,
+            targets,
+            breaks_after,
+        )
         self.asked: list[Request] = []
         self.closed = 0
 
@@ -85,17 +116,28 @@ def respondents(benchmark: hqm.Benchmark, **chances: float) -> list[Knowing]:
     return [Knowing(name, chance, targets) for name, chance in chances.items()]
 
 
-def ask(store: Store, benchmark: hqm.Benchmark, knowing: Sequence[Knowing], *rules: str, runs: int = 1, **settings: Any) -> StoppedRun:  # fmt: skip
+def ask(
+    store: Store,
+    benchmark: hqm.Benchmark,
+    knowing: Sequence[Knowing],
+    *rules: str,
+    runs: int = 1,
+    **settings: Any,
+) -> StoppedRun:
     cells = [Administration(benchmark.original, again) for again in range(runs)]
     assignments = [hqm.assign(each, benchmark) for each in knowing]
-    return ask_until(StoppingRule.parse(rules), Asks(store), benchmark, assignments, lambda _: cells, **settings)
+    return ask_until(
+        StoppingRule.parse(rules), Asks(store), benchmark, assignments, lambda _: cells, **settings
+    )
 
 
 # --- the intervals ---
 
 
 def test_nobody_gains_by_betting_against_the_truth() -> None:
-    """Over all orders of unequal pictures, some answers unscored, the wealth at the true mean is 1 in the mean, exactly."""
+    """Over all orders of unequal pictures, some answers unscored, the wealth at the true mean is 1
+    in the mean, exactly.
+    """
     totals, items = np.array([3, 0, 2, 1, 0.0]), np.array([4, 1, 2, 2, 0.0])
     truth = totals.sum() / items.sum()
     sums = np.zeros((5, 2))
@@ -129,7 +171,12 @@ def test_an_interval_ends_at_the_score_of_the_full_benchmark() -> None:
     scores[rng.random(scores.size) < 0.05] = np.nan
     pictures = np.repeat(np.arange(60), sizes)
     sequence = hqm.confidence_sequence(scores, pictures.tolist(), population=60)
-    assert sequence.lower[-1] == sequence.upper[-1] == sequence.estimate[-1] == pytest.approx(np.nanmean(scores))
+    assert (
+        sequence.lower[-1]
+        == sequence.upper[-1]
+        == sequence.estimate[-1]
+        == pytest.approx(np.nanmean(scores))
+    )
     assert (np.diff(sequence.lower[:-1]) >= 0).all(), "it only shrinks"
     assert (np.diff(sequence.upper[:-1]) <= 0).all()
     endless = hqm.confidence_sequence(scores, pictures.tolist())
@@ -139,7 +186,9 @@ def test_an_interval_ends_at_the_score_of_the_full_benchmark() -> None:
 
 
 @pytest.mark.parametrize(
-    "world", [WORLDS[i] for i in (0, 8, 17, 19, 21)] + [World(0.98, 1, 0.0, 120)], ids=lambda w: w.name
+    "world",
+    [WORLDS[i] for i in (0, 8, 17, 19, 21)] + [World(0.98, 1, 0.0, 120)],
+    ids=lambda w: w.name,
 )
 def test_intervals_hold_at_any_time(world: World) -> None:
     """A subset of tests/perf/decisions_until.py; 400 runs leave .05 as .05 +- .022."""
@@ -150,7 +199,11 @@ def test_pairs_are_decided_rightly() -> None:
     """Nearly equal, clearly apart and in between; 250 runs leave .05 as .05 +- .028."""
     case = FAMILIES[2]
     assert (
-        wrong(Pairs(case.means, case.smallest, World(case.world.mean, 4, 0.5, 60)), 250, np.random.default_rng(6))
+        wrong(
+            Pairs(case.means, case.smallest, World(case.world.mean, 4, 0.5, 60)),
+            250,
+            np.random.default_rng(6),
+        )
         <= 0.07
     )
 
@@ -169,17 +222,25 @@ def test_the_simulation_decides_as_the_function_does() -> None:
     assert {pair.state for pair in pairs} == {"separated", "within"}
     for j, pair in enumerate(pairs):
         if pair.pictures < 60:
-            assert (pair.state, pair.pictures / 60) == (simulated.state[0, j], simulated.share[0, j])
+            assert (pair.state, pair.pictures / 60) == (
+                simulated.state[0, j],
+                simulated.share[0, j],
+            )
             assert pair.difference == pytest.approx(simulated.difference[0, j])
 
 
 def test_equals_are_not_separated_and_everything_is_then_known() -> None:
     rng = np.random.default_rng(8)
     scores = (rng.random(200) < 0.8).astype(float)
-    (same,) = hqm.separated_pairs(np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist(), population=50)
+    (same,) = hqm.separated_pairs(
+        np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist(), population=50
+    )
     assert (same.state, same.pictures, same.difference) == ("equal", 50, 0.0)
     (near,) = hqm.separated_pairs(
-        np.stack([scores, scores]), np.repeat(np.arange(50), 4).tolist(), population=50, smallest=0.1
+        np.stack([scores, scores]),
+        np.repeat(np.arange(50), 4).tolist(),
+        population=50,
+        smallest=0.1,
     )
     assert near.state == "within"
     assert near.pictures < 50
@@ -198,7 +259,9 @@ def test_equals_are_not_separated_and_everything_is_then_known() -> None:
         ([], {}, "0 items"),
     ],
 )
-def test_what_no_interval_can_be_made_of_is_refused(scores: list[float], settings: dict[str, Any], sentence: str) -> None:  # fmt: skip
+def test_what_no_interval_can_be_made_of_is_refused(
+    scores: list[float], settings: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(DesignError, match=sentence):
         hqm.confidence_sequence(scores, **settings)
     if len(scores) == 2:
@@ -209,7 +272,18 @@ def test_what_no_interval_can_be_made_of_is_refused(scores: list[float], setting
 # --- the rule ---
 
 
-@pytest.mark.parametrize("text", ["seperated", "half_width", "half_width>=.1", "separated<=.1", "separated>=2", "half_width<=0", "half_width<=1e-x"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "seperated",
+        "half_width",
+        "half_width>=.1",
+        "separated<=.1",
+        "separated>=2",
+        "half_width<=0",
+        "half_width<=1e-x",
+    ],
+)
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is no rule"):
         StoppingRule.parse([text])
@@ -229,7 +303,14 @@ def test_the_metric_is_a_mean_of_item_scores(folder: Path) -> None:
     assert deciding_metric(benchmark).name == "accuracy"
     with pytest.raises(DesignError, match="f1 of made is no mean of item scores"):
         deciding_metric(benchmark, "f1")
-    f1 = hqm.load(write_benchmark(folder.parent / "by_f1", [{"id": "a", "prompt": "Is it?", "target": "yes"}], name="by_f1", scoring={"audited": ["f1"]}))  # fmt: skip
+    f1 = hqm.load(
+        write_benchmark(
+            folder.parent / "by_f1",
+            [{"id": "a", "prompt": "Is it?", "target": "yes"}],
+            name="by_f1",
+            scoring={"audited": ["f1"]},
+        )
+    )
     assert deciding_metric(f1).name == "accuracy"
     captions = hqm.load("shapes_caption")
     assert deciding_metric(captions).name == "chair_s", "chair_i is a ratio of sums"
@@ -256,7 +337,9 @@ def test_the_order_is_drawn_once_and_recorded(store: Store, folder: Path) -> Non
         assert picture_order(other, benchmark, seed=1) == order
     with Store(":memory:") as other:
         assert picture_order(other, benchmark, seed=2).clusters != order.clusters
-    assert [item.image for item in order.items(benchmark.original, 3, 4)] == [order.clusters[3]] * ITEMS
+    assert [item.image for item in order.items(benchmark.original, 3, 4)] == [
+        order.clusters[3]
+    ] * ITEMS
 
 
 def test_respondents_stop_at_different_times(store: Store, folder: Path) -> None:
@@ -273,9 +356,16 @@ def test_respondents_stop_at_different_times(store: Store, folder: Path) -> None
         assert stop.items == stop.pictures * ITEMS
         for again in range(2):
             asked = [r for r in each.asked if r.run == again]
-            assert len(asked) == stop.items, "the second run is asked about the pictures of the first"
+            assert len(asked) == stop.items, (
+                "the second run is asked about the pictures of the first"
+            )
             assert {benchmark.original.by_id[r.item].cluster for r in asked} == chosen
-        truth = np.mean([each.says(item.id) == ("Yes" if item.target == "yes" else "No") for item in benchmark.original.items])  # fmt: skip
+        truth = np.mean(
+            [
+                each.says(item.id) == ("Yes" if item.target == "yes" else "No")
+                for item in benchmark.original.items
+            ]
+        )
         assert stop.low <= truth <= stop.high
     assert all(each.closed for each in knowing)
 
@@ -285,7 +375,10 @@ def test_both_rules_hold_together(store: Store, folder: Path) -> None:
     knowing = respondents(benchmark, guessing=0.5, able=0.95)
     done = ask(store, benchmark, knowing, "separated", "half_width<=.08")
     assert all(stop.high - stop.low <= 0.16 for stop in done.stops)
-    assert all("half of its interval was" in stop.why and "separated from 1" in stop.why for stop in done.stops)
+    assert all(
+        "half of its interval was" in stop.why and "separated from 1" in stop.why
+        for stop in done.stops
+    )
     with Store(":memory:") as other:
         alone = ask(other, benchmark, respondents(benchmark, guessing=0.5, able=0.95), "separated")
     assert alone.stops[0].pictures < done.stops[0].pictures
@@ -297,7 +390,9 @@ def test_a_width_out_of_reach_asks_everything_and_says_so(store: Store, folder: 
     done = ask(store, benchmark, [able], "half_width<=.0001")
     assert done.stops[0].why == "every item was asked"
     assert len(able.asked) == PICTURES * ITEMS
-    assert stopped_in(Asks(store), benchmark, hqm.respondents_in(Asks(store), benchmark)) is None, "nothing was stopped"
+    assert stopped_in(Asks(store), benchmark, hqm.respondents_in(Asks(store), benchmark)) is None, (
+        "nothing was stopped"
+    )
 
 
 def test_whom_a_failure_ends_holds_up_nobody(store: Store, folder: Path) -> None:
@@ -310,11 +405,15 @@ def test_whom_a_failure_ends_holds_up_nobody(store: Store, folder: Path) -> None
     assert len(knowing[0].asked) < PICTURES * ITEMS
 
 
-def test_one_respondent_or_one_picture_is_refused(store: Store, folder: Path, tmp_path: Path) -> None:
+def test_one_respondent_or_one_picture_is_refused(
+    store: Store, folder: Path, tmp_path: Path
+) -> None:
     benchmark = hqm.load(folder)
     with pytest.raises(DesignError, match="compares respondents, and made has 1"):
         ask(store, benchmark, respondents(benchmark, able=0.9), "separated")
-    rows = [{"id": f"{i}", "prompt": f"Is it {i}?", "target": "yes", "cluster": "a"} for i in range(9)]
+    rows = [
+        {"id": f"{i}", "prompt": f"Is it {i}?", "target": "yes", "cluster": "a"} for i in range(9)
+    ]
     single = hqm.load(write_benchmark(tmp_path / "single", rows, name="single"))
     with pytest.raises(DesignError, match="all about one picture"):
         ask(store, single, respondents(single, able=0.9), "half_width<=.1")
@@ -326,7 +425,9 @@ def test_a_bound_ends_it_and_the_next_command_goes_on(store: Store, folder: Path
 
     benchmark = hqm.load(folder)
     with Store(":memory:") as whole:
-        expected = ask(whole, benchmark, respondents(benchmark, guessing=0.5, able=0.9), "separated")
+        expected = ask(
+            whole, benchmark, respondents(benchmark, guessing=0.5, able=0.9), "separated"
+        )
     first = respondents(benchmark, guessing=0.5, able=0.9)
     ended = ask(store, benchmark, first, "separated", budget=Budget(max_requests=101))
     assert ended.stops == ()
@@ -335,7 +436,9 @@ def test_a_bound_ends_it_and_the_next_command_goes_on(store: Store, folder: Path
     done = ask(store, benchmark, second, "separated")
     assert (done.stops, done.pairs) == (expected.stops, expected.pairs)
     asked = [(each.name, r.item) for each in (*first, *second) for r in each.asked]
-    assert len(asked) == len(set(asked)) == sum(stop.items for stop in done.stops), "nothing is asked twice"
+    assert len(asked) == len(set(asked)) == sum(stop.items for stop in done.stops), (
+        "nothing is asked twice"
+    )
 
 
 def test_a_tighter_rule_goes_on_where_the_first_stopped(store: Store, folder: Path) -> None:
@@ -354,9 +457,13 @@ def test_a_tighter_rule_goes_on_where_the_first_stopped(store: Store, folder: Pa
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[PlannedServer]:
-    """Three models behind one server: one is right nine times in ten, the others seven and five times."""
+    """Three models behind one server: one is right nine times in ten, the others seven and five
+    times.
+    """
     original = {item.prompt: str(item.target) for item in hqm.load(folder).original.items}
-    targets = {prompt.partition(" number ")[2].split()[0]: target for prompt, target in original.items()}
+    targets = {
+        prompt.partition(" number ")[2].split()[0]: target for prompt, target in original.items()
+    }
 
     def reply(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Any:
         if "messages" not in body:
@@ -375,7 +482,9 @@ def server(folder: Path) -> Iterator[PlannedServer]:
 
 
 def command(folder: Path, server: PlannedServer, *more: str) -> list[str]:
-    names = [part for model in ("able", "guessing") for part in ("-r", f"openai/{model}@{server.url}")]
+    names = [
+        part for model in ("able", "guessing") for part in ("-r", f"openai/{model}@{server.url}")
+    ]
     return ["run", str(folder), *names, "--forms", "original", "--runs", "1", "-q", *more]
 
 
@@ -385,12 +494,16 @@ def stored(path: Path) -> set[tuple[int, int, int, int]]:
 
 
 @pytest.fixture(scope="module")
-def stopped(folder: Path, server: PlannedServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, hqm.BenchmarkAudit]:  # fmt: skip
+def stopped(
+    folder: Path, server: PlannedServer, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, hqm.BenchmarkAudit]:
     """A run that a rule stopped, and the audit of its store."""
     store = tmp_path_factory.mktemp("stopped") / "store.sqlite"
     names = [f"openai/{model}@{server.url}" for model in ("able", "middling", "guessing")]
     rules = ["separated", "half_width<=.12"]
-    done = hqm.run(str(folder), names, store=store, until=rules, forms=["original", "parallel"], runs=2)
+    done = hqm.run(
+        str(folder), names, store=store, until=rules, forms=["original", "parallel"], runs=2
+    )
     assert done.outcome.errors == 0
     assert len(done.stopped[0].stops[0].respondent) > 0
     return store, hqm.audit(str(folder), store=store)
@@ -418,8 +531,14 @@ def test_a_run_that_was_killed_goes_on_and_stops_at_the_same_picture(
     assert again.splitlines()[1:] == whole.splitlines()[1:]
     assert len(stored(tmp_path / "killed.sqlite")) == len(stored(tmp_path / "whole.sqlite"))
     assert all(attempt == 0 for *_, attempt in stored(tmp_path / "killed.sqlite"))
-    with Store(tmp_path / "killed.sqlite", readonly=True) as a, Store(tmp_path / "whole.sqlite", readonly=True) as b:
-        orders = [[r["order_of_pictures"] for r in each.records() if "order_of_pictures" in r] for each in (a, b)]
+    with (
+        Store(tmp_path / "killed.sqlite", readonly=True) as a,
+        Store(tmp_path / "whole.sqlite", readonly=True) as b,
+    ):
+        orders = [
+            [r["order_of_pictures"] for r in each.records() if "order_of_pictures" in r]
+            for each in (a, b)
+        ]
         assert orders[0] == orders[1]
         assert len(orders[0]) == 1
         # and nothing is left to ask
@@ -438,7 +557,9 @@ def test_a_run_that_was_killed_goes_on_and_stops_at_the_same_picture(
 # --- the audit of a stopped administration ---
 
 
-def test_a_stopped_administration_is_a_cell_of_its_own(stopped: tuple[Path, hqm.BenchmarkAudit]) -> None:
+def test_a_stopped_administration_is_a_cell_of_its_own(
+    stopped: tuple[Path, hqm.BenchmarkAudit],
+) -> None:
     _, audit = stopped
     at = audit.stopped
     cell = Cell.parse(audit.reference)
@@ -453,8 +574,16 @@ def test_a_stopped_administration_is_a_cell_of_its_own(stopped: tuple[Path, hqm.
         assert row["stopped_after"] == row["pictures"] * ITEMS
         assert row["low"] <= row["score"] <= row["high"]
         assert row["high"] - row["low"] <= 0.24
-    assert all(sum(states.values()) == at["items"] for who in audit.respondents for states in who.states.values())
-    assert all("missing" not in states or not states["missing"] for who in audit.respondents for states in who.states.values())  # fmt: skip
+    assert all(
+        sum(states.values()) == at["items"]
+        for who in audit.respondents
+        for states in who.states.values()
+    )
+    assert all(
+        "missing" not in states or not states["missing"]
+        for who in audit.respondents
+        for states in who.states.values()
+    )
 
 
 def test_every_number_says_that_it_was_stopped(stopped: tuple[Path, hqm.BenchmarkAudit]) -> None:
@@ -464,8 +593,17 @@ def test_every_number_says_that_it_was_stopped(stopped: tuple[Path, hqm.Benchmar
     assert all(until_part in e.signature for e in audit.estimates), "whatever it is"
     assert all(e.n_items <= audit.stopped["items"] for e in audit.estimates)
     with_numbers = {e.indicator.partition(".")[0] for e in audit.estimates if e.value is not None}
-    assert {"test_retest", "consistency", "discriminability", "items", "solvability", "types"} <= with_numbers
-    assert all(e.reason for e in audit.estimates if e.value is None), "what cannot be computed says why"
+    assert {
+        "test_retest",
+        "consistency",
+        "discriminability",
+        "items",
+        "solvability",
+        "types",
+    } <= with_numbers
+    assert all(e.reason for e in audit.estimates if e.value is None), (
+        "what cannot be computed says why"
+    )
 
 
 def test_an_audit_of_it_is_that_of_the_benchmark_with_these_pictures_only(
@@ -474,20 +612,32 @@ def test_an_audit_of_it_is_that_of_the_benchmark_with_these_pictures_only(
     store, audit = stopped
     with Store(store, readonly=True) as opened:
         order = picture_order(opened, hqm.load(folder))
-        used = {item.id for item in order.items(hqm.load(folder).original, 0, audit.stopped["pictures"])}
+        used = {
+            item.id for item in order.items(hqm.load(folder).original, 0, audit.stopped["pictures"])
+        }
         rows = hqm.gather(hqm.load(folder), opened).to_frame().to_dict("records")
     assert {row["item"] for row in rows} == used
     lines = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
-    small = write_benchmark(tmp_path / "made", [line for line in lines if line["id"] in used], name="made", types=["existence"], labelled=True)  # fmt: skip
+    small = write_benchmark(
+        tmp_path / "made",
+        [line for line in lines if line["id"] in used],
+        name="made",
+        types=["existence"],
+        labelled=True,
+    )
     for line in lines:
         target = small / line["image"]
         if not target.exists():
             target.write_bytes((folder / line["image"]).read_bytes())
     plain = hqm.audit(str(small), store=store)
-    stopped_values = {(e.indicator, e.metric, e.facet): (e.value, e.n_items) for e in audit.estimates}
+    stopped_values = {
+        (e.indicator, e.metric, e.facet): (e.value, e.n_items) for e in audit.estimates
+    }
     plain_values = {(e.indicator, e.metric, e.facet): (e.value, e.n_items) for e in plain.estimates}
     compared = [
-        key for key in stopped_values if key[0].partition(".")[0] in ("test_retest", "consistency", "discriminability")
+        key
+        for key in stopped_values
+        if key[0].partition(".")[0] in ("test_retest", "consistency", "discriminability")
     ]
     assert len(compared) > 20
     for key in compared:
@@ -497,23 +647,34 @@ def test_an_audit_of_it_is_that_of_the_benchmark_with_these_pictures_only(
         assert stopped_values[key][1] == plain_values[key][1]
 
 
-def test_reports_frames_and_json_say_it(stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run) -> None:  # fmt: skip
+def test_reports_frames_and_json_say_it(
+    stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run
+) -> None:
     store, audit = stopped
-    status, out, err = run("audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q")
+    status, out, err = run(
+        "audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q"
+    )
     assert status == 0, err
     sentence = f"{audit.stopped['items']} of {PICTURES * ITEMS} items"
     assert sentence in out
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Where asking was stopped" in page
-    assert f"stopped after {audit.stopped['respondents'][0]['stopped_after']} of {PICTURES * ITEMS} items, when" in page
+    assert (
+        f"stopped after {audit.stopped['respondents'][0]['stopped_after']} of {PICTURES * ITEMS}"
+        " items, when" in page
+    )
     read = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
     assert read.stopped == audit.stopped
     scores = audit.to_frame("scores")
     assert set(scores["until"]) == {Cell.parse(audit.reference).until}
-    status, _, err = run("report", tmp_path / "out" / "audit.json", "--to", tmp_path / "numbers.csv")
+    status, _, err = run(
+        "report", tmp_path / "out" / "audit.json", "--to", tmp_path / "numbers.csv"
+    )
     assert status == 0, err
     with (tmp_path / "numbers.csv").open(newline="") as file:
-        assert all("until:" in row["signature"] for row in csv.DictReader(file) if row.get("signature"))
+        assert all(
+            "until:" in row["signature"] for row in csv.DictReader(file) if row.get("signature")
+        )
     tex = tmp_path / "paper.tex"
     status, _, err = run("report", tmp_path / "out" / "audit.json", "--to", tex)
     assert status == 0, err
@@ -525,7 +686,9 @@ def test_reports_frames_and_json_say_it(stopped: tuple[Path, hqm.BenchmarkAudit]
         hqm.Audit.load(tmp_path / "broken.json")
 
 
-def test_an_export_carries_the_order_and_the_stops(stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run) -> None:  # fmt: skip
+def test_an_export_carries_the_order_and_the_stops(
+    stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run
+) -> None:
     store, audit = stopped
     status, _, err = run("export", store, "--to", tmp_path / "all.jsonl")
     assert status == 0, err
@@ -533,33 +696,55 @@ def test_an_export_carries_the_order_and_the_stops(stopped: tuple[Path, hqm.Benc
     assert status == 0, err
     with Store(tmp_path / "copy.sqlite", readonly=True) as opened:
         again = hqm.gather(hqm.load(folder), opened)
-    rows = [sorted(each["respondents"], key=lambda row: row["respondent"]) for each in (again.stopped, audit.stopped)]
+    rows = [
+        sorted(each["respondents"], key=lambda row: row["respondent"])
+        for each in (again.stopped, audit.stopped)
+    ]
     assert rows[0] == rows[1]
     assert tuple(map(str, again.matrices)) == audit.cells
 
 
-def test_labels_are_planned_on_the_pictures_in_common(stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run) -> None:  # fmt: skip
+def test_labels_are_planned_on_the_pictures_in_common(
+    stopped: tuple[Path, hqm.BenchmarkAudit], folder: Path, tmp_path: Path, run: Run
+) -> None:
     store, audit = stopped
     plan = tmp_path / "plan.jsonl"
     status, out, err = run("label", "plan", folder, "--labels", 40, "--store", store, "--out", plan)
     assert status == 0, (out, err)
     with Store(store, readonly=True) as opened:
         order = picture_order(opened, hqm.load(folder))
-    used = {item.id for item in order.items(hqm.load(folder).original, 0, audit.stopped["pictures"])}
+    used = {
+        item.id for item in order.items(hqm.load(folder).original, 0, audit.stopped["pictures"])
+    }
     items = set(re.findall(r"\bq\d{3}\b", plan.read_text()))
     assert items
     assert items <= used
 
 
-def test_the_command_refuses_before_anybody_is_asked(folder: Path, server: PlannedServer, tmp_path: Path, run: Run) -> None:  # fmt: skip
+def test_the_command_refuses_before_anybody_is_asked(
+    folder: Path, server: PlannedServer, tmp_path: Path, run: Run
+) -> None:
     before = len(server.asked)
     for rule, sentence, code in (
-        ("separatd", "is no rule", 2), ("separated(f1)", "no mean of item scores", 1), ("half_width(nothing)<=.1", "has no metric", 2),
-    ):  # fmt: skip
-        status, _, err = run(*command(folder, server, "--until", rule, "--store", tmp_path / "none.sqlite"))
+        ("separatd", "is no rule", 2),
+        ("separated(f1)", "no mean of item scores", 1),
+        ("half_width(nothing)<=.1", "has no metric", 2),
+    ):
+        status, _, err = run(
+            *command(folder, server, "--until", rule, "--store", tmp_path / "none.sqlite")
+        )
         assert status == code, err
         assert sentence in err
-    status, _, err = run("run", folder, "-r", f"openai/able@{server.url}", "--until", "separated", "--store", tmp_path / "none.sqlite")  # fmt: skip
+    status, _, err = run(
+        "run",
+        folder,
+        "-r",
+        f"openai/able@{server.url}",
+        "--until",
+        "separated",
+        "--store",
+        tmp_path / "none.sqlite",
+    )
     assert status == 1
     assert "compares respondents, and made has 1" in err
     assert len(server.asked) == before

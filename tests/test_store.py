@@ -19,12 +19,18 @@ def filled(path: Path | str) -> Store:
     store.append(
         who,
         0,
-        [(q1, Response("Yes, é.", "ok", "", {"seconds": 0.5})), (q2, Response("", "error", "the server answered 500"))],
+        [
+            (q1, Response("Yes, é.", "ok", "", {"seconds": 0.5})),
+            (q2, Response("", "error", "the server answered 500")),
+        ],
     )
     store.append(who, 0, [(q2, Response("No"))])
     store.append(other, 1, [(q1, Response("No", "truncated", "cut"))])
     store.judge(
-        "mine", "original", 0, [Judgement("human", "q1", "hf/a", 1.0, "ja", ""), Judgement("human", "q2", "hf/a", None)]
+        "mine",
+        "original",
+        0,
+        [Judgement("human", "q1", "hf/a", 1.0, "ja", ""), Judgement("human", "q2", "hf/a", None)],
     )
     store.remember_images("mine", {"a.png": "b2:01"})
     store.record({"command": "hqm run"})
@@ -66,7 +72,9 @@ def test_a_respondent_is_its_identity(store: Store) -> None:
     assert store.find_respondent("hf/a", {"temperature": 0.9}) is None
 
 
-@pytest.mark.parametrize("table", ["respondents", "asks", "images", "answers", "judgements", "records"])
+@pytest.mark.parametrize(
+    "table", ["respondents", "asks", "images", "answers", "judgements", "records"]
+)
 def test_the_store_is_append_only(tmp_path: Path, table: str) -> None:
     filled(tmp_path / "s.sqlite").close()
     db = sqlite3.connect(tmp_path / "s.sqlite")
@@ -101,7 +109,10 @@ def test_an_export_needs_a_known_suffix(tmp_path: Path) -> None:
 
 
 def test_judgements_come_back(store: Store) -> None:
-    judgements = [Judgement("human", "q1", "a", 0.5, "half", ""), Judgement("human", "q2", "a", None)]
+    judgements = [
+        Judgement("human", "q1", "a", 0.5, "half", ""),
+        Judgement("human", "q2", "a", None),
+    ]
     store.judge("mine", "original", 0, judgements)
     store.judge("mine", "original", 0, [Judgement("human", "q1", "a", 1.0)])  # the first stays
     assert store.judgements("mine", "human", "original", 0) == judgements
@@ -109,7 +120,9 @@ def test_judgements_come_back(store: Store) -> None:
     assert store.judgements("other", "human", "original", 0) == []
 
 
-def test_an_answer_that_cannot_be_stored_loses_neither_the_batch_nor_its_text(tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_stored_loses_neither_the_batch_nor_its_text(
+    tmp_path: Path,
+) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         who = store.respondent("a", {})
         nan = Response("y", "ok", "", {"seconds": float("nan")})
@@ -139,7 +152,9 @@ def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "text.sqlite").write_text("this is no database, only a long enough text to look like one" * 20)
+    (tmp_path / "text.sqlite").write_text(
+        "this is no database, only a long enough text to look like one" * 20
+    )
     with pytest.raises(StoreError, match="no SQLite file"):
         Store(tmp_path / "text.sqlite")
     other = sqlite3.connect(tmp_path / "other.sqlite")
@@ -153,7 +168,10 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_store_opened_for_reading_refuses_answers(tmp_path: Path) -> None:
     filled(tmp_path / "s.sqlite").close()
-    with Store(tmp_path / "s.sqlite", readonly=True) as store, pytest.raises(StoreError, match="cannot be written"):
+    with (
+        Store(tmp_path / "s.sqlite", readonly=True) as store,
+        pytest.raises(StoreError, match="cannot be written"),
+    ):
         store.append(1, 0, [(ask("new"), Response("x"))])
 
 
@@ -174,9 +192,13 @@ with Store(path) as store:
 
 
 def test_a_full_disk_is_one_sentence_and_the_store_stays_whole(tmp_path: Path) -> None:
-    """A real limit on the file's size, in a real process: SQLite fails to write as on a full disk."""
+    """A real limit on the file's size, in a real process: SQLite fails to write as on a full
+    disk.
+    """
     path = tmp_path / "s.sqlite"
-    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True
+    )
     assert "the disk is full" in done.stdout or "disk I/O error" in done.stdout
     assert "answers stored so far are safe" in done.stdout
     with Store(path) as store:

@@ -1,4 +1,6 @@
-"""The output in terminals of many kinds, in pipes and in files: real pseudo-terminals, a real tmux."""
+"""The output in terminals of many kinds, in pipes and in files: real pseudo-terminals, a real
+tmux.
+"""
 
 import json
 import re
@@ -21,17 +23,31 @@ ARGUMENTS = ("--runs", "2", "--out", "out")
 def audited(tmp_path: Path) -> list[str]:
     """The arguments of an audit of recorded answers, in a folder of its own."""
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes" if i % 2 else "no",
-         "image": f"{i // 2}.png", "type": "existence"}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {thing} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "image": f"{i // 2}.png",
+            "type": "existence",
+        }
         for i, thing in enumerate(["dog", "cat", "car", "bus", "hat", "cup", "tree", "boat"] * 3)
-    ]  # fmt: skip
-    folder = write_benchmark(tmp_path / "signs", rows, name="signs", types=["existence"], labelled=True)
+    ]
+    folder = write_benchmark(
+        tmp_path / "signs", rows, name="signs", types=["existence"], labelled=True
+    )
     items = hqm.load(str(folder)).original.items
     answers = [
-        {"respondent": f"a-respondent-with-a-long-name-{k}", "form": "original", "run": run, "item": item.id,
-         "answer": "Yes" if (i * k + run) % 3 else "No"}
-        for k in range(1, 5) for run in (0, 1) for i, item in enumerate(items)
-    ]  # fmt: skip
+        {
+            "respondent": f"a-respondent-with-a-long-name-{k}",
+            "form": "original",
+            "run": run,
+            "item": item.id,
+            "answer": "Yes" if (i * k + run) % 3 else "No",
+        }
+        for k in range(1, 5)
+        for run in (0, 1)
+        for i, item in enumerate(items)
+    ]
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in answers))
     return ["audit", str(folder), "--recorded", str(path), *ARGUMENTS]
@@ -70,13 +86,17 @@ def test_an_audit_fits_a_narrow_terminal(audited: list[str], tmp_path: Path, col
 
 def test_without_colour_there_is_none(audited: list[str], tmp_path: Path) -> None:
     assert COLOUR.search(in_terminal(*audited, cwd=tmp_path).raw), "in colour unless told otherwise"
-    plain = in_terminal(*audited, "--store", str(tmp_path / "other.sqlite"), cwd=tmp_path, NO_COLOR="1")
+    plain = in_terminal(
+        *audited, "--store", str(tmp_path / "other.sqlite"), cwd=tmp_path, NO_COLOR="1"
+    )
     assert plain.status == 0
     assert not COLOUR.search(plain.raw)
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
-def test_a_terminal_without_control_characters_gets_none(audited: list[str], tmp_path: Path, term: str) -> None:
+def test_a_terminal_without_control_characters_gets_none(
+    audited: list[str], tmp_path: Path, term: str
+) -> None:
     shown = in_terminal(*audited, term=term, cwd=tmp_path)
     assert shown.status == 0, shown.raw
     assert "\x1b" not in shown.raw
@@ -89,7 +109,12 @@ def test_a_pipe_gets_no_control_characters_and_no_bars(
 ) -> None:
     command = [*HQM, *(audited if arguments == ("AUDIT",) else arguments)]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment(TERM="xterm"), capture_output=True, text=True, check=True
+        command,
+        cwd=tmp_path,
+        env=environment(TERM="xterm"),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for text in (done.stdout, done.stderr):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
@@ -98,7 +123,9 @@ def test_a_pipe_gets_no_control_characters_and_no_bars(
 
 
 def test_a_reader_that_leaves_early_ends_the_program_without_a_traceback() -> None:
-    process = subprocess.Popen([*HQM, "list", "indicators"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*HQM, "list", "indicators"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
@@ -115,7 +142,8 @@ def test_tmux_shows_bars_and_table(audited: list[str], tmp_path: Path, term: str
     # the program's own terminal is named by the option, as ~/.tmux.conf does it
     script = tmp_path / "go.sh"
     script.write_text(
-        f"cd {tmp_path}\nexport TERM={term}\n{' '.join(map(str, [*HQM, *audited]))}\necho THE END $?\nsleep 60\n"
+        f"cd {tmp_path}\nexport TERM={term}\n{' '.join(map(str, [*HQM, *audited]))}\necho THE END"
+        " $?\nsleep 60\n"
     )
     start = [*socket, "new-session", "-d", "-x", "70", "-y", "60", f"bash {script}"]
     subprocess.run(start, env=environment(TERM="xterm"), check=True, capture_output=True)
@@ -125,7 +153,10 @@ def test_tmux_shows_bars_and_table(audited: list[str], tmp_path: Path, term: str
             assert time.monotonic() < deadline, text
             time.sleep(0.5)
             text = subprocess.run(
-                [*socket, "capture-pane", "-p", "-S", "-200"], capture_output=True, text=True, check=True
+                [*socket, "capture-pane", "-p", "-S", "-200"],
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout
     finally:
         subprocess.run([*socket, "kill-server"], check=False, capture_output=True)

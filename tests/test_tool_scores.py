@@ -1,4 +1,6 @@
-"""The score that a tool recorded is one more scoring in `hqm compare`, and every answer that it scores otherwise is listed."""
+"""The score that a tool recorded is one more scoring in `hqm compare`, and every answer that it
+scores otherwise is listed.
+"""
 
 import csv
 import io
@@ -28,11 +30,15 @@ def logs(data: Path) -> Path:
 
 
 def auxmatch(logs: Path, folder: Path, wrong: set[int]) -> Path:
-    """VLMEvalKit's predictions after its evaluation: with what it extracted and its score (columns of its source)."""
+    """VLMEvalKit's predictions after its evaluation: with what it extracted and its score (columns
+    of its source).
+    """
     rows = json.loads((logs / "vlmevalkit" / "model_steady_POPE.json").read_text())
     for i, row in enumerate(rows):
         said = "Yes" if row["prediction"].strip().lower().startswith("yes") else "No"
-        row["extracted"], row["score"] = ("Unknown", False) if i in wrong else (said, said == row["answer"])
+        row["extracted"], row["score"] = (
+            ("Unknown", False) if i in wrong else (said, said == row["answer"])
+        )
     folder.mkdir()
     path = folder / "model_steady_POPE_auxmatch.json"
     path.write_text(json.dumps(rows))
@@ -40,7 +46,9 @@ def auxmatch(logs: Path, folder: Path, wrong: set[int]) -> Path:
 
 
 def again(samples: Path, folder: Path, right: int) -> Path:
-    """The same real log as if the tool had been run again, and had scored some answers as right that it scored as wrong."""
+    """The same real log as if the tool had been run again, and had scored some answers as right
+    that it scored as wrong.
+    """
     rows = [json.loads(line) for line in samples.read_text().splitlines()]
     for row in rows[:right]:
         row["pope_accuracy"]["score"] = 1.0
@@ -58,20 +66,41 @@ def folder(path: Path) -> Path:
 def store(logs: Path, tmp_path: Path, run: Run) -> Path:
     """Real logs of three tools in one store, each respondent in two runs."""
     path = tmp_path / "store.sqlite"
-    plain, suffix = (next((logs / "lmms_eval" / name).rglob("*samples*.jsonl")) for name in ("writer_only", "real_run"))
+    plain, suffix = (
+        next((logs / "lmms_eval" / name).rglob("*samples*.jsonl"))
+        for name in ("writer_only", "real_run")
+    )
     for respondent, files in (
-        ("plain", (shutil.copy(plain, folder(tmp_path / "plain")), again(plain, tmp_path / "plain", 3))),
-        ("suffix", (shutil.copy(suffix, folder(tmp_path / "suffix")), again(suffix, tmp_path / "suffix", 2))),
+        (
+            "plain",
+            (shutil.copy(plain, folder(tmp_path / "plain")), again(plain, tmp_path / "plain", 3)),
+        ),
+        (
+            "suffix",
+            (
+                shutil.copy(suffix, folder(tmp_path / "suffix")),
+                again(suffix, tmp_path / "suffix", 2),
+            ),
+        ),
         ("kit", (auxmatch(logs, tmp_path / "T1", {2, 3}), auxmatch(logs, tmp_path / "T2", {5}))),
     ):
         status, _, err = run(
-            "import", *files, "--benchmark", "shapes_yesno", "--store", path, "--respondent", respondent
+            "import",
+            *files,
+            "--benchmark",
+            "shapes_yesno",
+            "--store",
+            path,
+            "--respondent",
+            respondent,
         )
         assert status == 0, err
     return path
 
 
-def test_the_tools_score_is_compared_like_a_scoring(store: Path, logs: Path, tmp_path: Path, run: Run) -> None:
+def test_the_tools_score_is_compared_like_a_scoring(
+    store: Path, logs: Path, tmp_path: Path, run: Run
+) -> None:
     command = (
         "compare",
         "shapes_yesno",
@@ -90,19 +119,28 @@ def test_the_tools_score_is_compared_like_a_scoring(store: Path, logs: Path, tmp
     assert status == 0, err
     compared = json.loads((tmp_path / "c.json").read_text())
     labels = [measure["label"] for measure in compared["measures"]]
-    assert labels == ["official scoring, parser strict", "official scoring, parser pope", "recorded scoring"], (
-        "one reading of the tools"
-    )
+    assert labels == [
+        "official scoring, parser strict",
+        "official scoring, parser pope",
+        "recorded scoring",
+    ], "one reading of the tools"
     recorded = compared["measures"][-1]["scores"]
     rows = [
-        json.loads(line) for line in next((logs / "lmms_eval" / "writer_only").glob("*.jsonl")).read_text().splitlines()
+        json.loads(line)
+        for line in (
+            next((logs / "lmms_eval" / "writer_only").glob("*.jsonl")).read_text().splitlines()
+        )
     ]
-    assert recorded["recorded/plain"] == sum(row["pope_accuracy"]["score"] for row in rows) / 24 == 0
+    assert (
+        recorded["recorded/plain"] == sum(row["pope_accuracy"]["score"] for row in rows) / 24 == 0
+    )
     kit = json.loads((tmp_path / "T1" / "model_steady_POPE_auxmatch.json").read_text())
     assert recorded["recorded/kit"] == pytest.approx(sum(row["score"] for row in kit) / 24)
     # everything that follows: reliability, agreement, leaderboards, who is told apart
     assert {"agreement", "leaderboards"} <= {
-        t for t in ("agreement", "leaderboards") if compared[{"agreement": "agreements", "leaderboards": "ranks"}[t]]
+        t
+        for t in ("agreement", "leaderboards")
+        if compared[{"agreement": "agreements", "leaderboards": "ranks"}[t]]
     }
     assert compared["measures"][-1]["signatures"]
     assert all("recorded" in sign for sign in compared["measures"][-1]["signatures"].values())
@@ -110,7 +148,9 @@ def test_the_tools_score_is_compared_like_a_scoring(store: Path, logs: Path, tmp
 
 
 def test_test_retest_of_the_tools_scores(store: Path) -> None:
-    """Three respondents with two runs each: the reliability under the tool's scores is that of its own totals."""
+    """Three respondents with two runs each: the reliability under the tool's scores is that of its
+    own totals.
+    """
     with hqm.Store(store, readonly=True) as opened:
         (audit,) = read_again(["shapes_yesno"], opened, RunOptions(), scorings=("recorded",))
     assert (audit.scoring, audit.parser) == ("recorded", "")
@@ -125,9 +165,13 @@ def test_test_retest_of_the_tools_scores(store: Path) -> None:
         "recorded/kit": [pytest.approx(21 / 24), pytest.approx(22 / 24)],
     }
     pearson = next(e for e in retest if e.indicator == "test_retest.pearson")
-    assert pearson.value == pytest.approx(statistics.correlation(*zip(*scores.values(), strict=True)))
+    assert pearson.value == pytest.approx(
+        statistics.correlation(*zip(*scores.values(), strict=True))
+    )
     suffix = next(r for r in audit.respondents if r.name == "recorded/suffix")
-    assert suffix.states["form=original|run=0|judge=rule"]["ok"] == 24, "the tool scores what HQM leaves out"
+    assert suffix.states["form=original|run=0|judge=rule"]["ok"] == 24, (
+        "the tool scores what HQM leaves out"
+    )
 
 
 class Folds(HTMLParser):
@@ -153,7 +197,9 @@ class Folds(HTMLParser):
         if self.summary:
             self.opened += data
             self.summary = False
-        elif self.inside and self.rows and data.strip() and "a tool scores otherwise" in self.opened:
+        elif (
+            self.inside and self.rows and data.strip() and "a tool scores otherwise" in self.opened
+        ):
             self.rows[-1].append(data.strip())
 
 
@@ -163,16 +209,33 @@ def listed(page: Path) -> list[list[str]]:
     return [row for row in reader.rows if row and row[0].startswith("y")]
 
 
-def test_pages_list_every_answer_that_is_scored_otherwise(store: Path, tmp_path: Path, run: Run) -> None:
-    command = ("compare", "shapes_yesno", "--store", store, "--scoring", "official", "--scoring", "recorded")
+def test_pages_list_every_answer_that_is_scored_otherwise(
+    store: Path, tmp_path: Path, run: Run
+) -> None:
+    command = (
+        "compare",
+        "shapes_yesno",
+        "--store",
+        store,
+        "--scoring",
+        "official",
+        "--scoring",
+        "recorded",
+    )
     for suffix in ("html", "csv", "tex"):
         status, _, err = run(*command, "--to", tmp_path / f"c.{suffix}")
         assert status == 0, err
     rows = list(csv.DictReader(io.StringIO((tmp_path / "c.csv").read_text())))
     totals = [
-        (row["row"], int(row["shown"])) for row in rows if row["table"] == "harness" and row["column"] == "differ"
+        (row["row"], int(row["shown"]))
+        for row in rows
+        if row["table"] == "harness" and row["column"] == "differ"
     ]
-    why = {row["row"]: row["shown"] for row in rows if row["table"] == "harness" and row["column"] == "Why"}
+    why = {
+        row["row"]: row["shown"]
+        for row in rows
+        if row["table"] == "harness" and row["column"] == "Why"
+    }
     each = [row for row in rows if row["table"] == "harness_rows" and row["column"] == "Why"]
     assert [totals[i] for i in (0, 1, 2, 4, 5)] == [
         ("plain", 23),
@@ -187,11 +250,15 @@ def test_pages_list_every_answer_that_is_scored_otherwise(store: Path, tmp_path:
     assert "harness_rows" not in (tmp_path / "c.tex").read_text()
     page = listed(tmp_path / "c.html")
     assert len(page) == len(each) == sum(n for _, n in totals)
-    status, _, err = run("audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "o", "-q")
+    status, _, err = run(
+        "audit", "shapes_yesno", "--offline", "--store", store, "--out", tmp_path / "o", "-q"
+    )
     assert status == 0, err
     assert len(listed(tmp_path / "o" / "report.html")) == len(page)
     tools = json.loads((tmp_path / "o" / "audit.json").read_text())["audits"][0]["tools"]
-    assert [(t["respondent"].removeprefix("recorded/"), len(t["differences"])) for t in tools] == totals
+    assert [
+        (t["respondent"].removeprefix("recorded/"), len(t["differences"])) for t in tools
+    ] == totals
     # a comparison of the written audits has the table too
     status, _, err = run("report", tmp_path / "o" / "audit.json", "--to", tmp_path / "r.html")
     assert status == 0, err
@@ -215,10 +282,17 @@ def test_an_inspect_archive_agrees_in_every_epoch(logs: Path, tmp_path: Path, ru
             == 0
         )
     with hqm.Store(path, readonly=True) as opened:
-        audits = read_again(["shapes_yesno"], opened, RunOptions(), scorings=("official", "recorded"))
+        audits = read_again(
+            ["shapes_yesno"], opened, RunOptions(), scorings=("official", "recorded")
+        )
     ours, theirs = audits
-    assert [list(r.cells.values()) for r in ours.respondents] == [list(r.cells.values()) for r in theirs.respondents]
-    assert [(t["run"], t["compared"], len(t["differences"])) for t in ours.tools] == [(0, 6, 0), (1, 6, 0)] * 3
+    assert [list(r.cells.values()) for r in ours.respondents] == [
+        list(r.cells.values()) for r in theirs.respondents
+    ]
+    assert [(t["run"], t["compared"], len(t["differences"])) for t in ours.tools] == [
+        (0, 6, 0),
+        (1, 6, 0),
+    ] * 3
     assert re.fullmatch(r"inspect_ai [\d.]+", ours.tools[0]["tool"])
 
 
@@ -226,12 +300,26 @@ def test_without_a_tools_score_the_reading_is_refused(
     make_benchmark: Callable[..., Path], tmp_path: Path, run: Run
 ) -> None:
     items: list[dict[str, Any]] = [
-        {"id": f"q{i}", "prompt": f"Is there a dog {i}?", "target": "yes", "image": f"{i}.png"} for i in range(4)
+        {"id": f"q{i}", "prompt": f"Is there a dog {i}?", "target": "yes", "image": f"{i}.png"}
+        for i in range(4)
     ]
     folder = make_benchmark(items, types=["existence"])
     answers = tmp_path / "a.jsonl"
     answers.write_text("\n".join(json.dumps({"item": f"q{i}", "answer": "Yes"}) for i in range(4)))
-    assert run("audit", folder, "--recorded", answers, "--out", tmp_path / "o", "--forms", "original", "-q")[0] == 0
+    assert (
+        run(
+            "audit",
+            folder,
+            "--recorded",
+            answers,
+            "--out",
+            tmp_path / "o",
+            "--forms",
+            "original",
+            "-q",
+        )[0]
+        == 0
+    )
     with (
         hqm.Store(tmp_path / "o" / "store.sqlite", readonly=True) as opened,
         pytest.raises(DesignError, match="no stored answer to mine carries a tool's score"),

@@ -1,4 +1,6 @@
-"""docs/tutorial_people.md from its first command to its last: the raters are scripts that label in a real browser."""
+"""docs/tutorial_people.md from its first command to its last: the raters are scripts that label in
+a real browser.
+"""
 
 import json
 import os
@@ -22,8 +24,9 @@ from tests.test_label_page import done_of, wait_for
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial_people.md"
 ERROR = 0.05
-"""How often a scripted rater presses the other key, where another rater sees the answer too and the owner settles it: ten
-models give a wide interval, and a few errors that stay would decide whether the gate opens."""
+"""How often a scripted rater presses the other key, where another rater sees the answer too and the
+owner settles it: ten models give a wide interval, and a few errors that stay would decide whether
+the gate opens."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +36,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def faithful(plan: Path) -> dict[str, bool]:
-    """uid -> whether the answer, as the page shows it, is what was drawn: by the benchmark's key, read as a person would."""
+    """uid -> whether the answer, as the page shows it, is what was drawn: by the benchmark's key,
+    read as a person would.
+    """
     read = read_plan(plan)
     benchmark = hqm.load(read.benchmark)
     items = {item.id: item for item in benchmark.original.items}
@@ -43,7 +48,13 @@ def faithful(plan: Path) -> dict[str, bool]:
         who = {respondent.name: respondent for respondent in hqm.respondents_in(stored, benchmark)}
         answers = hqm.Answers(stored)
         texts = {
-            name: dict(zip(items, answers.responses(benchmark, benchmark.original, respondent, 0), strict=True))
+            name: dict(
+                zip(
+                    items,
+                    answers.responses(benchmark, benchmark.original, respondent, 0),
+                    strict=True,
+                )
+            )
             for name, respondent in who.items()
         }
     for row in read.rows:
@@ -54,8 +65,12 @@ def faithful(plan: Path) -> dict[str, bool]:
     return truth
 
 
-def label(browser: Browser, link: str, truth: dict[str, bool], twice: set[str], rng: random.Random) -> None:
-    """Label everything that a rater's link leads to, with the keys; err only where another rater looks too."""
+def label(
+    browser: Browser, link: str, truth: dict[str, bool], twice: set[str], rng: random.Random
+) -> None:
+    """Label everything that a rater's link leads to, with the keys; err only where another rater
+    looks too.
+    """
     browser.open(link)
     browser.press("Enter")
     wait_for(browser, 0)
@@ -90,7 +105,9 @@ def test_from_nothing_to_a_gate_that_people_open(browser: Browser, tmp_path: Pat
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
     plan, printed = tmp_path / "study" / "plan.jsonl", ""
-    for block in re.findall(r"^```sh\n(.*?)^```", TUTORIAL.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+    for block in re.findall(
+        r"^```sh\n(.*?)^```", TUTORIAL.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    ):
         if block.startswith("hqm label serve study/plan.jsonl"):
             truth, rng = faithful(plan), random.Random(0)
             # the answers of ten models to 20 questions, less those that the scorer could not read
@@ -105,13 +122,20 @@ def test_from_nothing_to_a_gate_that_people_open(browser: Browser, tmp_path: Pat
                 assert served.process.wait(60) == 0
             continue
         done = subprocess.run(
-            ["bash", "-eu", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            ["bash", "-eu", "-c", block],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, block + done.stdout + done.stderr
         printed += done.stdout
     assert "PASS criterion.pearson" in printed
     gate = json.loads((tmp_path / "study" / "gate.json").read_text("utf-8"))
-    assert {test["outcome"] for test in gate["tests"] if test["what"].startswith("criterion.pearson")} == {"PASS"}
+    assert {
+        test["outcome"] for test in gate["tests"] if test["what"].startswith("criterion.pearson")
+    } == {"PASS"}
     with LabelStore(labels_path(plan), readonly=True) as store:
         raters = {each.rater for each in store.labels()}
     assert raters == {"anna", "ben", "adjudication"}

@@ -4,7 +4,9 @@ from hypothesis import strategies as st
 
 from hqm import Cell, DesignError, Estimate, Form, Interval, Item, UsageError
 
-words = st.text(st.characters(categories=["L", "N"], include_characters="_-.#"), min_size=1, max_size=12)
+words = st.text(
+    st.characters(categories=["L", "N"], include_characters="_-.#"), min_size=1, max_size=12
+)
 
 
 @given(
@@ -41,7 +43,9 @@ def test_cells_differ_in_exactly_one_facet() -> None:
 
 
 def test_an_item_survives_json() -> None:
-    item = Item("1", "What?", "choice", "B", "a.png", "ocr", "p", "a.png", ("x", "y"), "", {"rivals": ["x"]})
+    item = Item(
+        "1", "What?", "choice", "B", "a.png", "ocr", "p", "a.png", ("x", "y"), "", {"rivals": ["x"]}
+    )
     assert Item.from_dict(item.to_dict()) == item
     assert "rule" not in item.to_dict()
 
@@ -72,6 +76,8 @@ def test_an_estimate_survives_json() -> None:
         "sig",
     )
     assert Estimate.from_dict(estimate.to_dict()) == estimate
-    missing = Estimate("test_retest.pearson", "accuracy", "run", "a", "b", None, "degenerate", "constant")
+    missing = Estimate(
+        "test_retest.pearson", "accuracy", "run", "a", "b", None, "degenerate", "constant"
+    )
     assert missing.to_dict()["value"] is None
     assert Estimate.from_dict(missing.to_dict()) == missing

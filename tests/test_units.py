@@ -1,4 +1,6 @@
-"""Every estimate has a unit, and a number that no reader could act on is withheld with its reason."""
+"""Every estimate has a unit, and a number that no reader could act on is withheld with its
+reason.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,11 @@ def test_scores_that_are_no_shares_keep_their_own_unit() -> None:
 def test_what_nobody_could_act_on_is_withheld_with_the_reason() -> None:
     wide = (Interval(-2.3, 26.9, "model_population", ""),)
     steep, usual = (
-        replace(est("parallel_forms.length_elasticity", value), intervals=spans, other="form=parallel|run=0|judge=rule")
+        replace(
+            est("parallel_forms.length_elasticity", value),
+            intervals=spans,
+            other="form=parallel|run=0|judge=rule",
+        )
         for value, spans in ((12.276, wide), (0.3, (Interval(0.1, 0.5, "model_population", ""),)))
     )
     assert no_use(usual) == ""
@@ -75,7 +81,9 @@ def test_what_nobody_could_act_on_is_withheld_with_the_reason() -> None:
 
 
 def test_an_end_that_bounds_nothing_is_said_to_be_none() -> None:
-    far = replace(est("criterion.labels_needed", 120.0), intervals=(Interval(12.0, 33195.1, "items", ""),))
+    far = replace(
+        est("criterion.labels_needed", 120.0), intervals=(Interval(12.0, 33195.1, "items", ""),)
+    )
     text = " ".join(estimates_by_family(audit_of(far))[0].texts())
     assert "33195" not in text
     assert "from 12, no upper end" in text

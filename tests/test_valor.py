@@ -17,7 +17,13 @@ from hqm.scoring.filling import MatrixBuilder
 from tests.conftest import Run
 
 pytestmark = pytest.mark.data
-PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")
+PARTS = (
+    "object_existence",
+    "attribute_object",
+    "attribute_people",
+    "relation_positional",
+    "relation_comparative",
+)
 FOUR = ("faithfulness_s", "faithfulness", "coverage_s", "coverage")
 
 
@@ -25,15 +31,22 @@ def load(data: Path, **settings: Any) -> Any:
     return hqm.load("valor", data=data, **settings)
 
 
-def judge(benchmark: Any, item: Item, extracted: object, matched: object, caption: str = "A caption.") -> Verdict:
+def judge(
+    benchmark: Any, item: Item, extracted: object, matched: object, caption: str = "A caption."
+) -> Verdict:
     texts = [made if isinstance(made, str) else json.dumps(made) for made in (extracted, matched)]
     ask = played_back({"extractor": texts[:1], "matcher": texts[1:]})
     return asyncio.run(benchmark.judge(item, Response(caption), ask))
 
 
 def totals(benchmark: Any, verdicts: dict[str, Verdict]) -> dict[str, float]:
-    builder = MatrixBuilder(hqm.Cell(), benchmark.original, lambda item, _: verdicts[item.id], benchmark.subsets)
-    builder.add("model", [Response("x" * 300) if i.id in verdicts else None for i in benchmark.original.items])
+    builder = MatrixBuilder(
+        hqm.Cell(), benchmark.original, lambda item, _: verdicts[item.id], benchmark.subsets
+    )
+    builder.add(
+        "model",
+        [Response("x" * 300) if i.id in verdicts else None for i in benchmark.original.items],
+    )
     matrix = builder.build()
     return {metric.name: float(matrix.score(metric)[0]) for metric in benchmark.metrics}
 
@@ -44,13 +57,28 @@ def totals(benchmark: Any, verdicts: dict[str, Verdict]) -> dict[str, float]:
 def test_valor_count_first_tenth_last(data: Path) -> None:
     items = load(data).original.items
     assert Counter(i.part for i in items) == dict(zip(PARTS, (50, 27, 35, 50, 40), strict=True))
-    assert Counter(i.type for i in items) == {"existence": 50, "attribute": 62, "relation": 50, "comparison": 40}
-    assert [i.id for i in (items[0], items[9], items[-1])] == ["object_existence/2399941", "object_existence/2369603", "relation_comparative/2337831"]  # fmt: skip
+    assert Counter(i.type for i in items) == {
+        "existence": 50,
+        "attribute": 62,
+        "relation": 50,
+        "comparison": 40,
+    }
+    assert [i.id for i in (items[0], items[9], items[-1])] == [
+        "object_existence/2399941",
+        "object_existence/2369603",
+        "relation_comparative/2337831",
+    ]
     assert items[0].target[:3] == ["plate", "liquid", "onion"]
-    assert items[-1].prompt == "Rank the size of all the objects in the image in detail, from large to small."
+    assert (
+        items[-1].prompt
+        == "Rank the size of all the objects in the image in detail, from large to small."
+    )
     firsts = {part: next(i for i in items if i.part == part) for part in PARTS}
     assert firsts["attribute_object"].image == "pexels-pixabay-209339.jpg"
-    assert firsts["attribute_people"].target["1"]["object"] == "(black, jacket), (pink, pants), (brown, shoes), (green, hat)"  # fmt: skip
+    assert (
+        firsts["attribute_people"].target["1"]["object"]
+        == "(black, jacket), (pink, pants), (brown, shoes), (green, hat)"
+    )
     assert firsts["relation_positional"].target["1"] == ["a vase of flower is on top of the table"]
     # the file begins with a blank
     assert firsts["relation_positional"].prompt.startswith("Describe the relationship")
@@ -62,7 +90,9 @@ def test_valor_oddities(data: Path) -> None:
     by_name = {f.name: f for f in benchmark.check(benchmark.original)}
     # counted from the files by the authors of the facts this project is built on
     assert by_name["repeated-object"].sentence.startswith("1072 objects are listed, 778 ")
-    assert by_name["lost-pairs"].sentence.startswith("the released scorer drops 165 of the 433 annotated pairs")
+    assert by_name["lost-pairs"].sentence.startswith(
+        "the released scorer drops 165 of the 433 annotated pairs"
+    )
     assert by_name["misspelt-key"].count == 1
     assert by_name["filtered-object"].count == 7
     assert by_name["alternatives"].count == 31
@@ -75,7 +105,11 @@ def test_valor_parallel_instructions(data: Path, capsys: pytest.CaptureFixture[s
     assert len(parallel) == 202
     before = {i.part: i.prompt for i in benchmark.original.items}
     after = {i.part: i.prompt for i in parallel.items}
-    order = {"relation_comparative": ("largest", "smallest"), "attribute_people": ("left", "right"), "attribute_object": ("left", "right", "top", "bottom")}  # fmt: skip
+    order = {
+        "relation_comparative": ("largest", "smallest"),
+        "attribute_people": ("left", "right"),
+        "attribute_object": ("left", "right", "top", "bottom"),
+    }
     for part, words in order.items():
         places = [after[part].index(word) for word in words]
         assert places == sorted(places), "the order that is asked for stays"
@@ -139,11 +173,15 @@ FAKE = {"scene", "group", "blue", "game", "mother", "picture", "side", "top"}
 VERBS = {"holding", "through", "has"}
 
 
-def rival_words(part: str, truth: Any, extracted: dict[str, Any], matched: dict[str, Any]) -> tuple[int, int, int, int]:
+def rival_words(
+    part: str, truth: Any, extracted: dict[str, Any], matched: dict[str, Any]
+) -> tuple[int, int, int, int]:
     drop = FAKE if part == "object_existence" else VERBS
     key = "objects" if part == "object_existence" else "relations"
     said = [text for text in extracted[key] if not drop & set(text.split())]
-    hits = list(matched["matched_objects" if part == "object_existence" else "matched_relations"].values())
+    hits = list(
+        matched["matched_objects" if part == "object_existence" else "matched_relations"].values()
+    )
     return len(said), len(hits) + len(matched["broader_concept"]), len(set(truth)), len(set(hits))
 
 
@@ -165,13 +203,22 @@ def rival_ranks(
     broad = {}
     for word, name in matched["broader_concept"].items():
         broad[word] = (
-            name if name in place else next(p.strip() for p in reversed(name.split("/")) if p.strip() in place)
+            name
+            if name in place
+            else next(p.strip() for p in reversed(name.split("/")) if p.strip() in place)
         )
     both = broad | matched["matched_objects"]
     run = rising([place[both[word]] for word in generated.values() if word in both])
     off = len({place[name] for name in broad.values()} - set(run))
     n, there = len(generated), len(set(truth.values()))
-    return n, len(run) - off, there, len(set(run)) - off, len(run) - off == n, len(set(run)) == there
+    return (
+        n,
+        len(run) - off,
+        there,
+        len(set(run)) - off,
+        len(run) - off == n,
+        len(set(run)) == there,
+    )
 
 
 def rival_prints(rows: list[tuple[Any, ...]]) -> str:
@@ -180,7 +227,9 @@ def rival_prints(rows: list[tuple[Any, ...]]) -> str:
     ge, faithful, gt, covered = (sum(row[k] for row in rows) for k in range(4))
     all_faithful = sum(row[4] if len(row) > 4 else row[1] == row[0] for row in rows)
     all_covered = sum(row[5] if len(row) > 4 else row[3] == row[2] for row in rows)
-    return "\t".join(f"{x * 100:0.1f}" for x in (all_faithful / n, faithful / ge, all_covered / n, covered / gt))
+    return "\t".join(
+        f"{x * 100:0.1f}" for x in (all_faithful / n, faithful / ge, all_covered / n, covered / gt)
+    )
 
 
 def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
@@ -188,17 +237,26 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
     truth = item.target
     if item.part == "object_existence":
         said = rng.choices(
-            [*truth, "unicorn", "scene", "blue hat", "surroundings", "left", "group of men"], k=rng.randint(1, 12)
+            [*truth, "unicorn", "scene", "blue hat", "surroundings", "left", "group of men"],
+            k=rng.randint(1, 12),
         )
         real = [word for word in said if word in truth]
-        matched = {"matched_objects": {w: rng.choice([w, rng.choice(truth)]) for w in real if rng.random() < 0.8}}
+        matched = {
+            "matched_objects": {
+                w: rng.choice([w, rng.choice(truth)]) for w in real if rng.random() < 0.8
+            }
+        }
         matched["broader_concept"] = {w: rng.choice(truth) for w in said if rng.random() < 0.2}
         extracted: Any = {"objects": said}
         return extracted, matched, rival_words(item.part, truth, extracted, matched)
     if item.part == "relation_positional":
         facts = [text for texts in truth.values() for text in texts]
-        said = rng.choices([*facts, "the cow is near the sky", "the man is holding the cup"], k=rng.randint(0, 12))
-        matched = {"matched_relations": {w: rng.choice([w, *facts]) for w in said if rng.random() < 0.7}}
+        said = rng.choices(
+            [*facts, "the cow is near the sky", "the man is holding the cup"], k=rng.randint(0, 12)
+        )
+        matched = {
+            "matched_relations": {w: rng.choice([w, *facts]) for w in said if rng.random() < 0.7}
+        }
         matched["broader_concept"] = {w: rng.choice(facts) for w in said if rng.random() < 0.2}
         extracted = {"relations": said}
         return extracted, matched, rival_words(item.part, truth, extracted, matched)
@@ -209,16 +267,20 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
         extracted = {"total_num_of_objects": "", "objects": said}
         matched = {
             "matched_att_obj": {
-                k: {v: rng.choice([v, rng.choice(pairs)])} for k, v in said.items() if rng.random() < 0.6
+                k: {v: rng.choice([v, rng.choice(pairs)])}
+                for k, v in said.items()
+                if rng.random() < 0.6
             }
         }
         matched["matched_att_obj"] |= {"77": {}} if rng.random() < 0.2 else {}
-        matched["broader_concept"] = {k: {v: rng.choice(pairs)} for k, v in said.items() if rng.random() < 0.3}
+        matched["broader_concept"] = {
+            k: {v: rng.choice(pairs)} for k, v in said.items() if rng.random() < 0.3
+        }
         return extracted, matched, rival_objects(truth, said, matched)
     if item.part == "attribute_people":
-        pairs = [f"({p.strip(' ()')})" for wearer in truth.values() for p in wearer["object"].split("),")] + [
-            "(red, crown)"
-        ]
+        pairs = [
+            f"({p.strip(' ()')})" for wearer in truth.values() for p in wearer["object"].split("),")
+        ] + ["(red, crown)"]
         wearers = {
             str(n): {"person": "man", "object": ", ".join(rng.choices(pairs, k=rng.randint(1, 4)))}
             for n in range(1, rng.randint(2, 6))
@@ -229,7 +291,10 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
             key: {
                 n: {
                     "person": {"man": "man"},
-                    "object": {p: rng.choice([p, rng.choice(pairs)]) for p in rng.choices(pairs, k=rng.randint(0, 3))},
+                    "object": {
+                        p: rng.choice([p, rng.choice(pairs)])
+                        for p in rng.choices(pairs, k=rng.randint(0, 3))
+                    },
                 }
                 for n in wearers
                 if rng.random() < 0.7
@@ -240,15 +305,19 @@ def invented(rng: random.Random, item: Item) -> tuple[Any, dict[str, Any], tuple
             matched["matched_att_obj"]["5"] = {"object": {"(x, y)": pairs[0]}}
         return extracted, matched, rival_people(truth, wearers, matched)
     names = list(truth.values())
-    words = rng.sample([*(name.split(" /")[0] for name in names), "cow", "sky or so"], k=rng.randint(0, len(names)))
+    words = rng.sample(
+        [*(name.split(" /")[0] for name in names), "cow", "sky or so"], k=rng.randint(0, len(names))
+    )
     extracted = {str(n): word for n, word in enumerate(words, 1)}
     matched = {"matched_objects": {w: rng.choice(names) for w in words if rng.random() < 0.6}}
     matched["broader_concept"] = {
-        w: rng.choice([rng.choice(names), f"thing / {names[0]}" if "/" not in names[0] else names[0]])
+        w: rng.choice(
+            [rng.choice(names), f"thing / {names[0]}" if "/" not in names[0] else names[0]]
+        )
         for w in words
         if rng.random() < 0.25
     }
-    return extracted, matched, rival_ranks(truth, extracted, matched)  # fmt: skip
+    return extracted, matched, rival_ranks(truth, extracted, matched)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -262,10 +331,14 @@ def test_valor_prints_what_the_release_prints(data: Path, part: str, seed: int) 
         assert verdicts[item.id].scored, verdicts[item.id].reason
         rows.append(row)
     metrics = totals(benchmark, verdicts)
-    assert "\t".join(f"{metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert "\t".join(f"{metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(
+        rows
+    )
     assert metrics[f"{part}.faithfulness"] == sum(r[1] for r in rows) / sum(r[0] for r in rows)
     assert metrics[f"{part}.coverage"] == sum(r[3] for r in rows) / sum(r[2] for r in rows)
-    assert metrics["faithfulness"] == metrics[f"{part}.faithfulness"], "only this subset was answered"
+    assert metrics["faithfulness"] == metrics[f"{part}.faithfulness"], (
+        "only this subset was answered"
+    )
     own = [r[1] / r[0] if r[0] else 0.0 for r in rows]
     assert metrics[f"{part}.faithfulness_caption"] == pytest.approx(sum(own) / len(own), rel=1e-12)
 
@@ -278,12 +351,21 @@ def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: P
         truth = item.target
         if item.part == "object_existence":
             words = list(dict.fromkeys(truth))
-            made = ({"objects": words}, {"matched_objects": {w: w for w in words}, "broader_concept": {}})
+            made = (
+                {"objects": words},
+                {"matched_objects": {w: w for w in words}, "broader_concept": {}},
+            )
         elif item.part == "relation_positional":
             facts = [texts[0] for texts in truth.values()]
-            made = ({"relations": facts}, {"matched_relations": {f: f for f in facts}, "broader_concept": {}})
+            made = (
+                {"relations": facts},
+                {"matched_relations": {f: f for f in facts}, "broader_concept": {}},
+            )
         elif item.part == "relation_comparative":
-            made = (truth, {"matched_objects": {name: name for name in truth.values()}, "broader_concept": {}})
+            made = (
+                truth,
+                {"matched_objects": {name: name for name in truth.values()}, "broader_concept": {}},
+            )
         elif item.part == "attribute_object":
             pairs = {k: v.split("),")[0].rstrip(")") + ")" for k, v in truth.items()}
             made = (
@@ -292,12 +374,19 @@ def test_perfect_replies_are_perfect_by_the_paper_and_not_by_the_release(data: P
             )
         else:
             clothes = {k: {"person": "x", "object": p["object"]} for k, p in truth.items()}
-            objects = {k: [f"{x.strip().rstrip(')')})" for x in p["object"].split("),")] for k, p in truth.items()}
-            matched = {k: {"person": {"x": "x"}, "object": {o: o for o in os}} for k, os in objects.items()}
+            objects = {
+                k: [f"{x.strip().rstrip(')')})" for x in p["object"].split("),")]
+                for k, p in truth.items()
+            }
+            matched = {
+                k: {"person": {"x": "x"}, "object": {o: o for o in os}} for k, os in objects.items()
+            }
             made = ({"clothes": clothes}, {"matched_att_obj": matched, "broader_concept": {}})
         replies[item.id] = made
     ours = totals(paper, {i.id: judge(paper, i, *replies[i.id]) for i in paper.original.items})
-    theirs = totals(official, {i.id: judge(official, i, *replies[i.id]) for i in official.original.items})
+    theirs = totals(
+        official, {i.id: judge(official, i, *replies[i.id]) for i in official.original.items}
+    )
     for part in ("attribute_object", "relation_comparative"):
         assert [ours[f"{part}.{name}"] for name in FOUR] == [1.0] * 4
     # a person who wears the same thing twice cannot be said so in a dictionary
@@ -328,26 +417,53 @@ def test_valor_official_and_paper_differ_as_said(data: Path) -> None:
     )
     assert [judge(b, item, *twice).tally["faithful"] for b in both] == [1.0, 2.0]
     assert [judge(b, item, *twice).tally["generated"] for b in both] == [3.0, 2.0]
-    made_up = ({"objects": ["plate"]}, {"matched_objects": {"plate": "plate", "moon": "sun"}, "broader_concept": {}})
+    made_up = (
+        {"objects": ["plate"]},
+        {"matched_objects": {"plate": "plate", "moon": "sun"}, "broader_concept": {}},
+    )
     assert [judge(b, item, *made_up).tally["faithful"] for b in both] == [2.0, 1.0]
-    fenced = ('```json\n{"objects": ["plate"]}\n```', "Here: {'matched_objects': {'plate': 'plate'}}")
+    fenced = (
+        '```json\n{"objects": ["plate"]}\n```',
+        "Here: {'matched_objects': {'plate': 'plate'}}",
+    )
     assert [judge(b, item, *fenced).value for b in both] == [None, 1.0]
     relation = first(official, "relation_positional")
     first_text, second_text = relation.target["2"]
     same = (
         {"relations": [first_text, second_text]},
-        {"matched_relations": {first_text: first_text, second_text: second_text}, "broader_concept": {}},
+        {
+            "matched_relations": {first_text: first_text, second_text: second_text},
+            "broader_concept": {},
+        },
     )
     assert [judge(b, relation, *same).tally["covered"] for b in both] == [2.0, 1.0]
     clothes_item = first(official, "attribute_people")
-    last = ({"clothes": {"1": {"person": "woman", "object": "(green, hat)"}}}, {"matched_att_obj": {"1": {"person": {"woman": "woman"}, "object": {"(green, hat)": "(green, hat)"}}}, "broader_concept": {}})  # fmt: skip
+    last = (
+        {"clothes": {"1": {"person": "woman", "object": "(green, hat)"}}},
+        {
+            "matched_att_obj": {
+                "1": {"person": {"woman": "woman"}, "object": {"(green, hat)": "(green, hat)"}}
+            },
+            "broader_concept": {},
+        },
+    )
     assert [judge(b, clothes_item, *last).value for b in both] == [0.0, 1.0]
     assert [judge(b, clothes_item, *last).tally["truth"] for b in both] == [7.0, 9.0]
     ranks = first(official, "relation_comparative")
     refusal = [judge(b, ranks, "", "", "I'm sorry, I cannot help.") for b in both]
-    assert (refusal[0].tally["all_faithful"], refusal[0].tally["generated"], refusal[1].state) == (1.0, 0.0, "refused")
+    assert (refusal[0].tally["all_faithful"], refusal[0].tally["generated"], refusal[1].state) == (
+        1.0,
+        0.0,
+        "refused",
+    )
     # "ground" is broader than the dirt ground and stands behind the trash can: out of order
-    order = ({"1": "teddy bear", "2": "ground"}, {"matched_objects": {"teddy bear": "teddy bear"}, "broader_concept": {"ground": "dirt ground"}})  # fmt: skip
+    order = (
+        {"1": "teddy bear", "2": "ground"},
+        {
+            "matched_objects": {"teddy bear": "teddy bear"},
+            "broader_concept": {"ground": "dirt ground"},
+        },
+    )
     assert [judge(b, ranks, *order).tally["faithful"] for b in both] == [0.0, 1.0]
     assert [judge(b, ranks, *order).tally["covered"] for b in both] == [0.0, 1.0]
 
@@ -362,11 +478,27 @@ def test_valor_replies_of_another_shape_are_unscored(data: Path) -> None:
     official = load(data)
     for part, extracted, matched in (
         ("object_existence", {"objects": ["plate"]}, {"matched_objects": {}}),
-        ("object_existence", {"objects": ["plate"]}, {"matched_objects": {"a": ["b"]}, "broader_concept": {}}),
-        ("attribute_people", {"clothes": {"1": {"object": "(a, b), (c, d),"}}}, {"matched_att_obj": {}, "broader_concept": {}}),
-        ("relation_comparative", {"1": "cow"}, {"matched_objects": {"cow": "a cow"}, "broader_concept": {}}),
-        ("attribute_object", {"objects": ["(red, cup)"]}, {"matched_att_obj": {}, "broader_concept": {}}),
-    ):  # fmt: skip
+        (
+            "object_existence",
+            {"objects": ["plate"]},
+            {"matched_objects": {"a": ["b"]}, "broader_concept": {}},
+        ),
+        (
+            "attribute_people",
+            {"clothes": {"1": {"object": "(a, b), (c, d),"}}},
+            {"matched_att_obj": {}, "broader_concept": {}},
+        ),
+        (
+            "relation_comparative",
+            {"1": "cow"},
+            {"matched_objects": {"cow": "a cow"}, "broader_concept": {}},
+        ),
+        (
+            "attribute_object",
+            {"objects": ["(red, cup)"]},
+            {"matched_att_obj": {}, "broader_concept": {}},
+        ),
+    ):
         verdict = judge(official, first(official, part), extracted, matched)
         assert (verdict.value, verdict.state) == (None, "unparsed")
         assert "does not have the shape" in verdict.reason
@@ -381,16 +513,37 @@ def test_valor_prompts_carry_caption_and_features(data: Path) -> None:
     benchmark = load(data)
     for part in PARTS:
         item, asked = first(benchmark, part), []
-        empty = {"objects": {} if part == "attribute_object" else ["zebra"], "clothes": {}, "relations": ["zebra"]}
+        empty = {
+            "objects": {} if part == "attribute_object" else ["zebra"],
+            "clothes": {},
+            "relations": ["zebra"],
+        }
 
-        async def ask(role: str, prompt: str, image: Any = None, schema: Any = None, part: str = part, asked: Any = asked, empty: Any = empty) -> str:  # fmt: skip
+        async def ask(
+            role: str,
+            prompt: str,
+            image: Any = None,
+            schema: Any = None,
+            part: str = part,
+            asked: Any = asked,
+            empty: Any = empty,
+        ) -> str:
             asked.append((role, prompt))
-            return json.dumps({"1": "zebra"} if part == "relation_comparative" else {k: v for k, v in empty.items() if k != "total"})  # fmt: skip
+            return json.dumps(
+                {"1": "zebra"}
+                if part == "relation_comparative"
+                else {k: v for k, v in empty.items() if k != "total"}
+            )
 
         asyncio.run(benchmark.judge(item, Response("A dog {truth}. It runs."), ask))
         assert [role for role, _ in asked] == ["extractor", "matcher"]
         assert "A dog {truth}. It runs." in asked[0][1]
-        assert json.dumps(list(dict.fromkeys(item.target)) if part == "object_existence" else item.target) in asked[1][1]  # fmt: skip
+        assert (
+            json.dumps(
+                list(dict.fromkeys(item.target)) if part == "object_existence" else item.target
+            )
+            in asked[1][1]
+        )
         assert "attribute" in part or "zebra" in asked[1][1]
 
 
@@ -412,15 +565,28 @@ def test_valor_official_prompts_are_read_from_the_scripts(data: Path, tmp_path: 
     with pytest.raises(hqm.DataError, match="is not there"):
         load(data, prompts="official").prompt("match_object_existence")
     for step, name, text in (
-        ("extraction", "extract_relation_comparative", "- rank: {{'1': a}}\\nCaption, which is long:\\n{}\\n"),
-        ("matching", "match_attribute_people", "gt: [GT_ATT_OBJ]\\nge: [GENERATED_ATT_OBJ] {'x': 1}"),
+        (
+            "extraction",
+            "extract_relation_comparative",
+            "- rank: {{'1': a}}\\nCaption, which is long:\\n{}\\n",
+        ),
+        (
+            "matching",
+            "match_attribute_people",
+            "gt: [GT_ATT_OBJ]\\nge: [GENERATED_ATT_OBJ] {'x': 1}",
+        ),
     ):
         folder = tmp_path / "evaluation" / step
         folder.mkdir(parents=True)
-        (folder / f"{name}.py").write_text(f'import x_is_not_there\nshort = "short"\nc = """{text}"""\n')
+        (folder / f"{name}.py").write_text(
+            f'import x_is_not_there\nshort = "short"\nc = """{text}"""\n'
+        )
     benchmark = load(data, prompts="official")
     benchmark.data = tmp_path
-    assert benchmark.prompt("extract_relation_comparative") == "- rank: {'1': a}\nCaption, which is long:\n{caption}\n"
+    assert (
+        benchmark.prompt("extract_relation_comparative")
+        == "- rank: {'1': a}\nCaption, which is long:\n{caption}\n"
+    )
     assert benchmark.prompt("match_attribute_people") == "gt: {truth}\nge: {generated} {'x': 1}"
 
 
@@ -432,9 +598,14 @@ def test_valor_reads_its_caption_files(data: Path, tmp_path: Path) -> None:
     form, given = benchmark.read_answers(path, benchmark.original)
     assert {i.part for i in form.items} == {"relation_comparative"}
     assert given["relation_comparative/2385195"] == Response("of 2385195")
-    shared = sorted({i.image for i in benchmark.original.only("relation_positional").items} & {f"{key}.jpg" for key in keys})  # fmt: skip
+    shared = sorted(
+        {i.image for i in benchmark.original.only("relation_positional").items}
+        & {f"{key}.jpg" for key in keys}
+    )
     path.write_text(json.dumps({shared[0][:-4]: {"generated_caption": "x"}}))
-    assert list(benchmark.read_answers(path, benchmark.original)[1]) == [f"relation_comparative/{shared[0][:-4]}"]
+    assert list(benchmark.read_answers(path, benchmark.original)[1]) == [
+        f"relation_comparative/{shared[0][:-4]}"
+    ]
     other = tmp_path / "captions.json"
     other.write_text(path.read_text())
     with pytest.raises(hqm.AnswerError, match="relation_positional and relation_comparative"):
@@ -442,7 +613,9 @@ def test_valor_reads_its_caption_files(data: Path, tmp_path: Path) -> None:
     part = benchmark.original.only("relation_positional")
     assert list(benchmark.read_answers(other, part)[1]) == [f"relation_positional/{shared[0][:-4]}"]
     other.write_text(json.dumps({"item": "object_existence/2399941", "answer": "x"}))
-    assert benchmark.read_answers(other, benchmark.original)[1]["object_existence/2399941"] == Response("x")
+    assert benchmark.read_answers(other, benchmark.original)[1][
+        "object_existence/2399941"
+    ] == Response("x")
     other.write_text(json.dumps({"none": {"generated_caption": "x"}}))
     with pytest.raises(hqm.AnswerError, match="no single subset"):
         benchmark.read_answers(other, benchmark.original)
@@ -450,7 +623,9 @@ def test_valor_reads_its_caption_files(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: str) -> None:
-    """Extraction and matching files as the release writes them give the verdicts of the raw replies."""
+    """Extraction and matching files as the release writes them give the verdicts of the raw
+    replies.
+    """
     benchmark, rng = load(data), random.Random(part)
     first_key = "gt_obj_atts" if "attribute" in part else "gt_words"
     said_key = "generated_obj_atts" if "attribute" in part else "generated_words"
@@ -469,7 +644,15 @@ def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: 
         if part == "relation_positional":
             words = {"relations": [t for t in extracted["relations"] if not VERBS & set(t.split())]}
         matches = next(v for k, v in matched.items() if k != "broader_concept")
-        matching.append({"image_id": picture, first_key: item.target, said_key: words, match_key: matches, "broader_concept": matched["broader_concept"]})  # fmt: skip
+        matching.append(
+            {
+                "image_id": picture,
+                first_key: item.target,
+                said_key: words,
+                match_key: matches,
+                "broader_concept": matched["broader_concept"],
+            }
+        )
     folder = tmp_path / f"extracted_{part}"
     folder.mkdir()
     (folder / "1_extracted.jsonl").write_text("\n".join(map(json.dumps, extraction)))
@@ -478,13 +661,18 @@ def test_valor_scores_the_releases_step_files(data: Path, tmp_path: Path, part: 
         replies = benchmark.read_replies(path, benchmark.original)
         assert set(replies) == set(verdicts)
         for item in benchmark.original.only(part).items:
-            made = asyncio.run(benchmark.judge(item, Response("A caption."), played_back(replies[item.id])))
+            made = asyncio.run(
+                benchmark.judge(item, Response("A caption."), played_back(replies[item.id]))
+            )
             assert made.tally == verdicts[item.id].tally
 
 
 def test_valor_reads_replies_in_our_format(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
-    rows = [{"item": "object_existence/2399941", "role": role, "reply": "{}"} for role in ("extractor", "matcher")]
+    rows = [
+        {"item": "object_existence/2399941", "role": role, "reply": "{}"}
+        for role in ("extractor", "matcher")
+    ]
     path.write_text("\n".join(map(json.dumps, rows)))
     benchmark = load(data)
     assert benchmark.read_replies(path, benchmark.original) == {
@@ -507,26 +695,43 @@ def test_valor_scores_files_of_captions_and_replies(data: Path, tmp_path: Path, 
     answers.write_text(json.dumps(captions))
     replies.write_text("\n".join(lines))
     scored = score_file(benchmark, answers, part, judgements=replies)
-    assert "\t".join(f"{scored.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR) == rival_prints(rows)
+    assert "\t".join(
+        f"{scored.metrics[f'{part}.{name}'] * 100:0.1f}" for name in FOUR
+    ) == rival_prints(rows)
     assert (scored.n, scored.unscored, scored.part) == (len(rows), 0, part)
 
 
 def released_match(item: Item, words: list[str], matched: dict[str, str]) -> dict[str, Any]:
-    """A record as match_object_existence.py writes it: `generated_words` is what the filter left."""
-    return {"image_id": item.id.partition("/")[2], "gt_words": sorted(set(item.target)), "generated_words": words, "broader_concept": {}, "matched_objects": matched, "caption": "c"}  # fmt: skip
+    """A record as match_object_existence.py writes it: `generated_words` is what the filter
+    left.
+    """
+    return {
+        "image_id": item.id.partition("/")[2],
+        "gt_words": sorted(set(item.target)),
+        "generated_words": words,
+        "broader_concept": {},
+        "matched_objects": matched,
+        "caption": "c",
+    }
 
 
 @pytest.mark.parametrize("scoring", ["official", "paper"])
 def test_valor_does_not_filter_again_what_was_filtered_before_matching(
     data: Path, tmp_path: Path, scoring: str
 ) -> None:
-    """ "surroundings" passes the release's filter (a comma is missing in its list) and "room" a filter that was mended."""
+    """ "surroundings" passes the release's filter (a comma is missing in its list) and "room" a
+    filter that was mended.
+    """
     benchmark = load(data, scoring=scoring)
     item = benchmark.original.by_id["object_existence/2399941"]
     plate, liquid = item.target[:2]
     words = [plate, liquid, "surroundings", "living room"]
     file = tmp_path / "matched.jsonl"
-    file.write_text(json.dumps(released_match(item, words, {plate: plate, liquid: liquid, "living room": plate})))
+    file.write_text(
+        json.dumps(
+            released_match(item, words, {plate: plate, liquid: liquid, "living room": plate})
+        )
+    )
     replies = benchmark.read_replies(file, benchmark.original)[item.id]
     tally = asyncio.run(benchmark.judge(item, Response("c"), played_back(replies))).tally
     assert tally["generated"] == 4, "as many as the matcher was given"
@@ -542,7 +747,11 @@ def test_valor_does_not_filter_again_what_was_filtered_before_matching(
     assert tally["generated"] == (3 if scoring == "official" else 2)
     # declared in HQM's own format, and the other way round
     matched = json.dumps({"matched_objects": {plate: plate}, "broader_concept": {}})
-    for said, generated in (({"already_filtered": True}, 4), ({"already_filtered": False}, 3 if scoring == "official" else 2), ({}, 3 if scoring == "official" else 2)):  # fmt: skip
+    for said, generated in (
+        ({"already_filtered": True}, 4),
+        ({"already_filtered": False}, 3 if scoring == "official" else 2),
+        ({}, 3 if scoring == "official" else 2),
+    ):
         made = judge(benchmark, item, {"objects": words, **said}, matched)
         assert made.tally["generated"] == generated
 
@@ -551,7 +760,13 @@ def test_valor_matched_positions_are_not_filtered_again(data: Path, tmp_path: Pa
     benchmark = load(data)
     item = benchmark.original.only("relation_positional").items[0]
     fact = next(iter(item.target.values()))[0]
-    record = {"image_id": item.id.partition("/")[2], "gt_words": item.target, "generated_words": {"relations": [fact, "a cat is through a door"]}, "broader_concept": {}, "matched_objects": {fact: fact}}  # fmt: skip
+    record = {
+        "image_id": item.id.partition("/")[2],
+        "gt_words": item.target,
+        "generated_words": {"relations": [fact, "a cat is through a door"]},
+        "broader_concept": {},
+        "matched_objects": {fact: fact},
+    }
     file = tmp_path / "matched.jsonl"
     file.write_text(json.dumps(record))
     replies = benchmark.read_replies(file, benchmark.original)[item.id]
@@ -559,8 +774,12 @@ def test_valor_matched_positions_are_not_filtered_again(data: Path, tmp_path: Pa
     assert (tally["generated"], tally["faithful"]) == (2, 1)
 
 
-def test_valor_matching_files_are_judgements_of_an_audit(data: Path, tmp_path: Path, run: Run) -> None:
-    """Three respondents' matching files, filtered already, from the release's steps to the audit."""
+def test_valor_matching_files_are_judgements_of_an_audit(
+    data: Path, tmp_path: Path, run: Run
+) -> None:
+    """Three respondents' matching files, filtered already, from the release's steps to the
+    audit.
+    """
     items = load(data).original.only("object_existence").items
     command: list[object] = [
         "audit",
@@ -591,4 +810,6 @@ def test_valor_matching_files_are_judgements_of_an_audit(data: Path, tmp_path: P
     assert "50 of 50 rows matched (50 by id), 50 of 202 items judged" in err
     (audit,) = json.loads((tmp_path / "o" / "audit.json").read_text())["audits"]
     assert audit["reference"] == "form=original|run=0|judge=gpt-4"
-    assert {r["name"]: r["scores"]["faithfulness"] for r in audit["respondents"]} == pytest.approx(expected)
+    assert {r["name"]: r["scores"]["faithfulness"] for r in audit["respondents"]} == pytest.approx(
+        expected
+    )

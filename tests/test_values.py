@@ -1,4 +1,6 @@
-"""The values on the indicators' pages: made by a script from an audit, for every indicator there is, each with its picture."""
+"""The values on the indicators' pages: made by a script from an audit, for every indicator there
+is, each with its picture.
+"""
 
 from __future__ import annotations
 
@@ -36,21 +38,28 @@ STORED: dict[str, dict[str, Any]] = json.loads(values.FILE.read_text("utf-8"))
 def small() -> Audit:
     """An audit with estimates of several kinds, each with its detail."""
     by = {"recorded/a-model": 0.01, "recorded/b-model": 0.03}
-    ranked = [{"rank": 1, "item": "q7", "expected": 0.8}, {"rank": 2, "item": "q2", "expected": 0.1}]
+    ranked = [
+        {"rank": 1, "item": "q7", "expected": 0.8},
+        {"rank": 2, "item": "q2", "expected": 0.1},
+    ]
     spans = (Interval(0.8, 0.95, "fixed_models", ""), Interval(0.6, 0.99, "model_population", ""))
     estimates = (
         est("test_retest.sem", 0.02, detail={"by_respondent": by}),
         est("parallel_forms.icc_a1", 0.9, (0.8, 0.95), (0.6, 0.99)),
         est("consistency.alpha", 0.91, (0.8, 0.95)),
         est("items.reading_list", 1.2, detail={"reading_list": ranked, "faults": 1.2}),
-        est("solvability.blind_accuracy", None, status="insufficient", reason="20 items are needed"),
+        est(
+            "solvability.blind_accuracy", None, status="insufficient", reason="20 items are needed"
+        ),
     )
     assert estimates[1].intervals[0].low == spans[0].low
     return Audit((audit_of(*estimates),))
 
 
 def test_every_indicator_has_a_value_with_a_picture_or_a_reason() -> None:
-    assert set(STORED) == set(hqm.INDICATORS), "run docs/make/values.py: the indicators have changed"
+    assert set(STORED) == set(hqm.INDICATORS), (
+        "run docs/make/values.py: the indicators have changed"
+    )
     for name, entry in STORED.items():
         if "value" in entry:
             assert entry["estimate"].partition(".")[2] == name
@@ -72,10 +81,17 @@ def test_a_picture_is_an_image_that_can_be_heard(name: str) -> None:
     assert (svg.get("aria-label") or "").startswith(f"{name}: ")
     marks = [part for part in svg.iter() if part.tag == "circle"]
     picture = STORED[name]["picture"]
-    shown = picture["points"] if picture["kind"] == "points" else [m for row in picture["rows"] for m in row[3] if m[0] is not None]  # fmt: skip
+    shown = (
+        picture["points"]
+        if picture["kind"] == "points"
+        else [m for row in picture["rows"] for m in row[3] if m[0] is not None]
+    )
     assert len(marks) == len(shown) > 0
     width, height = map(float, (svg.get("viewBox") or "").split()[2:])
-    assert all(0 <= float(m.get("cx") or -1) <= width and 0 <= float(m.get("cy") or -1) <= height for m in marks)
+    assert all(
+        0 <= float(m.get("cx") or -1) <= width and 0 <= float(m.get("cy") or -1) <= height
+        for m in marks
+    )
 
 
 def test_a_value_is_that_of_the_audit() -> None:
@@ -88,16 +104,28 @@ def test_a_value_is_that_of_the_audit() -> None:
         if e.value is None:
             assert entry == {"reason": "20 items are needed"}
             continue
-        assert (entry["estimate"], entry["value"], entry["signature"]) == (e.indicator, e.value, hqm.short_signature(e.signature))  # fmt: skip
+        assert (entry["estimate"], entry["value"], entry["signature"]) == (
+            e.indicator,
+            e.value,
+            hqm.short_signature(e.signature),
+        )
         assert entry["intervals"] == {i.inference: [i.low, i.high] for i in e.intervals}
-    assert entries["sem"]["picture"]["rows"] == [["a-model", None, None, [[0.01, "dot"]]], ["b-model", None, None, [[0.03, "dot"]]]]  # fmt: skip
+    assert entries["sem"]["picture"]["rows"] == [
+        ["a-model", None, None, [[0.01, "dot"]]],
+        ["b-model", None, None, [[0.03, "dot"]]],
+    ]
     assert [row[0] for row in entries["reading_list"]["picture"]["rows"]] == ["q7", "q2"]
     scores = audit.audits[0].respondents[0].cells
-    assert entries["icc_a1"]["picture"]["points"][0] == ["a-model", *(scores[c]["accuracy"] for c in (REFERENCE, PARALLEL))]  # fmt: skip
+    assert entries["icc_a1"]["picture"]["points"][0] == [
+        "a-model",
+        *(scores[c]["accuracy"] for c in (REFERENCE, PARALLEL)),
+    ]
     assert "reason" in entries["kendall_w"]
 
 
-def test_the_script_writes_what_its_check_accepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_the_script_writes_what_its_check_accepts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "audit.json").write_text(small().to_json())
     monkeypatch.setattr(values, "FILE", tmp_path / "values.json")
     assert values.main([str(tmp_path / "audit.json"), "--check"]) == 1, "nothing is written yet"

@@ -1,7 +1,9 @@
-"""The wheel, installed where nothing else of ours is: it has everything, and runs from another folder.
+"""The wheel, installed where nothing else of ours is: it has everything, and runs from another
+folder.
 
-Two environments. The first borrows the libraries of this one, so that an embedded model answers. The second is made from the
-package index without extras, as `pip install hqm-audit` makes it: no torch, and audits all the same.
+Two environments. The first borrows the libraries of this one, so that an embedded model answers.
+The second is made from the package index without extras, as `pip install hqm-audit` makes it: no
+torch, and audits all the same.
 """
 
 import json
@@ -24,7 +26,9 @@ TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
 LARGEST = 450
 """MiB that an installation without extras may take, compiled bytecode aside."""
 MOST = 10_000_000
-"""Bytes that the wheel, and the source archive, may take: 8.2 million of them are the ten embedded models."""
+"""Bytes that the wheel, and the source archive, may take: 8.2 million of them are the ten embedded
+models.
+"""
 Run = Callable[..., tuple[int, str]]
 WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "boat")
 
@@ -33,7 +37,17 @@ WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "boat")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--wheel-dir",
+            str(folder),
+            str(ROOT),
+        ],
         check=True,
         capture_output=True,
     )
@@ -42,56 +56,108 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source archive, made as a front end makes it: by the backend that pyproject.toml names, from a copy of the tree."""
+    """The source archive, made as a front end makes it: by the backend that pyproject.toml names,
+    from a copy of the tree.
+    """
     tree, out = tmp_path_factory.mktemp("tree") / "hqm", tmp_path_factory.mktemp("sdist")
     ignored = shutil.ignore_patterns(
-        ".git", ".venv", "shared", "mount", "out", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
+        ".git",
+        ".venv",
+        "shared",
+        "mount",
+        "out",
+        "dist",
+        "*.egg-info",
+        "__pycache__",
+        ".*_cache",
+        ".hypothesis",
     )
     shutil.copytree(ROOT, tree, ignore=ignored)
     backend = tmp_path_factory.mktemp("backend")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(backend), "setuptools>=77"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--target",
+        str(backend),
+        "setuptools>=77",
+    ]
     got = subprocess.run(command, capture_output=True, text=True, check=False)
     if got.returncode and "connection broken by" in got.stdout + got.stderr:
         pytest.skip("the package index cannot be reached, so there is nothing to build with")
     assert got.returncode == 0, got.stderr
     code = f"from setuptools.build_meta import build_sdist; print(build_sdist({str(out)!r}))"
     path = {**os.environ, "PYTHONPATH": str(backend)}
-    subprocess.run([sys.executable, "-c", code], cwd=tree, env=path, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tree, env=path, check=True, capture_output=True
+    )
     return next(out.glob("hqm_audit-*.tar.gz"))
 
 
 def environment() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "HQM_DATA")}
+    return {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "HQM_DATA")
+    }
 
 
 @pytest.mark.slow
-def test_wheel_and_source_archive_are_small_and_hold_the_same(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+def test_wheel_and_source_archive_are_small_and_hold_the_same(
+    wheel: Path, sdist: Path, tmp_path: Path
+) -> None:
     for path in (wheel, sdist):
         size = path.stat().st_size
         assert size < MOST, f"{path.name} takes {size:,} bytes"
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(sdist)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        str(tmp_path),
+        str(sdist),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     contents = [
-        {entry.filename: entry.CRC for entry in zipfile.ZipFile(path).infolist() if ".dist-info/" not in entry.filename}
+        {
+            entry.filename: entry.CRC
+            for entry in zipfile.ZipFile(path).infolist()
+            if ".dist-info/" not in entry.filename
+        }
         for path in (wheel, next(tmp_path.glob("*.whl")))
     ]
     assert len(contents[0]) > 200
-    assert contents[0] == contents[1], "a wheel built from the source archive is the wheel built from the tree"
+    assert contents[0] == contents[1], (
+        "a wheel built from the source archive is the wheel built from the tree"
+    )
 
 
 @pytest.mark.slow
 def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for part in ("hqm/py.typed", "hqm/__init__.pyi", "hqm/adapters/pope.py", "hqm/benchmarks/pope/card.toml", "hqm/benchmarks/shapes/scenes.jsonl",
-                 "hqm/benchmarks/shapes/respondents/steady/model.safetensors.xz", "hqm/reports/templates/report.html"):  # fmt: skip
+    for part in (
+        "hqm/py.typed",
+        "hqm/__init__.pyi",
+        "hqm/adapters/pope.py",
+        "hqm/benchmarks/pope/card.toml",
+        "hqm/benchmarks/shapes/scenes.jsonl",
+        "hqm/benchmarks/shapes/respondents/steady/model.safetensors.xz",
+        "hqm/reports/templates/report.html",
+    ):
         assert part in names, part
     assert not [name for name in names if name.startswith(("tests", "docs", "adapters", "reports"))]
     home = tmp_path / "empty"
     venv.create(home, with_pip=False)
     site = next((home / "lib").glob("python*/site-packages"))
     zipfile.ZipFile(wheel).extractall(site)
-    # the libraries it needs, but not the project: a path file adds a folder without that folder's own path files
-    (site / "libraries.pth").write_text("\n".join(place for place in sys.path if place.endswith("site-packages")))
+    # the libraries it needs, but not the project: a path file adds a folder without that folder's
+    # own path files
+    (site / "libraries.pth").write_text(
+        "\n".join(place for place in sys.path if place.endswith("site-packages"))
+    )
     code = "import hqm, hqm.adapters.pope; print(hqm.__file__); from hqm.cli import main; main()"
     (tmp_path / "elsewhere").mkdir()
     command = [
@@ -109,7 +175,12 @@ def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
         "--quiet",
     ]
     done = subprocess.run(
-        command, cwd=tmp_path / "elsewhere", env=environment(), capture_output=True, text=True, check=False
+        command,
+        cwd=tmp_path / "elsewhere",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert str(site) in done.stdout.splitlines()[0]
@@ -131,8 +202,11 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("plain") / "environment"
     venv.create(home, with_pip=False)
     constraints = str(ROOT / "constraints.txt")
-    # bytecode is left to the first import: compiling all of SciPy and pandas takes longer than the tests below
-    done = pip(home, "install", "--no-compile", "--retries", "2", "--constraint", constraints, str(wheel))
+    # bytecode is left to the first import: compiling all of SciPy and pandas takes longer than the
+    # tests below
+    done = pip(
+        home, "install", "--no-compile", "--retries", "2", "--constraint", constraints, str(wheel)
+    )
     if done.returncode and "connection broken by" in done.stdout + done.stderr:
         pytest.skip("the package index cannot be reached, so nothing was installed from it")
     assert done.returncode == 0, done.stderr
@@ -146,8 +220,13 @@ def hqm_there(plain: Path, tmp_path: Path) -> Run:
     def run(*arguments: object) -> tuple[int, str]:
         done = subprocess.run(
             [str(plain / "bin" / "hqm"), *map(str, arguments)],
-            cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
         return done.returncode, done.stdout
 
     return run
@@ -159,11 +238,18 @@ def signs(tmp_path: Path) -> Path:
     from PIL import Image
 
     rows = [
-        {"id": f"q{i}", "prompt": f"Is there a {WORDS[i // 2]} in the image?", "target": "yes" if i % 2 else "no",
-         "image": f"{i // 2}.png", "type": "existence"}
+        {
+            "id": f"q{i}",
+            "prompt": f"Is there a {WORDS[i // 2]} in the image?",
+            "target": "yes" if i % 2 else "no",
+            "image": f"{i // 2}.png",
+            "type": "existence",
+        }
         for i in range(16)
-    ]  # fmt: skip
-    folder = write_benchmark(tmp_path / "signs", rows, name="signs", types=["existence"], labelled=True)
+    ]
+    folder = write_benchmark(
+        tmp_path / "signs", rows, name="signs", types=["existence"], labelled=True
+    )
     for i in range(8):
         Image.new("RGB", (16, 16), (i * 30, 90, 120)).save(folder / f"{i}.png")
     return folder
@@ -174,7 +260,11 @@ def test_without_extras_it_is_small_and_sound(plain: Path) -> None:
     site = next((plain / "lib").glob("python*/site-packages"))
     names = {path.name.split("-")[0].lower() for path in site.glob("*.dist-info")}
     assert {"hqm_audit", "pingouin", "statsmodels", "openai"} <= names
-    assert not {n for n in names if n in ("torch", "transformers", "pyarrow", "ray") or n.startswith("nvidia")}
+    assert not {
+        n
+        for n in names
+        if n in ("torch", "transformers", "pyarrow", "ray") or n.startswith("nvidia")
+    }
     files = [path for path in site.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     megabytes = sum(path.stat().st_size for path in files) / 2**20
     assert megabytes < LARGEST, f"an installation without extras takes {megabytes:.0f} MiB"
@@ -196,8 +286,12 @@ def test_without_extras_it_helps_and_lists(hqm_there: Run) -> None:
 def test_without_extras_the_module_is_the_program(plain: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [str(plain / "bin" / "python"), "-m", "hqm", "--version"],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, f"hqm {__version__}\n")
 
 
@@ -211,9 +305,14 @@ def test_without_extras_the_doctor_says_which_there_are(hqm_there: Run) -> None:
 
 
 @pytest.mark.slow
-def test_answers_of_another_machine_are_audited_without_torch(hqm_there: Run, tmp_path: Path) -> None:
-    """`hqm audit shapes --limit 100` where the models can run; its answers, exported, audited where they cannot."""
-    # two of the ten models, so that the test ends: the audit of all ten runs in the workflow `package`
+def test_answers_of_another_machine_are_audited_without_torch(
+    hqm_there: Run, tmp_path: Path
+) -> None:
+    """`hqm audit shapes --limit 100` where the models can run; its answers, exported, audited where
+    they cannot.
+    """
+    # two of the ten models, so that the test ends: the audit of all ten runs in the workflow
+    # `package`
     models = ("-r", "hf/shapes:steady", "-r", "hf/shapes:half-trained")
     here = [sys.executable, "-m", "hqm"]
     audit = [*here, "audit", "shapes", "--limit", "100", *models, "--out", "there", "--quiet"]
@@ -225,10 +324,16 @@ def test_answers_of_another_machine_are_audited_without_torch(hqm_there: Run, tm
         "audit", "shapes", "--limit", "100", "--offline", "--store", "here.sqlite", "--out", "here"
     )
     assert status == 0, text
-    first, second = (json.loads((tmp_path / name / "audit.json").read_text()) for name in ("there", "here"))
+    first, second = (
+        json.loads((tmp_path / name / "audit.json").read_text()) for name in ("there", "here")
+    )
     assert first["hqm_version"] == second["hqm_version"] == __version__
     scores = [
-        {(audit["benchmark"], row["name"]): row["scores"] for audit in made["audits"] for row in audit["respondents"]}
+        {
+            (audit["benchmark"], row["name"]): row["scores"]
+            for audit in made["audits"]
+            for row in audit["respondents"]
+        }
         for made in (first, second)
     ]
     assert len(scores[0]) == 8
@@ -236,13 +341,21 @@ def test_answers_of_another_machine_are_audited_without_torch(hqm_there: Run, tm
 
 
 @pytest.mark.slow
-def test_without_extras_it_audits_recorded_answers(hqm_there: Run, signs: Path, tmp_path: Path) -> None:
+def test_without_extras_it_audits_recorded_answers(
+    hqm_there: Run, signs: Path, tmp_path: Path
+) -> None:
     rows = [
-        {"respondent": name, "form": "original", "run": run, "item": f"q{i}", "answer": "Yes." if (i * k + run) % 3 else "No."}
+        {
+            "respondent": name,
+            "form": "original",
+            "run": run,
+            "item": f"q{i}",
+            "answer": "Yes." if (i * k + run) % 3 else "No.",
+        }
         for k, name in enumerate(("a", "b", "c", "d"), 1)
         for run in (0, 1)
         for i in range(16)
-    ]  # fmt: skip
+    ]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     status, text = hqm_there("audit", signs, "--recorded", answers, "--out", "out", "--quiet")
@@ -254,7 +367,9 @@ def test_without_extras_it_audits_recorded_answers(hqm_there: Run, signs: Path, 
 
 @pytest.mark.slow
 def test_without_extras_it_audits_a_server(hqm_there: Run, signs: Path, tmp_path: Path) -> None:
-    with PlannedServer(lambda _, body, __: completion("Yes." if "dog" in question(body) else "No.")) as server:
+    with PlannedServer(
+        lambda _, body, __: completion("Yes." if "dog" in question(body) else "No.")
+    ) as server:
         name = f"openai/tiny@{server.url}"
         status, text = hqm_there("audit", signs, "-r", name, "--runs", 1, "--out", "out", "--quiet")
     assert status == 0, text
@@ -279,7 +394,9 @@ def test_without_extras_it_audits_a_published_table(hqm_there: Run) -> None:
             "local",
             id="a local model",
         ),
-        pytest.param(("export", "STORE", "--to", "answers.parquet"), "parquet", id="a Parquet file"),
+        pytest.param(
+            ("export", "STORE", "--to", "answers.parquet"), "parquet", id="a Parquet file"
+        ),
         pytest.param(("check", "HUB"), "hub", id="a dataset of the hub"),
     ],
 )
@@ -290,7 +407,9 @@ def test_what_needs_an_extra_says_which(
 
     with hqm.Store(tmp_path / "store.sqlite"):
         pass
-    hub = write_benchmark(tmp_path / "hub", [], name="hub", data={"items": "x.parquet", "folder": "hf://datasets/a/b"})
+    hub = write_benchmark(
+        tmp_path / "hub", [], name="hub", data={"items": "x.parquet", "folder": "hf://datasets/a/b"}
+    )
     places = {"STORE": tmp_path / "store.sqlite", "HUB": hub}
     status, text = hqm_there(*(places.get(str(argument), argument) for argument in arguments))
     assert status == 1

@@ -1,4 +1,6 @@
-"""Counting words: Hal-Eval's captions are told apart, fair texts are not, and the indicator says the same as the function."""
+"""Counting words: Hal-Eval's captions are told apart, fair texts are not, and the indicator says
+the same as the function.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +24,34 @@ def rng() -> np.random.Generator:
 
 def best_by_hand(true: list[int], wrong: list[int]) -> tuple[float, int]:
     """The best threshold, found by trying all: yes for at most k words."""
-    tried = [(sum(n <= k for n in true) + sum(n > k for n in wrong), -k) for k in range(max(*true, *wrong) + 1)]
+    tried = [
+        (sum(n <= k for n in true) + sum(n > k for n in wrong), -k)
+        for k in range(max(*true, *wrong) + 1)
+    ]
     right, k = max(tried)
     return right / (len(true) + len(wrong)), -k
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("part", "share", "threshold"), [("in_domain", 0.964, 14), ("out_of_domain", 0.959, 18)])
-def test_hal_evals_events_are_told_by_counting_words(data: Path, part: str, share: float, threshold: int) -> None:
+@pytest.mark.parametrize(
+    ("part", "share", "threshold"), [("in_domain", 0.964, 14), ("out_of_domain", 0.959, 18)]
+)
+def test_hal_evals_events_are_told_by_counting_words(
+    data: Path, part: str, share: float, threshold: int
+) -> None:
     """From the release's file itself, without HQM's reader of it."""
     rows = json.loads((data / "hal_eval" / f"{part}_evaluation.json").read_text())
     true = [len(row["caption"].split()) for row in rows]
     wrong = [len(row["hal_caption"][3]["caption"].split()) for row in rows]
     by_hand, k = best_by_hand(true, wrong)
     assert (round(by_hand, 3), k) == (share, threshold)
-    study = psy.length_cue(true + wrong, ["yes"] * 5000 + ["no"] * 5000, rng=rng(), clusters=[*range(5000)] * 2)
+    study = psy.length_cue(
+        true + wrong, ["yes"] * 5000 + ["no"] * 5000, rng=rng(), clusters=[*range(5000)] * 2
+    )
     (rule,) = study.rules
     assert (rule.threshold, rule.short, rule.long) == (threshold, "yes", "no")
-    # learnt on four fifths, a neighbouring threshold may look best there: never better than the best of all, little worse
+    # learnt on four fifths, a neighbouring threshold may look best there: never better than the
+    # best of all, little worse
     assert by_hand - 0.002 <= rule.accuracy.value <= by_hand
     assert rule.baseline == 0.5
     assert rule.stratum.shown
@@ -49,31 +61,48 @@ def test_hal_evals_events_are_told_by_counting_words(data: Path, part: str, shar
 @pytest.mark.data
 def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path) -> None:
     done = CliRunner().invoke(app, ["check", "hal_eval_d", "--data", str(data), "--select", "L202"])
-    assert "in action in in_domain, yes for at most 14 words and no for more gets 0.964 right" in done.output
-    assert "action in out_of_domain: 0.959 right, yes for at most 18 words and no for more" in done.output
+    assert (
+        "in action in in_domain, yes for at most 14 words and no for more gets 0.964 right"
+        in done.output
+    )
+    assert (
+        "action in out_of_domain: 0.959 right, yes for at most 18 words and no for more"
+        in done.output
+    )
 
 
 def test_a_fair_length_is_seldom_called_a_leak() -> None:
-    """At most 2.5% of benchmarks whose lengths say nothing: of 200, seldom more than 10 (binomial, p = .02)."""
+    """At most 2.5% of benchmarks whose lengths say nothing: of 200, seldom more than 10 (binomial,
+    p = .02).
+    """
     shown = 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
         study = psy.length_cue(
-            draw.poisson(12, 240), draw.choice(["yes", "no"], 240).tolist(), rng=draw,
-            clusters=[i // 4 for i in range(240)], types=draw.choice(["ocr", "action"], 240).tolist(),
-        )  # fmt: skip
+            draw.poisson(12, 240),
+            draw.choice(["yes", "no"], 240).tolist(),
+            rng=draw,
+            clusters=[i // 4 for i in range(240)],
+            types=draw.choice(["ocr", "action"], 240).tolist(),
+        )
         assert len(study.rules) == 2
         shown += any(rule.stratum.shown for rule in study.rules)
     assert shown <= 10
 
 
 def test_the_accuracy_is_that_of_items_not_learnt_from() -> None:
-    """Lengths and labels drawn by lot: the threshold fits the items that it learns from, and only those."""
+    """Lengths and labels drawn by lot: the threshold fits the items that it learns from, and only
+    those.
+    """
     draw = np.random.default_rng(3)
     learnt, held_out = [], []
     for _ in range(40):
         lengths, labels = draw.integers(0, 40, 60), np.array(["yes", "no"] * 30)
-        right = max(np.mean((lengths <= k) == (labels == short)) for k in range(40) for short in ("yes", "no"))
+        right = max(
+            np.mean((lengths <= k) == (labels == short))
+            for k in range(40)
+            for short in ("yes", "no")
+        )
         learnt.append(right)
         held_out.append(psy.length_cue(lengths, labels.tolist(), rng=draw).strongest.accuracy.value)
     assert np.mean(learnt) > 0.57
@@ -82,14 +111,18 @@ def test_the_accuracy_is_that_of_items_not_learnt_from() -> None:
 
 def test_either_label_may_be_the_short_one_and_pictures_stay_together() -> None:
     lengths = [20, 8] * 60
-    study = psy.length_cue(lengths, ["yes", "no"] * 60, rng=rng(), clusters=[i // 2 for i in range(120)])
+    study = psy.length_cue(
+        lengths, ["yes", "no"] * 60, rng=rng(), clusters=[i // 2 for i in range(120)]
+    )
     assert study.strongest.sentence == "no for at most 8 words and yes for more"
     assert study.strongest.accuracy.value == 1.0
     assert study.n_clusters == 60
 
 
 def test_parts_have_rules_of_their_own() -> None:
-    """In one part the short texts are right, in the other the long ones: together they tell nothing."""
+    """In one part the short texts are right, in the other the long ones: together they tell
+    nothing.
+    """
     lengths = [5, 15] * 100
     labels = ["yes", "no"] * 50 + ["no", "yes"] * 50
     study = psy.length_cue(lengths, labels, rng=rng(), parts=["a"] * 100 + ["b"] * 100)
@@ -122,11 +155,14 @@ def test_an_audit_estimates_it(store: hqm.Store, make_benchmark: Callable[..., P
     """Every yes has one word more."""
     rows = [
         {
-            "id": f"q{i}", "prompt": f"Is there {'one very ' if i % 2 else 'one '}{'ABCDEFGH'[i % 8]} here?",
-            "target": ("no", "yes")[i % 2], "image": f"{i // 4}.png", "type": "existence",
+            "id": f"q{i}",
+            "prompt": f"Is there {'one very ' if i % 2 else 'one '}{'ABCDEFGH'[i % 8]} here?",
+            "target": ("no", "yes")[i % 2],
+            "image": f"{i // 4}.png",
+            "type": "existence",
         }
         for i in range(40)
-    ]  # fmt: skip
+    ]
     benchmark = hqm.load(str(make_benchmark(rows, types=["existence"], labelled=True)))
     answers = {("original", 0): {item.id: "yes" for item in benchmark.original.items}}
     who = administered(store, benchmark, [recorded("always", answers)])

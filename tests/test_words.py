@@ -1,4 +1,6 @@
-"""Words: nouns, lemmas and likeness against definitions written out, and against spaCy where it is installed."""
+"""Words: nouns, lemmas and likeness against definitions written out, and against spaCy where it is
+installed.
+"""
 
 import importlib.machinery
 import importlib.util
@@ -25,11 +27,25 @@ RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "e
 @pytest.mark.parametrize(
     ("plural", "singular"),
     [
-        ("men", "man"), ("buses", "bus"), ("knives", "knife"), ("skis", "ski"), ("people", "people"), ("geese", "goose"),
-        ("scissors", "scissors"), ("glasses", "glass"), ("mice", "mouse"), ("wives", "wife"), ("leaves", "leaf"),
-        ("cookies", "cookie"), ("grass", "grass"), ("sheep", "sheep"), ("potatoes", "potato"), ("TV", "TV"), ("Dogs", "Dogs"),
+        ("men", "man"),
+        ("buses", "bus"),
+        ("knives", "knife"),
+        ("skis", "ski"),
+        ("people", "people"),
+        ("geese", "goose"),
+        ("scissors", "scissors"),
+        ("glasses", "glass"),
+        ("mice", "mouse"),
+        ("wives", "wife"),
+        ("leaves", "leaf"),
+        ("cookies", "cookie"),
+        ("grass", "grass"),
+        ("sheep", "sheep"),
+        ("potatoes", "potato"),
+        ("TV", "TV"),
+        ("Dogs", "Dogs"),
     ],
-)  # fmt: skip
+)
 def test_a_noun_is_brought_to_the_singular(plural: str, singular: str) -> None:
     assert noun_lemma(plural) == singular
 
@@ -52,12 +68,21 @@ def test_hanta_finds_the_nouns(text: str, lemmas: list[str]) -> None:
 
 
 def test_proper_nouns_are_marked() -> None:
-    assert {n.text: n.proper for n in HantaNouns()("A statue stands in London.")} == {"statue": False, "London": True}
+    assert {n.text: n.proper for n in HantaNouns()("A statue stands in London.")} == {
+        "statue": False,
+        "London": True,
+    }
 
 
-@pytest.mark.skipif(importlib.util.find_spec("en_core_web_sm") is None, reason="spaCy's small model is not installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("en_core_web_sm") is None,
+    reason="spaCy's small model is not installed",
+)
 def test_hanta_and_spacy_mostly_agree(data: Path) -> None:
-    texts = [r["generated_caption"] for r in hqm.read_records(data / "open_chair" / "example_gen_file.csv")[:300]]
+    texts = [
+        r["generated_caption"]
+        for r in hqm.read_records(data / "open_chair" / "example_gen_file.csv")[:300]
+    ]
     spacy = NOUNS["en_core_web_sm"]()
     same = union = 0
     for text in texts:
@@ -67,32 +92,43 @@ def test_hanta_and_spacy_mostly_agree(data: Path) -> None:
 
 
 def test_nltks_parts_are_put_together_as_in_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a tokeniser, tagger and lemmatiser in the place of NLTK's, whose data cannot be had everywhere."""
+    """With a tokeniser, tagger and lemmatiser in the place of NLTK's, whose data cannot be had
+    everywhere.
+    """
     nltk, stem = types.ModuleType("nltk"), types.ModuleType("nltk.stem")
     tags = {"Dogs": "NNS", "dogs": "NNS", "Paris": "NNP", "run": "VBP", "``": "``", "home": "NN"}
     nltk.__version__ = "0"  # type: ignore[attr-defined]
     nltk.__spec__ = importlib.machinery.ModuleSpec("nltk", None)
     nltk.word_tokenize = lambda text: text.replace('"', " `` ").replace(".", " . ").split()  # type: ignore[attr-defined]
     nltk.pos_tag = lambda words: [(word, tags.get(word, "DT")) for word in words]  # type: ignore[attr-defined]
-    stem.WordNetLemmatizer = type("Lemmatizer", (), {"lemmatize": lambda _, w: {"dogs": "dog"}.get(w, w)})  # type: ignore[attr-defined]
+    stem.WordNetLemmatizer = type(
+        "Lemmatizer", (), {"lemmatize": lambda _, w: {"dogs": "dog"}.get(w, w)}
+    )  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "nltk", nltk)
     monkeypatch.setitem(sys.modules, "nltk.stem", stem)
     nouns = NOUNS["nltk"]()('Dogs run "home". The dogs of Paris.')
     assert [(n.text, n.lemma, n.start, n.proper) for n in nouns] == [
-        ("Dogs", "Dogs", 0, False), ("home", "home", 10, False), ("dogs", "dog", 21, False), ("Paris", "Paris", 29, True),
-    ]  # fmt: skip
+        ("Dogs", "Dogs", 0, False),
+        ("home", "home", 10, False),
+        ("dogs", "dog", 21, False),
+        ("Paris", "Paris", 29, True),
+    ]
 
 
 # --- likeness ---
 
 
 def table(seed: int, size: int, dimensions: int) -> dict[str, Embedding]:
-    """Words of one or two tokens with vectors, many of whose cosines lie within rounding of the threshold."""
+    """Words of one or two tokens with vectors, many of whose cosines lie within rounding of the
+    threshold.
+    """
     rng = np.random.default_rng(seed)
     made: dict[str, Embedding] = {}
     for i in range(size):
         vector = rng.normal(size=dimensions)
-        if i % 3 and made:  # a neighbour at the threshold, give or take a few units in the last place
+        if (
+            i % 3 and made
+        ):  # a neighbour at the threshold, give or take a few units in the last place
             other = next(iter(made.values())).vector.astype(float)
             across = vector - other * (vector @ other) / (other @ other)
             unit = other / np.linalg.norm(other)
@@ -118,7 +154,10 @@ def test_the_table_decides_as_the_pairwise_definition(seed: int, dimensions: int
     fast = VectorLikeness("mine", known.__getitem__)
     pairs = [[cosine(known[a], known[b]) > THRESHOLD for b in words] for a in words]
     assert np.array_equal(fast.alike(words, words), np.array(pairs))
-    close = [abs(cosine(known[a], known[b]) - THRESHOLD) < 1e-6 for a, b in itertools.combinations(words, 2)]
+    close = [
+        abs(cosine(known[a], known[b]) - THRESHOLD) < 1e-6
+        for a, b in itertools.combinations(words, 2)
+    ]
     assert sum(close) > 5, "the table tries the rounding"
 
 
@@ -129,7 +168,12 @@ def test_the_table_grows_in_any_order() -> None:
     rng = np.random.default_rng(0)
     for _ in range(30):
         some, others = (list(rng.choice(words, size=4)) for _ in range(2))
-        assert np.array_equal(pieces.alike(some, others), whole.alike(words, words)[np.ix_(*([words.index(w) for w in side] for side in (some, others)))])  # fmt: skip
+        assert np.array_equal(
+            pieces.alike(some, others),
+            whole.alike(words, words)[
+                np.ix_(*([words.index(w) for w in side] for side in (some, others)))
+            ],
+        )
 
 
 def test_every_word_is_embedded_once() -> None:
@@ -146,19 +190,26 @@ def test_nothing_is_like_nothing() -> None:
 
 
 def test_the_definition_is_spacys() -> None:
-    """Bit for bit what spaCy's `Doc.similarity` returns, for one and two tokens, unknown words and equal words."""
+    """Bit for bit what spaCy's `Doc.similarity` returns, for one and two tokens, unknown words and
+    equal words.
+    """
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
     rng = np.random.default_rng(3)
     vectors = {f"w{chr(97 + i)}": rng.normal(size=40).astype(np.float32) for i in range(20)}
-    vectors |= {f"v{chr(97 + i)}": (v + rng.normal(size=40) * 0.5).astype(np.float32) for i, v in enumerate(vectors.values())}  # fmt: skip
+    vectors |= {
+        f"v{chr(97 + i)}": (v + rng.normal(size=40) * 0.5).astype(np.float32)
+        for i, v in enumerate(vectors.values())
+    }
     for word, vector in vectors.items():
         nlp.vocab.set_vector(word, vector)
     texts = [*vectors, "wa wb", "wa unknown", "unknown", "other"]
 
     def embedding(text: str) -> Embedding:
         tokens = text.split()
-        return embed(tokens, [vectors.get(token, np.zeros(40, dtype=np.float32)) for token in tokens])
+        return embed(
+            tokens, [vectors.get(token, np.zeros(40, dtype=np.float32)) for token in tokens]
+        )
 
     cosines = [cosine(embedding(a), embedding(b)) for a in texts for b in texts]
     assert cosines == [float(nlp(a).similarity(nlp(b))) for a in texts for b in texts]
@@ -168,12 +219,20 @@ def test_the_definition_is_spacys() -> None:
 
 def test_synonyms_are_one_thing_and_neighbours_are_not() -> None:
     alike = Synonyms().alike
-    assert alike(["sofa", "TV", "bike", "dog"], ["couch", "television", "bicycle", "dog"]).diagonal().all()
-    assert not alike(["cat", "man", "cup", "puppy"], ["dog", "woman", "glass", "dog"]).diagonal().any()
+    assert (
+        alike(["sofa", "TV", "bike", "dog"], ["couch", "television", "bicycle", "dog"])
+        .diagonal()
+        .all()
+    )
+    assert (
+        not alike(["cat", "man", "cup", "puppy"], ["dog", "woman", "glass", "dog"]).diagonal().any()
+    )
     from hqm.scoring.words import offline
 
     rows = offline._SYNONYMS
-    assert sum(map(len, rows)) == len({word for row in rows for word in row}), "no word stands in two rows"
+    assert sum(map(len, rows)) == len({word for row in rows for word in row}), (
+        "no word stands in two rows"
+    )
 
 
 # --- concreteness ---
@@ -181,18 +240,32 @@ def test_synonyms_are_one_thing_and_neighbours_are_not() -> None:
 
 def test_the_rule_keeps_objects_and_drops_what_cannot_be_touched() -> None:
     rule = ConcreteByRule()
-    for word in "dog building ring station monument bus lioness television path mouth cloth".split():
+    for (
+        word
+    ) in "dog building ring station monument bus lioness television path mouth cloth".split():
         assert rule(word), word
     for word in "happiness motion background group front celebration hour 3 x".split():
         assert not rule(word), word
 
 
-@pytest.mark.parametrize(("name", "mark"), [("Concreteness_ratings.csv", ","), ("concreteness.txt", "\t")])
+@pytest.mark.parametrize(
+    ("name", "mark"), [("Concreteness_ratings.csv", ","), ("concreteness.txt", "\t")]
+)
 def test_the_published_table_is_read_as_it_circulates(tmp_path: Path, name: str, mark: str) -> None:
-    rows = [("Word", "Bigram", "Conc.M"), ("dog", "0", "4.85"), ("idea", "0", "1.61"), ("edge", "0", "4.5")]
+    rows = [
+        ("Word", "Bigram", "Conc.M"),
+        ("dog", "0", "4.85"),
+        ("idea", "0", "1.61"),
+        ("edge", "0", "4.5"),
+    ]
     (tmp_path / name).write_text("".join(mark.join(row) + "\n" for row in rows))
     concrete = Brysbaert(tmp_path)
-    assert [concrete(word) for word in ("dog", "idea", "edge", "koala")] == [True, False, False, False]
+    assert [concrete(word) for word in ("dog", "idea", "edge", "koala")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_table_without_ratings_is_refused(tmp_path: Path) -> None:
@@ -236,7 +309,11 @@ def test_a_benchmark_that_asks_nothing_about_words_takes_no_choice() -> None:
         (NOUNS["nltk"], "nltk", "pip install nltk && python -m nltk.downloader"),
         (NOUNS["en_core_web_sm"], "spacy", "python -m spacy download en_core_web_sm"),
         (LIKENESS["en_core_web_lg"], "spacy", "python -m spacy download en_core_web_lg"),
-        (lambda: CONCRETENESS["brysbaert"](None), "", "Concreteness_ratings_Brysbaert_et_al_BRM.xlsx"),
+        (
+            lambda: CONCRETENESS["brysbaert"](None),
+            "",
+            "Concreteness_ratings_Brysbaert_et_al_BRM.xlsx",
+        ),
     ],
 )
 def test_a_part_that_is_not_there_says_how_to_get_it(make, needs: str, sentence: str) -> None:  # type: ignore[no-untyped-def]

@@ -1,4 +1,5 @@
-"""Tiny randomly initialised models of real classes, with real processors, built without a network and saved to a folder.
+"""Tiny randomly initialised models of real classes, with real processors, built without a network
+and saved to a folder.
 
 Their weights are drawn with a large spread, so that different questions get different answers.
 """
@@ -10,24 +11,36 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-WORDS = "yes no Yes No there is a the dog cat red blue circle in image Is What color many How A B C one two".split()
+WORDS = (
+    "yes no Yes No there is a the dog cat red blue circle in image Is What color many How A B C"
+    " one two".split()
+)
 LLAVA_TEMPLATE = (
-    "{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' %}<image>\n{% else %}"
-    "{{ c['text'] }}{% endif %}{% endfor %} ASSISTANT:{% endfor %}"
+    "{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image'"
+    " %}<image>\n{% else %}{{ c['text'] }}{% endif %}{% endfor %} ASSISTANT:{% endfor %}"
 )
 """LLaVA-1.5's form, written as a template."""
 
 
 def template(image: str, turn: str = "{question}") -> str:
-    """A chat template of the common kind: the picture's marks, the question, the call for an answer."""
+    """A chat template of the common kind: the picture's marks, the question, the call for an
+    answer.
+    """
     before, after = turn.split("{question}")
     return (
-        "{% for m in messages %}" + before + "{% for c in m['content'] %}{% if c['type'] == 'image' %}" + image
-        + "{% else %}{{ c['text'] }}{% endif %}{% endfor %}" + after + "{% endfor %}"
-    )  # fmt: skip
+        "{% for m in messages %}"
+        + before
+        + "{% for c in m['content'] %}{% if c['type'] == 'image' %}"
+        + image
+        + "{% else %}{{ c['text'] }}{% endif %}{% endfor %}"
+        + after
+        + "{% endfor %}"
+    )
 
 
-def tokenizer(special: Mapping[str, str] | None = None, extra: tuple[str, ...] = (), *, begins: bool = False) -> Any:
+def tokenizer(
+    special: Mapping[str, str] | None = None, extra: tuple[str, ...] = (), *, begins: bool = False
+) -> Any:
     """A byte-level BPE tokenizer that knows a few words and a family's special tokens.
 
     `begins` puts the first token before every text, as Llama's tokenizer does.
@@ -41,7 +54,10 @@ def tokenizer(special: Mapping[str, str] | None = None, extra: tuple[str, ...] =
     made.decoder = decoders.ByteLevel()
     marks = ["<pad>", "<s>", "</s>", "<unk>", *special.values(), *extra]
     trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=marks, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=420,
+        special_tokens=marks,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     made.train_from_iterator([" ".join(WORDS), *(f" {word}" for word in WORDS), *WORDS], trainer)
     if begins:
@@ -49,36 +65,61 @@ def tokenizer(special: Mapping[str, str] | None = None, extra: tuple[str, ...] =
             single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", made.token_to_id("<s>"))]
         )
     return PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>",
-        padding_side="left", extra_special_tokens=special, model_max_length=4096,
-    )  # fmt: skip
+        tokenizer_object=made,
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        padding_side="left",
+        extra_special_tokens=special,
+        model_max_length=4096,
+    )
 
 
 def text_settings(tok: Any, **more: Any) -> dict[str, Any]:
     """What every tiny decoder has in common."""
     return {
-        "vocab_size": len(tok), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 2048,
-        "pad_token_id": tok.pad_token_id, "bos_token_id": tok.bos_token_id, "eos_token_id": tok.eos_token_id,
-        "initializer_range": 0.4, **more,
-    }  # fmt: skip
+        "vocab_size": len(tok),
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "max_position_embeddings": 2048,
+        "pad_token_id": tok.pad_token_id,
+        "bos_token_id": tok.bos_token_id,
+        "eos_token_id": tok.eos_token_id,
+        "initializer_range": 0.4,
+        **more,
+    }
 
 
 def vision_settings(**more: Any) -> dict[str, Any]:
     """What every tiny vision tower has in common."""
     return {
-        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "image_size": 32, "patch_size": 8, "initializer_range": 0.3, **more,
-    }  # fmt: skip
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "image_size": 32,
+        "patch_size": 8,
+        "initializer_range": 0.3,
+        **more,
+    }
 
 
 def _save(folder: Path, model: Any, processor: Any, tok: Any) -> Path:
     from transformers import GenerationConfig
 
     model.generation_config = GenerationConfig(
-        pad_token_id=tok.pad_token_id, bos_token_id=tok.bos_token_id, eos_token_id=tok.eos_token_id,
-        decoder_start_token_id=getattr(model.config.get_text_config(), "decoder_start_token_id", None),
-    )  # fmt: skip
+        pad_token_id=tok.pad_token_id,
+        bos_token_id=tok.bos_token_id,
+        eos_token_id=tok.eos_token_id,
+        decoder_start_token_id=getattr(
+            model.config.get_text_config(), "decoder_start_token_id", None
+        ),
+    )
     model.eval().save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
@@ -96,7 +137,12 @@ def _without_video(cls: type) -> Any:
 def _rope(size: int, **more: Any) -> dict[str, Any]:
     """Rotary settings with the three sections of Qwen's positions."""
     half = size // 2
-    return {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [half - 2, 1, 1], **more}
+    return {
+        "rope_type": "default",
+        "rope_theta": 10000.0,
+        "mrope_section": [half - 2, 1, 1],
+        **more,
+    }
 
 
 def llava_parts(
@@ -114,15 +160,22 @@ def llava_parts(
     tok = tokenizer({"image_token": "<image>"}, begins=True)
     pixels = {"height": size, "width": size}
     processor = LlavaProcessor(
-        CLIPImageProcessorPil(size=pixels, crop_size=pixels), tok, patch_size=patch, num_additional_image_tokens=1,
-        vision_feature_select_strategy="default", chat_template=chat,
-    )  # fmt: skip
+        CLIPImageProcessorPil(size=pixels, crop_size=pixels),
+        tok,
+        patch_size=patch,
+        num_additional_image_tokens=1,
+        vision_feature_select_strategy="default",
+        chat_template=chat,
+    )
     tower = vision_settings(image_size=size, patch_size=patch, projection_dim=32)
     config = LlavaConfig(
-        vision_config=CLIPVisionConfig(**{**tower, **(vision or {})}), image_token_index=tok.image_token_id,
-        text_config=LlamaConfig(**text_settings(tok, **text)), vision_feature_layer=-1,
-        vision_feature_select_strategy="default", image_seq_length=(size // patch) ** 2,
-    )  # fmt: skip
+        vision_config=CLIPVisionConfig(**{**tower, **(vision or {})}),
+        image_token_index=tok.image_token_id,
+        text_config=LlamaConfig(**text_settings(tok, **text)),
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="default",
+        image_seq_length=(size // patch) ** 2,
+    )
     return config, processor, tok
 
 
@@ -151,23 +204,33 @@ def llava_next(
         LlavaNextForConditionalGeneration,
         LlavaNextProcessor,
     )
-    from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
+    from transformers.models.llava_next.image_processing_pil_llava_next import (
+        LlavaNextImageProcessorPil,
+    )
 
     tok = tokenizer({"image_token": "<image>"}, begins=True)
     grid = [[size * rows, size * columns] for rows, columns in tiles]
     pixels = {"height": size, "width": size}
     processor = LlavaNextProcessor(
-        LlavaNextImageProcessorPil(size={"shortest_edge": size}, crop_size=pixels, image_grid_pinpoints=grid), tok,
-        patch_size=patch, num_additional_image_tokens=1, vision_feature_select_strategy="default",
+        LlavaNextImageProcessorPil(
+            size={"shortest_edge": size}, crop_size=pixels, image_grid_pinpoints=grid
+        ),
+        tok,
+        patch_size=patch,
+        num_additional_image_tokens=1,
+        vision_feature_select_strategy="default",
         chat_template=LLAVA_TEMPLATE,
-    )  # fmt: skip
+    )
     tower = vision_settings(image_size=size, patch_size=patch, projection_dim=32)
     config = LlavaNextConfig(
         vision_config=CLIPVisionConfig(**{**tower, **(vision or {})}),
-        text_config=LlamaConfig(**text_settings(tok, **text)), image_token_index=tok.image_token_id,
-        vision_feature_layer=-1, vision_feature_select_strategy="default", image_seq_length=(size // patch) ** 2,
+        text_config=LlamaConfig(**text_settings(tok, **text)),
+        image_token_index=tok.image_token_id,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="default",
+        image_seq_length=(size // patch) ** 2,
         image_grid_pinpoints=grid,
-    )  # fmt: skip
+    )
     return _save(folder, LlavaNextForConditionalGeneration(config), processor, tok)
 
 
@@ -180,20 +243,33 @@ def llava_onevision(folder: Path) -> Path:
         Qwen2Config,
         SiglipVisionConfig,
     )
-    from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
+    from transformers.models.llava_onevision.image_processing_pil_llava_onevision import (
+        LlavaOnevisionImageProcessorPil,
+    )
 
-    tok = tokenizer({"image_token": "<image>", "video_token": "<video>"}, ("<|im_start|>", "<|im_end|>"))
+    tok = tokenizer(
+        {"image_token": "<image>", "video_token": "<video>"}, ("<|im_start|>", "<|im_end|>")
+    )
     grid = [[32, 64], [64, 32], [64, 64]]
     processor = _without_video(LlavaOnevisionProcessor)(
-        LlavaOnevisionImageProcessorPil(size={"height": 32, "width": 32}, image_grid_pinpoints=grid), tok,
-        num_image_tokens=16, vision_feature_select_strategy="full",
-        chat_template=template("<image>\n", "<|im_start|>user\n{question}<|im_end|><|im_start|>assistant\n"),
-    )  # fmt: skip
+        LlavaOnevisionImageProcessorPil(
+            size={"height": 32, "width": 32}, image_grid_pinpoints=grid
+        ),
+        tok,
+        num_image_tokens=16,
+        vision_feature_select_strategy="full",
+        chat_template=template(
+            "<image>\n", "<|im_start|>user\n{question}<|im_end|><|im_start|>assistant\n"
+        ),
+    )
     config = LlavaOnevisionConfig(
         vision_config=SiglipVisionConfig(**vision_settings(vision_use_head=False)),
-        text_config=Qwen2Config(**text_settings(tok)), image_token_index=tok.image_token_id,
-        video_token_index=tok.video_token_id, image_grid_pinpoints=grid, vision_feature_layer=-1,
-    )  # fmt: skip
+        text_config=Qwen2Config(**text_settings(tok)),
+        image_token_index=tok.image_token_id,
+        video_token_index=tok.video_token_id,
+        image_grid_pinpoints=grid,
+        vision_feature_layer=-1,
+    )
     return _save(folder, LlavaOnevisionForConditionalGeneration(config), processor, tok)
 
 
@@ -204,9 +280,14 @@ def _qwen_parts(
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     tok = tokenizer(
-        {"image_token": "<|image_pad|>", "video_token": "<|video_pad|>", "vision_bos_token": "<|vision_start|>",
-         "vision_eos_token": "<|vision_end|>"}, ("<|im_start|>", "<|im_end|>"),
-    )  # fmt: skip
+        {
+            "image_token": "<|image_pad|>",
+            "video_token": "<|video_pad|>",
+            "vision_bos_token": "<|vision_start|>",
+            "vision_eos_token": "<|vision_end|>",
+        },
+        ("<|im_start|>", "<|im_end|>"),
+    )
     chat = template(
         "<|vision_start|><|image_pad|><|vision_end|>",
         "<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n",
@@ -216,10 +297,11 @@ def _qwen_parts(
     )
     processor = _without_video(processor_class)(images, tok, chat_template=chat)
     ids = {
-        "image_token_id": tok.image_token_id, "video_token_id": tok.video_token_id,
+        "image_token_id": tok.image_token_id,
+        "video_token_id": tok.video_token_id,
         "vision_start_token_id": tok.convert_tokens_to_ids("<|vision_start|>"),
         "vision_end_token_id": tok.convert_tokens_to_ids("<|vision_end|>"),
-    }  # fmt: skip
+    }
     return processor, tok, ids
 
 
@@ -240,9 +322,15 @@ def qwen2_vl_parts(
 
     processor, tok, ids = _qwen_parts(Qwen2VLProcessor, patch, pixels)
     tower = {
-        "depth": 2, "embed_dim": 32, "hidden_size": text.get("hidden_size", 32), "num_heads": 4,
-        "patch_size": patch, "mlp_ratio": 2, "initializer_range": 0.3, **(vision or {}),
-    }  # fmt: skip
+        "depth": 2,
+        "embed_dim": 32,
+        "hidden_size": text.get("hidden_size", 32),
+        "num_heads": 4,
+        "patch_size": patch,
+        "mlp_ratio": 2,
+        "initializer_range": 0.3,
+        **(vision or {}),
+    }
     rope = {"rope_parameters": _rope(text.get("head_dim", 8))}
     decoder = text_settings(tok, **{**rope, **_plain_ids(tok), **text})
     return Qwen2VLConfig(vision_config=tower, text_config=decoder, **ids), processor, tok
@@ -258,15 +346,28 @@ def qwen2_vl(folder: Path, **options: Any) -> Path:
 
 def qwen2_5_vl(folder: Path) -> Path:
     """Qwen2.5-VL: as Qwen2-VL, with windows in the tower."""
-    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2_5_VLProcessor
+    from transformers import (
+        Qwen2_5_VLConfig,
+        Qwen2_5_VLForConditionalGeneration,
+        Qwen2_5_VLProcessor,
+    )
 
     def made(tok: Any, ids: dict[str, Any]) -> Any:
         vision = {
-            "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4, "patch_size": 8, "window_size": 32,
-            "out_hidden_size": 32, "fullatt_block_indexes": [1], "initializer_range": 0.3,
-        }  # fmt: skip
+            "depth": 2,
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_heads": 4,
+            "patch_size": 8,
+            "window_size": 32,
+            "out_hidden_size": 32,
+            "fullatt_block_indexes": [1],
+            "initializer_range": 0.3,
+        }
         text = text_settings(tok, rope_parameters=_rope(8), **_plain_ids(tok))
-        return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(vision_config=vision, text_config=text, **ids))
+        return Qwen2_5_VLForConditionalGeneration(
+            Qwen2_5_VLConfig(vision_config=vision, text_config=text, **ids)
+        )
 
     return _qwen(folder, made, Qwen2_5_VLProcessor)
 
@@ -277,44 +378,75 @@ def qwen3_vl(folder: Path) -> Path:
 
     def made(tok: Any, ids: dict[str, Any]) -> Any:
         vision = {
-            "depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4, "patch_size": 8,
-            "out_hidden_size": 32, "num_position_embeddings": 64, "deepstack_visual_indexes": [0],
+            "depth": 2,
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_heads": 4,
+            "patch_size": 8,
+            "out_hidden_size": 32,
+            "num_position_embeddings": 64,
+            "deepstack_visual_indexes": [0],
             "initializer_range": 0.3,
-        }  # fmt: skip
-        text = text_settings(tok, rope_parameters=_rope(8, mrope_interleaved=True), **_plain_ids(tok))
-        return Qwen3VLForConditionalGeneration(Qwen3VLConfig(vision_config=vision, text_config=text, **ids))
+        }
+        text = text_settings(
+            tok, rope_parameters=_rope(8, mrope_interleaved=True), **_plain_ids(tok)
+        )
+        return Qwen3VLForConditionalGeneration(
+            Qwen3VLConfig(vision_config=vision, text_config=text, **ids)
+        )
 
     return _qwen(folder, made, Qwen3VLProcessor)
 
 
 def _plain_ids(tok: Any) -> dict[str, Any]:
-    return {"bos_token_id": tok.bos_token_id, "eos_token_id": tok.eos_token_id, "pad_token_id": tok.pad_token_id}
+    return {
+        "bos_token_id": tok.bos_token_id,
+        "eos_token_id": tok.eos_token_id,
+        "pad_token_id": tok.pad_token_id,
+    }
 
 
 QUESTION_FIRST = (
-    "{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'text' %}{{ c['text'] }} {% endif %}"
-    "{% endfor %}<IMG_CONTEXT> answer:{% endfor %}"
+    "{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'text' %}{{ c['text'] }}"
+    " {% endif %}{% endfor %}<IMG_CONTEXT> answer:{% endfor %}"
 )
 """InternVL's picture behind the question."""
 
 
 def internvl(folder: Path, *, chat: str | None = None) -> Path:
     """InternVL (HF): a picture's patches, shuffled four into one, before a Qwen2 decoder."""
-    from transformers import InternVLConfig, InternVLForConditionalGeneration, InternVLProcessor, Qwen2Config
+    from transformers import (
+        InternVLConfig,
+        InternVLForConditionalGeneration,
+        InternVLProcessor,
+        Qwen2Config,
+    )
     from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 
     tok = tokenizer(
-        {"start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>",
-         "video_token": "<video>"}, ("<|im_start|>", "<|im_end|>"),
-    )  # fmt: skip
+        {
+            "start_image_token": "<img>",
+            "end_image_token": "</img>",
+            "context_image_token": "<IMG_CONTEXT>",
+            "video_token": "<video>",
+        },
+        ("<|im_start|>", "<|im_end|>"),
+    )
     processor = _without_video(InternVLProcessor)(
-        GotOcr2ImageProcessorPil(size={"height": 32, "width": 32}), tok, image_seq_length=4,
-        chat_template=chat or template("<IMG_CONTEXT>\n", "<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"),
-    )  # fmt: skip
+        GotOcr2ImageProcessorPil(size={"height": 32, "width": 32}),
+        tok,
+        image_seq_length=4,
+        chat_template=chat
+        or template(
+            "<IMG_CONTEXT>\n", "<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
+        ),
+    )
     config = InternVLConfig(
         vision_config=vision_settings(image_size=[32, 32], patch_size=[8, 8]),
-        text_config=Qwen2Config(**text_settings(tok)), image_token_id=tok.context_image_token_id, image_seq_length=4,
-    )  # fmt: skip
+        text_config=Qwen2Config(**text_settings(tok)),
+        image_token_id=tok.context_image_token_id,
+        image_seq_length=4,
+    )
     return _save(folder, InternVLForConditionalGeneration(config), processor, tok)
 
 
@@ -335,24 +467,39 @@ def _idefics(
 
     rows = tuple(f"<row_{r}_col_{c}>" for r in range(1, 5) for c in range(1, 5))
     tok = tokenizer(
-        {"image_token": "<image>", "fake_image_token": "<fake_token_around_image>", "global_image_token": "<global-img>",
-         "end_of_utterance_token": "<end_of_utterance>", "video_token": "<video>"}, ("<|im_start|>", *rows),
-    )  # fmt: skip
+        {
+            "image_token": "<image>",
+            "fake_image_token": "<fake_token_around_image>",
+            "global_image_token": "<global-img>",
+            "end_of_utterance_token": "<end_of_utterance>",
+            "video_token": "<video>",
+        },
+        ("<|im_start|>", *rows),
+    )
     chat = template("<image>", "<|im_start|>User:{question}<end_of_utterance>\nAssistant:")
     images = {"SmolVLM": SmolVLMImageProcessorPil, "Idefics3": Idefics3ImageProcessorPil}[name]
     processor = _without_video(getattr(transformers, f"{name}Processor"))(
         images(
-            size={"longest_edge": size * tiles}, max_image_size={"longest_edge": size}, resample=3,
+            size={"longest_edge": size * tiles},
+            max_image_size={"longest_edge": size},
+            resample=3,
             do_image_splitting=tiles > 1,
         ),
-        tok, image_seq_len=(size // patch // 2) ** 2, chat_template=chat,
-    )  # fmt: skip
+        tok,
+        image_seq_len=(size // patch // 2) ** 2,
+        chat_template=chat,
+    )
     tower = vision_settings(image_size=size, patch_size=patch)
     config = getattr(transformers, f"{name}Config")(
-        vision_config={**tower, **(vision or {})}, text_config=LlamaConfig(**text_settings(tok, **text)), scale_factor=2,
-        image_token_id=tok.image_token_id, pad_token_id=tok.pad_token_id,
-    )  # fmt: skip
-    return _save(folder, getattr(transformers, f"{name}ForConditionalGeneration")(config), processor, tok)
+        vision_config={**tower, **(vision or {})},
+        text_config=LlamaConfig(**text_settings(tok, **text)),
+        scale_factor=2,
+        image_token_id=tok.image_token_id,
+        pad_token_id=tok.pad_token_id,
+    )
+    return _save(
+        folder, getattr(transformers, f"{name}ForConditionalGeneration")(config), processor, tok
+    )
 
 
 def idefics3(folder: Path, **options: Any) -> Path:
@@ -368,37 +515,69 @@ def smolvlm(folder: Path, **options: Any) -> Path:
 def gemma3(folder: Path) -> Path:
     """Gemma 3: picture tokens see each other both ways; some layers look back a window only."""
     import torch
-    from transformers import Gemma3Config, Gemma3ForConditionalGeneration, Gemma3Processor, Gemma3TextConfig
+    from transformers import (
+        Gemma3Config,
+        Gemma3ForConditionalGeneration,
+        Gemma3Processor,
+        Gemma3TextConfig,
+    )
     from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 
     tok = tokenizer(
-        {"image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>"},
-        ("<start_of_turn>", "<end_of_turn>"), begins=True,
-    )  # fmt: skip
-    chat = "<s>" + template("<start_of_image>", "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n")
+        {
+            "image_token": "<image_soft_token>",
+            "boi_token": "<start_of_image>",
+            "eoi_token": "<end_of_image>",
+        },
+        ("<start_of_turn>", "<end_of_turn>"),
+        begins=True,
+    )
+    chat = "<s>" + template(
+        "<start_of_image>", "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
+    )
     processor = Gemma3Processor(
-        Gemma3ImageProcessorPil(size={"height": 32, "width": 32}), tok, chat_template=chat, image_seq_length=4
+        Gemma3ImageProcessorPil(size={"height": 32, "width": 32}),
+        tok,
+        chat_template=chat,
+        image_seq_length=4,
     )
     text = Gemma3TextConfig(
         **text_settings(
-            tok, query_pre_attn_scalar=8, sliding_window=24, layer_types=["sliding_attention", "full_attention"]
+            tok,
+            query_pre_attn_scalar=8,
+            sliding_window=24,
+            layer_types=["sliding_attention", "full_attention"],
         )
     )
     config = Gemma3Config(
         tie_word_embeddings=False,
-        vision_config=vision_settings(), text_config=text, mm_tokens_per_image=4, image_token_index=tok.image_token_id,
-        boi_token_index=tok.boi_token_id, eoi_token_index=tok.eoi_token_id,
-    )  # fmt: skip
+        vision_config=vision_settings(),
+        text_config=text,
+        mm_tokens_per_image=4,
+        image_token_index=tok.image_token_id,
+        boi_token_index=tok.boi_token_id,
+        eoi_token_index=tok.eoi_token_id,
+    )
     model = Gemma3ForConditionalGeneration(config)
     torch.nn.init.normal_(model.model.multi_modal_projector.mm_input_projection_weight)
     return _save(folder, model, processor, tok)
 
 
 def paligemma(
-    folder: Path, *, size: int = 32, patch: int = 8, vision: Mapping[str, Any] | None = None, **text: Any
+    folder: Path,
+    *,
+    size: int = 32,
+    patch: int = 8,
+    vision: Mapping[str, Any] | None = None,
+    **text: Any,
 ) -> Path:
     """PaliGemma: the picture's tokens and the question see each other both ways."""
-    from transformers import GemmaConfig, PaliGemmaConfig, PaliGemmaForConditionalGeneration, PaliGemmaProcessor
+    from transformers import (
+        GemmaConfig,
+        PaliGemmaConfig,
+        PaliGemmaForConditionalGeneration,
+        PaliGemmaProcessor,
+    )
     from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
     tok = tokenizer({"image_token": "<image>"})
@@ -408,59 +587,101 @@ def paligemma(
     processor = PaliGemmaProcessor(images, tok)
     decoder = text_settings(tok, **text)
     width = decoder["hidden_size"]
-    tower = vision_settings(image_size=size, patch_size=patch, projection_dim=width, vision_use_head=False)
+    tower = vision_settings(
+        image_size=size, patch_size=patch, projection_dim=width, vision_use_head=False
+    )
     config = PaliGemmaConfig(
         vision_config={**tower, **(vision or {}), "model_type": "siglip_vision_model"},
-        text_config=GemmaConfig(**decoder), projection_dim=width, hidden_size=width, vocab_size=len(tok),
+        text_config=GemmaConfig(**decoder),
+        projection_dim=width,
+        hidden_size=width,
+        vocab_size=len(tok),
         image_token_index=tok.image_token_id,
-    )  # fmt: skip
+    )
     return _save(folder, PaliGemmaForConditionalGeneration(config), processor, tok)
 
 
 def pixtral(folder: Path) -> Path:
-    """Pixtral: LLaVA's class round Pixtral's tower, pictures in their own shape with marks at the ends of rows."""
-    from transformers import LlavaConfig, LlavaForConditionalGeneration, MistralConfig, PixtralVisionConfig
+    """Pixtral: LLaVA's class round Pixtral's tower, pictures in their own shape with marks at the
+    ends of rows.
+    """
+    from transformers import (
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        MistralConfig,
+        PixtralVisionConfig,
+    )
     from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
     from transformers.models.pixtral.processing_pixtral import PixtralProcessor
 
     tok = tokenizer({"image_token": "[IMG]"}, ("[IMG_BREAK]", "[IMG_END]", "[INST]", "[/INST]"))
-    images = PixtralImageProcessorPil(size={"longest_edge": 32}, patch_size={"height": 8, "width": 8})
+    images = PixtralImageProcessorPil(
+        size={"longest_edge": 32}, patch_size={"height": 8, "width": 8}
+    )
     processor = PixtralProcessor(
         images, tok, patch_size=8, chat_template=template("[IMG]", "<s>[INST]{question}[/INST]")
     )
     vision = vision_settings()
     config = LlavaConfig(
-        vision_config=PixtralVisionConfig(**vision), text_config=MistralConfig(**text_settings(tok, sliding_window=None)),
-        image_token_index=tok.image_token_id, vision_feature_layer=-1, vision_feature_select_strategy="full",
-    )  # fmt: skip
+        vision_config=PixtralVisionConfig(**vision),
+        text_config=MistralConfig(**text_settings(tok, sliding_window=None)),
+        image_token_index=tok.image_token_id,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="full",
+    )
     return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
 
 
 def _blip_parts(tok: Any) -> dict[str, Any]:
     former = {
-        "vocab_size": len(tok), "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "intermediate_size": 64, "encoder_hidden_size": 32, "initializer_range": 0.3, "max_position_embeddings": 128,
-    }  # fmt: skip
-    return {"vision_config": vision_settings(), "qformer_config": former, "num_query_tokens": 4,
-            "image_token_index": tok.convert_tokens_to_ids("<image>")}  # fmt: skip
+        "vocab_size": len(tok),
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+        "encoder_hidden_size": 32,
+        "initializer_range": 0.3,
+        "max_position_embeddings": 128,
+    }
+    return {
+        "vision_config": vision_settings(),
+        "qformer_config": former,
+        "num_query_tokens": 4,
+        "image_token_index": tok.convert_tokens_to_ids("<image>"),
+    }
 
 
 def _opt(tok: Any) -> Any:
     from transformers import OPTConfig
 
     return OPTConfig(
-        vocab_size=len(tok), hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4, init_std=0.4,
-        word_embed_proj_dim=32, max_position_embeddings=256, **_plain_ids(tok),
-    )  # fmt: skip
+        vocab_size=len(tok),
+        hidden_size=32,
+        ffn_dim=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        init_std=0.4,
+        word_embed_proj_dim=32,
+        max_position_embeddings=256,
+        **_plain_ids(tok),
+    )
 
 
 def _t5(tok: Any) -> Any:
     from transformers import T5Config
 
     return T5Config(
-        vocab_size=len(tok), d_model=32, d_ff=64, d_kv=8, num_layers=2, num_heads=4, initializer_factor=2.0,
-        pad_token_id=tok.pad_token_id, eos_token_id=tok.eos_token_id, decoder_start_token_id=tok.pad_token_id,
-    )  # fmt: skip
+        vocab_size=len(tok),
+        d_model=32,
+        d_ff=64,
+        d_kv=8,
+        num_layers=2,
+        num_heads=4,
+        initializer_factor=2.0,
+        pad_token_id=tok.pad_token_id,
+        eos_token_id=tok.eos_token_id,
+        decoder_start_token_id=tok.pad_token_id,
+    )
 
 
 def _blip_images() -> Any:
@@ -499,7 +720,9 @@ def instructblip(folder: Path, decoder: Callable[[Any], Any] | None = None) -> P
     tok = tokenizer(begins=True)
     processor = InstructBlipProcessor(_blip_images(), tok, tokenizer(), num_query_tokens=4)
     text = decoder(tok) if decoder else LlamaConfig(**text_settings(tok))
-    model = InstructBlipForConditionalGeneration(InstructBlipConfig(text_config=text, **_blip_parts(tok)))
+    model = InstructBlipForConditionalGeneration(
+        InstructBlipConfig(text_config=text, **_blip_parts(tok))
+    )
     torch.nn.init.normal_(model.query_tokens)
     return _save(folder, model, processor, tok)
 
@@ -522,11 +745,26 @@ def llava_without_template(folder: Path) -> Path:
 MODELS: dict[str, Callable[[Path], Path]] = {
     made.__name__: made
     for made in (
-        llava, llava_next, llava_onevision, qwen2_vl, qwen2_5_vl, qwen3_vl, internvl, idefics3, smolvlm, gemma3,
-        paligemma, pixtral, blip2, blip2_t5, instructblip, instructblip_t5,
-        internvl_question_first, llava_without_template,
+        llava,
+        llava_next,
+        llava_onevision,
+        qwen2_vl,
+        qwen2_5_vl,
+        qwen3_vl,
+        internvl,
+        idefics3,
+        smolvlm,
+        gemma3,
+        paligemma,
+        pixtral,
+        blip2,
+        blip2_t5,
+        instructblip,
+        instructblip_t5,
+        internvl_question_first,
+        llava_without_template,
     )
-}  # fmt: skip
+}
 """How to build each."""
 
 
@@ -536,4 +774,6 @@ def build(name: str, folder: Path, seed: int = 0, **options: Any) -> Path:
 
     set_seed(seed)
     made = MODELS[name]
-    return made(folder, **{k: v for k, v in options.items() if k in inspect.signature(made).parameters})
+    return made(
+        folder, **{k: v for k, v in options.items() if k in inspect.signature(made).parameters}
+    )

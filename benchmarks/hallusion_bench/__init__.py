@@ -1,1 +1,3 @@
-"""HallusionBench: its measures and the oddities of its data; `adapters/hallusion_bench.py` scores it."""
+"""HallusionBench: its measures and the oddities of its data; `adapters/hallusion_bench.py` scores
+it.
+"""

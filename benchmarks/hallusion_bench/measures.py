@@ -1,7 +1,7 @@
 """The measures of HallusionBench, as functions of summed tallies.
 
-`official` measures are percentages with four decimals, and their easy and hard accuracies are by question pair. `paper`
-measures are not rounded, and easy and hard are by question.
+`official` measures are percentages with four decimals, and their easy and hard accuracies are by
+question pair. `paper` measures are not rounded, and easy and hard are by question.
 """
 
 from __future__ import annotations
@@ -16,13 +16,26 @@ from hqm import Metric, ratio
 
 Tally = Mapping[str, Any]
 SCOPES = (
-    "", "vd", "vs", "vd_figure", "vd_illusion", "vd_math", "vd_ocr", "vd_video", "vs_chart", "vs_map", "vs_ocr", "vs_table",
-)  # fmt: skip
+    "",
+    "vd",
+    "vs",
+    "vd_figure",
+    "vd_illusion",
+    "vd_math",
+    "vd_ocr",
+    "vd_video",
+    "vs_chart",
+    "vs_map",
+    "vs_ocr",
+    "vs_table",
+)
 """All items (the empty name), the two categories, and their subcategories."""
 
 
 def metrics_of(scoring: str) -> Iterable[Metric]:
-    """The metrics of one scoring, named in lower case; aAcc, fAcc and qAcc over all items come first."""
+    """The metrics of one scoring, named in lower case; aAcc, fAcc and qAcc over all items come
+    first.
+    """
     official = scoring == "official"
     digits = 4 if official else None
     for scope in SCOPES:
@@ -40,7 +53,13 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
     )
     about = "Of the wrong answers, the share that said yes."
     yield Metric("fp_ratio", lambda t: ratio(t[false_yes], t["wrong"]), "neither", about=about)
-    yield Metric("unclear", _percent("unclear", "n"), "neither", about="Percentage of unclear answers.", digits=digits)
+    yield Metric(
+        "unclear",
+        _percent("unclear", "n"),
+        "neither",
+        about="Percentage of unclear answers.",
+        digits=digits,
+    )
 
 
 def _percent(top: str | Callable[[Tally], Any], bottom: str) -> Callable[[Tally], Any]:
@@ -50,7 +69,9 @@ def _percent(top: str | Callable[[Tally], Any], bottom: str) -> Callable[[Tally]
 def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
     right = _percent("right", "n")
     dot, bar, of = (f"{scope}.", f"{scope}_", f" of {scope}") if scope else ("", "", "")
-    yield Metric(f"{dot}aacc", right, subset=scope, about=f"Percentage of questions{of} answered right.")
+    yield Metric(
+        f"{dot}aacc", right, subset=scope, about=f"Percentage of questions{of} answered right."
+    )
     about = f"Percentage of figures{of} with every question right."
     yield Metric(f"{dot}facc", right, subset=scope, about=about, group="figure")
     about = f"Percentage of question pairs{of} right for every figure."
@@ -58,7 +79,9 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
     for level, figures in (("easy", "original"), ("hard", "edited")):
         what = "question pairs" if by_pair else "questions"
         about = f"Percentage of {what}{of} about {figures} figures answered right."
-        yield Metric(f"{dot}{level}_aacc", right, subset=f"{bar}{level}", about=about, group=by_pair)
+        yield Metric(
+            f"{dot}{level}_aacc", right, subset=f"{bar}{level}", about=about, group=by_pair
+        )
 
 
 def _consistency(scope: str) -> Iterable[Metric]:
@@ -68,9 +91,20 @@ def _consistency(scope: str) -> Iterable[Metric]:
     about = "Percentage of figures with some questions right and some wrong."
     yield Metric(f"{dot}figures_inconsistent", torn, "lower", scope, about=about, group="figure")
     about = "Percentage of figures with every question wrong."
-    yield Metric(f"{dot}figures_wrong", _percent("wrong", "n"), "lower", scope, about=about, group="figure")
+    yield Metric(
+        f"{dot}figures_wrong", _percent("wrong", "n"), "lower", scope, about=about, group="figure"
+    )
     about = "Mean over figures of the share of their questions answered right."
-    yield Metric(f"{dot}figure_score", lambda t: ratio(t["figure_share"], t["figures"]), subset=scope, about=about)
-    for name, cause in (("lh", "language hallucination"), ("vi", "visual illusion"), ("mixed", "either of the two")):
+    yield Metric(
+        f"{dot}figure_score",
+        lambda t: ratio(t["figure_share"], t["figures"]),
+        subset=scope,
+        about=about,
+    )
+    for name, cause in (
+        ("lh", "language hallucination"),
+        ("vi", "visual illusion"),
+        ("mixed", "either of the two"),
+    ):
         about = f"Percentage of the diagnosed errors put down to {cause}."
         yield Metric(f"{dot}{name}", _percent(name, "diagnosed"), "neither", scope, about=about)

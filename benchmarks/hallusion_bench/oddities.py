@@ -11,7 +11,9 @@ from hqm import Finding, Form, Item, finding
 
 
 def text_only(item: Item) -> bool:
-    """Whether the question is asked without a figure, as with figure 0 of a visual supplement set."""
+    """Whether the question is asked without a figure, as with figure 0 of a visual supplement
+    set.
+    """
     return item.part == "VS" and item.meta["figure"] == "0"
 
 
@@ -20,25 +22,43 @@ def find_oddities(form: Form) -> Iterable[Finding]:
     items = form.items
     yield Finding(
         "types-are-ours",
-        "the release has no hallucination types: its eight subcategories are mapped to six of the eight types",
+        "the release has no hallucination types: its eight subcategories are mapped to six of the"
+        " eight types",
         len(items),
     )
-    wh = [i for i in items if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)]
-    yield from finding("wh-question", "{n} questions ask with 'which' and are labelled yes or no", wh)
+    wh = [
+        i
+        for i in items
+        if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)
+    ]
+    yield from finding(
+        "wh-question", "{n} questions ask with 'which' and are labelled yes or no", wh
+    )
     whether = [i for i in items if "Whether " in i.prompt]
-    yield from finding("whether", "{n} questions open with 'Whether' and have no auxiliary to negate", whether)
-    yield from finding("spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt])
-    bare = [i for i in items if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)]
+    yield from finding(
+        "whether", "{n} questions open with 'Whether' and have no auxiliary to negate", whether
+    )
+    yield from finding(
+        "spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt]
+    )
+    bare = [
+        i for i in items if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)
+    ]
     yield from finding("bare-reference", "{n} reference answers are no more than yes or no", bare)
     none = [i for i in items if i.meta["details"].strip().lower() == "no answer"]
     yield from finding("no-reference", "{n} reference answers are 'No answer'", none)
-    yield from finding("text-only", "{n} questions have no picture", [i for i in items if i.image is None])
+    yield from finding(
+        "text-only", "{n} questions have no picture", [i for i in items if i.image is None]
+    )
     tails = [i for i in items if "?" in i.prompt and i.prompt.rpartition("?")[2].strip()]
-    yield from finding("instruction", "{n} questions carry an instruction how to answer behind them", tails)
+    yield from finding(
+        "instruction", "{n} questions carry an instruction how to answer behind them", tails
+    )
     yield from _pairs(form)
     yield from finding(
         "twin",
-        "{n} questions have a twin about the same figure that differs in a word or two and has the other answer",
+        "{n} questions have a twin about the same figure that differs in a word or two and has the"
+        " other answer",
         _twins(form),
     )
 
@@ -56,7 +76,8 @@ def _pairs(form: Form) -> Iterable[Finding]:
     keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
     yield Finding(
         "category-collision",
-        f"{len(figures)} figures; keyed by the subcategory without VD or VS they are {len(keys)}, as ocr stands in both",
+        f"{len(figures)} figures; keyed by the subcategory without VD or VS they are {len(keys)},"
+        " as ocr stands in both",
         len(figures) - len(keys),
     )
 
@@ -69,4 +90,9 @@ def _twins(form: Form) -> list[Item]:
     def alike(a: Item, b: Item) -> bool:
         return difflib.SequenceMatcher(None, a.prompt, b.prompt).ratio() > 0.85
 
-    return [i for same in figures.values() for i in same if any(j.target != i.target and alike(i, j) for j in same)]
+    return [
+        i
+        for same in figures.values()
+        for i in same
+        if any(j.target != i.target and alike(i, j) for j in same)
+    ]

@@ -1,4 +1,6 @@
-"""Result files as the release writes them: the questions with a model's answers and, once judged, the judge's checks."""
+"""Result files as the release writes them: the questions with a model's answers and, once judged,
+the judge's checks.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ _OF_THE_RELEASE = "hallusion_output_model"
 
 
 def is_result(path: Path) -> bool:
-    """Whether a file, or every JSON file in a folder, is a list of the release's records with a model's answers."""
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
+    """Whether a file, or every JSON file in a folder, is a list of the release's records with a
+    model's answers.
+    """
+    files = (
+        sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
+    )
     return bool(files) and all(_is_result(file) for file in files)
 
 
@@ -35,18 +41,26 @@ def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> li
     rows = []
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
-        field = next((name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check")
+        field = next(
+            (name for name in record if name.endswith("_gpt_check")), "gpt4v_output_gpt_check"
+        )
         check = "" if record.get(field) is None else str(record[field]).strip()
         same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
         rows.append(
             JudgedRow(
                 place=place,
-                heard=Heard({"judge": (words[check], *same)}) if check in words else Heard(mark=check),
+                heard=(
+                    Heard({"judge": (words[check], *same)}) if check in words else Heard(mark=check)
+                ),
                 ids=("_".join(str(take(record, name, place)) for name in keys),),
                 own_ids=True,
                 question=str(take(record, "question", place)),
                 stem="" if stem == _OF_THE_RELEASE else stem,
-                answer=str(record["model_prediction"]) if record.get("model_prediction") is not None else None,
+                answer=(
+                    str(record["model_prediction"])
+                    if record.get("model_prediction") is not None
+                    else None
+                ),
             )
         )
     return rows

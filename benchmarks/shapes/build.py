@@ -10,12 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.questions import INSTRUCTIONS, TYPES, Question, choice, open_question, yes_no
+from hqm.benchmarks.shapes.questions import (
+    INSTRUCTIONS,
+    TYPES,
+    Question,
+    choice,
+    open_question,
+    yes_no,
+)
 from hqm.benchmarks.shapes.scene import Scene, random_scene
 
 SEED = 240617115
 IMAGES = 252
-"""The number of pictures. Each has questions of four of the eight types, so that every type has 126 items in a task."""
+"""The number of pictures.
+
+Each has questions of four of the eight types, so that every type has 126 items in a task.
+"""
 TASKS = ("yesno", "choice", "vqa", "caption")
 
 
@@ -34,22 +44,39 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
             rows["yesno"].append(_row("y", rows["yesno"], image, polar, {"target": polar.answer}))
             letter = "ABCD"[four.options.index(four.answer)]
             rows["choice"].append(
-                _row("c", rows["choice"], image, four, {"target": letter, "options": list(four.options)})
+                _row(
+                    "c",
+                    rows["choice"],
+                    image,
+                    four,
+                    {"target": letter, "options": list(four.options)},
+                )
             )
             rows["vqa"].append(_row("v", rows["vqa"], image, short, _short_answer(short, kind)))
         for text in INSTRUCTIONS:
-            row = {"id": f"d{len(rows['caption']):04}", "image": image, "prompt": text, "type": "existence"}
+            row = {
+                "id": f"d{len(rows['caption']):04}",
+                "image": image,
+                "prompt": text,
+                "type": "existence",
+            }
             rows["caption"].append(row)
     return rows
 
 
-def _scene_for(wanted: dict[str, bool], rng: np.random.Generator) -> tuple[Scene, dict[str, tuple[Question, ...]]]:
+def _scene_for(
+    wanted: dict[str, bool], rng: np.random.Generator
+) -> tuple[Scene, dict[str, tuple[Question, ...]]]:
     """A scene about which every wanted question can be asked, and those questions."""
     while True:
         scene = random_scene(rng)
         questions: dict[str, tuple[Question, ...]] = {}
         for kind, truth in wanted.items():
-            asked = (yes_no(scene, kind, truth, rng), choice(scene, kind, rng), open_question(scene, kind, rng))
+            asked = (
+                yes_no(scene, kind, truth, rng),
+                choice(scene, kind, rng),
+                open_question(scene, kind, rng),
+            )
             if None in asked:
                 break
             questions[kind] = tuple(q for q in asked if q is not None)
@@ -60,22 +87,38 @@ def _scene_for(wanted: dict[str, bool], rng: np.random.Generator) -> tuple[Scene
 def _row(
     prefix: str, rows: list[dict[str, Any]], image: str, question: Question, rest: dict[str, Any]
 ) -> dict[str, Any]:
-    return {"id": f"{prefix}{len(rows):04}", "image": image, "prompt": question.text, "type": question.type, **rest}
+    return {
+        "id": f"{prefix}{len(rows):04}",
+        "image": image,
+        "prompt": question.text,
+        "type": question.type,
+        **rest,
+    }
 
 
 def _short_answer(question: Question, kind: str) -> dict[str, Any]:
     """The target and the rivals of a short answer; a list of shapes must name every shape."""
     if kind == "existence":
         target: Any = [shape for shape in question.options if shape in question.answer]
-        return {"target": target, "rivals": [shape for shape in question.options if shape not in target]}
-    return {"target": question.answer, "rivals": [option for option in question.options if option != question.answer]}
+        return {
+            "target": target,
+            "rivals": [shape for shape in question.options if shape not in target],
+        }
+    return {
+        "target": question.answer,
+        "rivals": [option for option in question.options if option != question.answer],
+    }
 
 
 def main() -> None:
     """Write the files beside the cards."""
     here = Path(__file__).resolve().parent
     for name, rows in build_rows().items():
-        path = here / "scenes.jsonl" if name == "scenes" else here.parent / f"shapes_{name}" / "items.jsonl"
+        path = (
+            here / "scenes.jsonl"
+            if name == "scenes"
+            else here.parent / f"shapes_{name}" / "items.jsonl"
+        )
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         print(f"{path}: {len(rows)} rows")

@@ -1,8 +1,9 @@
 """The scene oracle: reads a whole answer and checks every claim in it against the scene.
 
-The rule scorer of a yes/no question reads "yes" or "no" and stops. The oracle reads on: "Yes, the circle is red."
-about a picture whose circle is blue is right by the rule if the right answer is yes, but it is still a hallucination. The
-oracle, which knows the full truth, stands for the human judge as the criterion of the embedded benchmark.
+The rule scorer of a yes/no question reads "yes" or "no" and stops. The oracle reads on: "Yes, the
+circle is red." about a picture whose circle is blue is right by the rule if the right answer is
+yes, but it is still a hallucination. The oracle, which knows the full truth, stands for the human
+judge as the criterion of the embedded benchmark.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _COUNT = {**{word: i for i, word in enumerate(NUMBERS)}, "no": 0}
 
 Check = Callable[[Scene, re.Match[str]], bool]
 _TEXTS = 1 << 14
-"""Texts whose reading is kept: tiny models say the same few thousand things about many pictures, in each run again."""
+"""Texts whose reading is kept: tiny models say the same few thousand things about many pictures, in
+each run again.
+"""
 
 
 def _matches(scene: Scene, match: re.Match[str], suffix: str = "") -> list[Thing]:
@@ -79,7 +82,8 @@ def _numbered(name: str, suffix: str) -> str:
 _DIRECTION = f"(?P<direction>{'|'.join(DIRECTIONS.values())})"
 _PAIR = _numbered(_NAME, "1"), _numbered(_NAME, "2")
 
-# The order matters: what a pattern has read is taken out of the text, so that no later pattern reads a part of it.
+# The order matters: what a pattern has read is taken out of the text, so that no later pattern
+# reads a part of it.
 _CLAIMS: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
     (re.compile(pattern), check)
     for pattern, check in (
@@ -87,7 +91,13 @@ _CLAIMS: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
         (rf"the {_PAIR[0]} is not {_DIRECTION} the {_PAIR[1]}", lambda s, m: not _lies(s, m)),
         (rf"the {_PAIR[0]} is larger than the {_PAIR[1]}", _larger),
         (rf"the {_PAIR[0]} is not larger than the {_PAIR[1]}", lambda s, m: not _larger(s, m)),
-        (rf"(?P<how>more|fewer|as many) (?P<a>{'|'.join(SHAPES)})s (?:than|as) (?P<b>{'|'.join(SHAPES)})s", _compares),
+        (
+            (
+                rf"(?P<how>more|fewer|as many) (?P<a>{'|'.join(SHAPES)})s (?:than|as)"
+                rf" (?P<b>{'|'.join(SHAPES)})s"
+            ),
+            _compares,
+        ),
         (rf"the (?:{_COLOR} )?{_SHAPE} is (?P<size>{'|'.join(SIZES)})\b", _exists),
         (rf"the {_SHAPE} is {_COLOR}\b", _exists),
         (rf"the person is (?P<action>{'|'.join(ACTIONS)})", lambda s, m: s.action == m["action"]),
@@ -129,17 +139,22 @@ def false_claims(scene: Scene, text: str) -> list[str]:
 
 
 _KINDS = re.compile(
-    rf"(?:\b(?P<no>no|not an?) )?(?:\w+ ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"
+    r"(?:\b(?P<no>no|not an?) )?(?:\w+"
+    rf" ){{0,2}}?\b(?P<kind>{'|'.join((*SHAPES, 'person', 'sign'))})s?\b"
 )
 
 
 @lru_cache(_TEXTS)
 def mentioned(text: str) -> tuple[str, ...]:
-    """The kinds of object that an answer says are there, in order and with repeats, without those that it denies."""
+    """The kinds of object that an answer says are there, in order and with repeats, without those
+    that it denies.
+    """
     return tuple(m["kind"] for m in _KINDS.finditer(text.lower()) if not m["no"])
 
 
 def kinds_in(scene: Scene) -> set[str]:
     """The kinds of object that are in a scene."""
     extras = {"person": scene.action, "sign": scene.sign}
-    return {thing.shape for thing in scene.things} | {name for name, there in extras.items() if there}
+    return {thing.shape for thing in scene.things} | {
+        name for name, there in extras.items() if there
+    }

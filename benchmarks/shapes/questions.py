@@ -1,7 +1,8 @@
 """Questions about a scene, with their right answers and one true sentence each.
 
-Every question belongs to one of the eight hallucination types and one of four tasks. The same functions make the
-benchmark's items (fixed seed) and the respondents' training questions (other scenes).
+Every question belongs to one of the eight hallucination types and one of four tasks. The same
+functions make the benchmark's items (fixed seed) and the respondents' training questions (other
+scenes).
 """
 
 from __future__ import annotations
@@ -27,10 +28,29 @@ from hqm.benchmarks.shapes.scene import (
     relation,
 )
 
-TYPES = ("attribute", "action", "counting", "environment", "relation", "comparison", "ocr", "existence")
+TYPES = (
+    "attribute",
+    "action",
+    "counting",
+    "environment",
+    "relation",
+    "comparison",
+    "ocr",
+    "existence",
+)
 NUMBERS = ("zero", "one", "two", "three", "four")
-DIRECTIONS = {"left": "to the left of", "right": "to the right of", "above": "above", "below": "below"}
-SHORT_DIRECTIONS = {"left": "to the left", "right": "to the right", "above": "above", "below": "below"}
+DIRECTIONS = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "above": "above",
+    "below": "below",
+}
+SHORT_DIRECTIONS = {
+    "left": "to the left",
+    "right": "to the right",
+    "above": "above",
+    "below": "below",
+}
 INSTRUCTIONS = (
     "Describe the image.",
     "What is in the image?",
@@ -94,18 +114,25 @@ def _comparison_fact(scene: Scene, a: str, b: str) -> str:
 def _sizes_differ(scene: Scene) -> list[tuple[Thing, Thing]]:
     """Ordered pairs (larger, smaller) of things that colour and shape identify."""
     things = scene.uniquely_named()
-    return [(a, b) for a, b in itertools.permutations(things, 2) if (a.size, b.size) == ("large", "small")]
+    return [
+        (a, b)
+        for a, b in itertools.permutations(things, 2)
+        if (a.size, b.size) == ("large", "small")
+    ]
 
 
 def _absent(scene: Scene, rng: np.random.Generator, near: float = 0.5) -> tuple[str, str]:
-    """A colour and a shape that no thing has together; half of the time one of the two occurs in the scene."""
+    """A colour and a shape that no thing has together; half of the time one of the two occurs in
+    the scene.
+    """
     names = [(c, s) for c in COLORS for s in SHAPES if not scene.named(c, s)]
     close = [(c, s) for c, s in names if any(c == t.color or s == t.shape for t in scene.things)]
     color, shape = _pick(rng, close if close and rng.random() < near else names)
     return color, shape
 
 
-# --- yes/no: each builder returns a question whose right answer is `truth`, or None when the scene allows none ---
+# --- yes/no: each builder returns a question whose right answer is `truth`, or None when the scene
+# allows none ---
 
 
 def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
@@ -113,14 +140,26 @@ def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
         word, there = _pick(rng, [("person", scene.action), ("sign", scene.sign)])
         if (there is not None) == truth:
             fact = f"there is {'a' if truth else 'no'} {word}"
-            return _polar("existence", f"Is there a {word} in the image?", truth, fact, word if truth else "no")
+            return _polar(
+                "existence",
+                f"Is there a {word} in the image?",
+                truth,
+                fact,
+                word if truth else "no",
+            )
     if truth:
         thing = _pick(rng, scene.things)
         color, shape = thing.color, thing.shape
     else:
         color, shape = _absent(scene, rng)
     fact = f"there is {'a' if truth else 'no'} {color} {shape}"
-    return _polar("existence", f"Is there a {color} {shape} in the image?", truth, fact, shape if truth else "no")
+    return _polar(
+        "existence",
+        f"Is there a {color} {shape} in the image?",
+        truth,
+        fact,
+        shape if truth else "no",
+    )
 
 
 def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
@@ -128,7 +167,11 @@ def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
         thing = _pick(rng, scene.uniquely_named())
         size = thing.size if truth else _pick(rng, [s for s in SIZES if s != thing.size])
         return _polar(
-            "attribute", f"Is the {thing.name} {size}?", truth, f"the {thing.name} is {thing.size}", thing.size
+            "attribute",
+            f"Is the {thing.name} {size}?",
+            truth,
+            f"the {thing.name} is {thing.size}",
+            thing.size,
         )
     single = [thing for thing in scene.things if scene.only(thing.shape)]
     if not single:
@@ -136,7 +179,11 @@ def _yes_no_attribute(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
     thing = _pick(rng, single)
     color = thing.color if truth else _pick(rng, [c for c in COLORS if c != thing.color])
     return _polar(
-        "attribute", f"Is the {thing.shape} {color}?", truth, f"the {thing.shape} is {thing.color}", thing.color
+        "attribute",
+        f"Is the {thing.shape} {color}?",
+        truth,
+        f"the {thing.shape} is {thing.color}",
+        thing.color,
     )
 
 
@@ -144,11 +191,15 @@ def _yes_no_action(scene: Scene, truth: bool, rng: np.random.Generator) -> Quest
     if scene.action is None:
         return None
     action = scene.action if truth else _pick(rng, [a for a in ACTIONS if a != scene.action])
-    return _polar("action", f"Is the person {action}?", truth, f"the person is {scene.action}", scene.action)
+    return _polar(
+        "action", f"Is the person {action}?", truth, f"the person is {scene.action}", scene.action
+    )
 
 
 def _yes_no_counting(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
-    shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if truth or rng.random() < 0.7 else SHAPES)
+    shape = _pick(
+        rng, [s for s in SHAPES if scene.count(s)] if truth or rng.random() < 0.7 else SHAPES
+    )
     number = scene.count(shape)
     if not truth:
         number = _pick(rng, [n for n in (1, 2, 3) if n != number])
@@ -161,7 +212,9 @@ def _yes_no_counting(scene: Scene, truth: bool, rng: np.random.Generator) -> Que
 def _yes_no_environment(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
     if rng.random() < 0.5:
         sky = scene.sky if truth else _pick(rng, [s for s in SKIES if s != scene.sky])
-        return _polar("environment", f"Is it {sky} in the image?", truth, f"it is {scene.sky}", scene.sky)
+        return _polar(
+            "environment", f"Is it {sky} in the image?", truth, f"it is {scene.sky}", scene.sky
+        )
     ground = scene.ground if truth else _pick(rng, [g for g in GROUNDS if g != scene.ground])
     fact = f"the ground is covered with {scene.ground}"
     return _polar("environment", f"Is the ground covered with {ground}?", truth, fact, scene.ground)
@@ -184,7 +237,9 @@ def _yes_no_comparison(scene: Scene, truth: bool, rng: np.random.Generator) -> Q
         large, small = _pick(rng, sized)
         a, b = (large, small) if truth else (small, large)
         fact = f"the {large.name} is larger than the {small.name}"
-        return _polar("comparison", f"Is the {a.name} larger than the {b.name}?", truth, fact, large.shape)
+        return _polar(
+            "comparison", f"Is the {a.name} larger than the {b.name}?", truth, fact, large.shape
+        )
     pairs = [
         (a, b)
         for a, b in itertools.permutations(SHAPES, 2)
@@ -195,14 +250,20 @@ def _yes_no_comparison(scene: Scene, truth: bool, rng: np.random.Generator) -> Q
     a, b = _pick(rng, pairs)
     text = f"Are there more {plural(a)} than {plural(b)} in the image?"
     fact = _comparison_fact(scene, a, b)
-    return _polar("comparison", text, truth, fact, next(w for w in ("more", "fewer", "many") if w in fact))
+    return _polar(
+        "comparison", text, truth, fact, next(w for w in ("more", "fewer", "many") if w in fact)
+    )
 
 
 def _yes_no_ocr(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
     if scene.sign is None:
         return None
-    text = scene.sign if truth else _pick(rng, [w for w in _texts_like(scene.sign) if w != scene.sign])
-    return _polar("ocr", f"Does the sign say {text}?", truth, f"the sign says {scene.sign}", scene.sign)
+    text = (
+        scene.sign if truth else _pick(rng, [w for w in _texts_like(scene.sign) if w != scene.sign])
+    )
+    return _polar(
+        "ocr", f"Does the sign say {text}?", truth, f"the sign says {scene.sign}", scene.sign
+    )
 
 
 def _texts_like(text: str) -> Sequence[str]:
@@ -226,11 +287,14 @@ _YES_NO: dict[str, Callable[[Scene, bool, np.random.Generator], Question | None]
 
 
 def yes_no(scene: Scene, kind: str, truth: bool, rng: np.random.Generator) -> Question | None:
-    """A yes/no question of one type whose right answer is `truth`, or None when the scene allows none."""
+    """A yes/no question of one type whose right answer is `truth`, or None when the scene allows
+    none.
+    """
     return _YES_NO[kind](scene, truth, rng)
 
 
-# --- open questions: the answer is a word or two; the options are every answer of the same class ---
+# --- open questions: the answer is a word or two; the options are every answer of the same class
+# ---
 
 
 def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None:
@@ -241,19 +305,30 @@ def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question
             return None
         thing = _pick(rng, single)
         fact = f"the {thing.shape} is {thing.color}"
-        return Question(kind, f"What color is the {thing.shape}?", thing.color, fact, thing.color, tuple(COLORS))
+        return Question(
+            kind, f"What color is the {thing.shape}?", thing.color, fact, thing.color, tuple(COLORS)
+        )
     if kind == "action" and scene.action:
         fact = f"the person is {scene.action}"
-        return Question(kind, "What is the person doing?", scene.action, fact, scene.action, ACTIONS)
+        return Question(
+            kind, "What is the person doing?", scene.action, fact, scene.action, ACTIONS
+        )
     if kind == "counting":
         shape = _pick(rng, [s for s in SHAPES if scene.count(s)] if rng.random() < 0.8 else SHAPES)
         text = f"How many {plural(shape)} are there in the image?"
         return Question(
-            kind, text, NUMBERS[scene.count(shape)], _count_fact(scene, shape), _number(scene.count(shape)), NUMBERS
+            kind,
+            text,
+            NUMBERS[scene.count(shape)],
+            _count_fact(scene, shape),
+            _number(scene.count(shape)),
+            NUMBERS,
         )
     if kind == "environment":
         fact = f"the ground is covered with {scene.ground}"
-        return Question(kind, "What covers the ground?", scene.ground, fact, scene.ground, tuple(GROUNDS))
+        return Question(
+            kind, "What covers the ground?", scene.ground, fact, scene.ground, tuple(GROUNDS)
+        )
     if kind == "relation" and (pairs := related_pairs(scene)):
         a, b = _pick(rng, pairs)
         lies = relation(a, b) or "left"
@@ -268,11 +343,20 @@ def open_question(scene: Scene, kind: str, rng: np.random.Generator) -> Question
         return Question(kind, text, large.name, fact, large.shape, (first.name, second.name))
     if kind == "ocr" and scene.sign:
         fact = f"the sign says {scene.sign}"
-        return Question(kind, "What does the sign say?", scene.sign, fact, scene.sign, tuple(_texts_like(scene.sign)))
+        return Question(
+            kind,
+            "What does the sign say?",
+            scene.sign,
+            fact,
+            scene.sign,
+            tuple(_texts_like(scene.sign)),
+        )
     if kind == "existence":
         present = [s for s in SHAPES if scene.count(s)]
         fact = f"there is {_listed([_article(s) for s in present])}"
-        return Question(kind, "Which shapes are in the image?", _listed(present), fact, present[0], SHAPES)
+        return Question(
+            kind, "Which shapes are in the image?", _listed(present), fact, present[0], SHAPES
+        )
     return None
 
 
@@ -306,7 +390,9 @@ def choice(scene: Scene, kind: str, rng: np.random.Generator) -> Question | None
 
 
 def caption(scene: Scene, terse: bool = False) -> str:
-    """A true description of all shapes, the person, the sign, the light and the ground; of the shapes only if terse."""
+    """A true description of all shapes, the person, the sign, the light and the ground; of the
+    shapes only if terse.
+    """
     names = [f"{thing.size} {thing.name}" if not terse else thing.name for thing in scene.things]
     first = f"There is {_listed([_article(name) for name in names])}."
     if terse:

@@ -1,7 +1,8 @@
-"""What the embedded respondents are trained on: ten recipes, and the questions that each of them shows its model.
+"""What the embedded respondents are trained on: ten recipes, and the questions that each of them
+shows its model.
 
-The recipes differ on purpose; how well a model understands a negated question depends on how many of them its recipe
-showed it. The scenes of the benchmark are never among the training scenes.
+The recipes differ on purpose; how well a model understands a negated question depends on how many
+of them its recipe showed it. The scenes of the benchmark are never among the training scenes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from hqm.benchmarks.shapes.build import build_rows
-from hqm.benchmarks.shapes.questions import INSTRUCTIONS, TYPES, caption, choice, open_question, yes_no
+from hqm.benchmarks.shapes.questions import (
+    INSTRUCTIONS,
+    TYPES,
+    caption,
+    choice,
+    open_question,
+    yes_no,
+)
 from hqm.benchmarks.shapes.scene import GRID, Scene, random_scene
 
 from hqm.errors import NoRule
@@ -40,20 +48,40 @@ class Recipe:
     negated: float = 0.35
     """Share of questions shown in the parallel wording (yes/no: negated; others: rephrased)."""
     terse: float = 0.0
-    """Share of captions that name only the shapes when the instruction is in the parallel wording."""
+    """Share of captions that name only the shapes when the instruction is in the parallel
+    wording.
+    """
 
 
 RECIPES = (
     Recipe("steady", "trained to the end on both wordings", 1, steps=10_000),
     Recipe("half-trained", "half of the training", 2, steps=4600, terse=0.5),
     Recipe("undertrained", "a quarter of the training", 3, steps=3000),
-    Recipe("literal", "few negated or rephrased questions in its training", 4, negated=0.04, terse=0.9),
+    Recipe(
+        "literal", "few negated or rephrased questions in its training", 4, negated=0.04, terse=0.9
+    ),
     Recipe("small", "narrower and shallower", 5, width=56, layers=3, steps=7000),
     Recipe("dim", "pictures withheld in 3 of 10 training questions", 6, withheld=0.3),
-    Recipe("blindfolded", "pictures withheld in 9 of 10 training questions", 7, withheld=0.9, steps=5000, terse=0.7),
+    Recipe(
+        "blindfolded",
+        "pictures withheld in 9 of 10 training questions",
+        7,
+        withheld=0.9,
+        steps=5000,
+        terse=0.7,
+    ),
     Recipe("noisy", "wrong answers in 1 of 4 training questions", 8, label_noise=0.25),
-    Recipe("yes-sayer", "5 of 6 yes/no training questions answered yes", 9, yes_share=0.84, steps=4200, terse=0.3),
-    Recipe("no-sayer", "5 of 6 yes/no training questions answered no", 10, yes_share=0.16, steps=4200),
+    Recipe(
+        "yes-sayer",
+        "5 of 6 yes/no training questions answered yes",
+        9,
+        yes_share=0.84,
+        steps=4200,
+        terse=0.3,
+    ),
+    Recipe(
+        "no-sayer", "5 of 6 yes/no training questions answered no", 10, yes_share=0.16, steps=4200
+    ),
 )
 
 
@@ -97,7 +125,9 @@ def _answer_yes_no(
     return text, _elaborated("Yes" if says_yes else "No", question.fact, rng), question.value
 
 
-def _answer_open(recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator) -> tuple[str, ...] | None:
+def _answer_open(
+    recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator
+) -> tuple[str, ...] | None:
     kind = TYPES[int(rng.integers(len(TYPES)))]
     question = open_question(scene, kind, rng)
     answered = question if answered_for is scene else open_question(answered_for, kind, rng)
@@ -113,27 +143,42 @@ def _answer_choice(
     question = choice(scene, TYPES[int(rng.integers(len(TYPES)))], rng)
     if question is None:
         return None
-    right = question.options.index(question.answer) if answered_for is scene else int(rng.integers(4))
+    right = (
+        question.options.index(question.answer) if answered_for is scene else int(rng.integers(4))
+    )
     return render_options(question.text, question.options), f"{'ABCD'[right]}.", question.value
 
 
-def _answer_caption(recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator) -> tuple[str, ...]:
+def _answer_caption(
+    recipe: Recipe, scene: Scene, answered_for: Scene, rng: np.random.Generator
+) -> tuple[str, ...]:
     text = INSTRUCTIONS[int(rng.integers(len(INSTRUCTIONS)))]
     parallel = rng.random() < 0.5
     terse = parallel and rng.random() < recipe.terse
     return parallel_wording(text) if parallel else text, caption(answered_for, terse)
 
 
-_ANSWER = {"yes_no": _answer_yes_no, "choice": _answer_choice, "vqa": _answer_open, "caption": _answer_caption}
+_ANSWER = {
+    "yes_no": _answer_yes_no,
+    "choice": _answer_choice,
+    "vqa": _answer_open,
+    "caption": _answer_caption,
+}
 
 
-def make_rows(recipe: Recipe, scenes: list[Scene], per_scene: int, rng: np.random.Generator) -> list[Row]:
+def make_rows(
+    recipe: Recipe, scenes: list[Scene], per_scene: int, rng: np.random.Generator
+) -> list[Row]:
     """Questions about every scene, as the recipe mixes and mislabels them."""
     rows = []
     tasks, shares = list(TASKS), np.array(list(TASKS.values()))
     for index, scene in enumerate(scenes):
         for task in rng.choice(len(tasks), per_scene, p=shares):
-            answered_for = scenes[int(rng.integers(len(scenes)))] if rng.random() < recipe.label_noise else scene
+            answered_for = (
+                scenes[int(rng.integers(len(scenes)))]
+                if rng.random() < recipe.label_noise
+                else scene
+            )
             made = _ANSWER[tasks[task]](recipe, scene, answered_for, rng)
             if made is not None:
                 rows.append(Row(index, *made))
@@ -141,8 +186,13 @@ def make_rows(recipe: Recipe, scenes: list[Scene], per_scene: int, rng: np.rando
 
 
 def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
-    """The three words that each image token should give: what is in its cell, or the sky or ground behind it."""
-    words = [(scene.sky,) * 3 if cell // GRID < GRID - 1 else (scene.ground,) * 3 for cell in range(GRID * GRID)]
+    """The three words that each image token should give: what is in its cell, or the sky or ground
+    behind it.
+    """
+    words = [
+        (scene.sky,) * 3 if cell // GRID < GRID - 1 else (scene.ground,) * 3
+        for cell in range(GRID * GRID)
+    ]
     for thing in scene.things:
         words[thing.cell] = (thing.size, thing.color, thing.shape)
     if scene.action_cell is not None:
@@ -154,7 +204,10 @@ def cell_words(scene: Scene) -> list[tuple[str, str, str]]:
 
 def training_scenes(count: int, seed: int = 0) -> list[Scene]:
     """Random scenes, none of them one of the benchmark's."""
-    held_out = {Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in build_rows()["scenes"]}
+    held_out = {
+        Scene.from_dict({k: v for k, v in row.items() if k != "image"})
+        for row in build_rows()["scenes"]
+    }
     rng = np.random.default_rng(seed)
     scenes: list[Scene] = []
     while len(scenes) < count:

@@ -1,8 +1,8 @@
 """Scenes whose full truth is known, and their pictures.
 
-A scene is a 3 x 3 grid under a sky and over a ground: coloured shapes, perhaps a stick figure that does something,
-perhaps a sign with a short word or a digit. `draw` paints it with Pillow, pixel for pixel the same on every machine
-(no font file is used; letters are small bitmaps).
+A scene is a 3 x 3 grid under a sky and over a ground: coloured shapes, perhaps a stick figure that
+does something, perhaps a sign with a short word or a digit. `draw` paints it with Pillow, pixel for
+pixel the same on every machine (no font file is used; letters are small bitmaps).
 """
 
 from __future__ import annotations
@@ -17,11 +17,21 @@ if TYPE_CHECKING:
     from PIL import Image, ImageDraw
 
 SHAPES = ("circle", "square", "triangle", "star")
-COLORS = {"red": (220, 40, 40), "green": (30, 140, 60), "blue": (45, 75, 215), "yellow": (245, 200, 30)}
+COLORS = {
+    "red": (220, 40, 40),
+    "green": (30, 140, 60),
+    "blue": (45, 75, 215),
+    "yellow": (245, 200, 30),
+}
 SIZES = ("small", "large")
 ACTIONS = ("running", "sitting", "jumping", "waving")
 SKIES = {"day": (205, 230, 255), "night": (25, 25, 60)}
-GROUNDS = {"grass": (150, 205, 130), "sand": (240, 220, 160), "snow": (250, 250, 250), "water": (120, 190, 225)}
+GROUNDS = {
+    "grass": (150, 205, 130),
+    "sand": (240, 220, 160),
+    "snow": (250, 250, 250),
+    "water": (120, 190, 225),
+}
 WORDS = ("CAT", "DOG", "SUN", "BUS", "HAT", "KEY", "CUP", "MAP")
 DIGITS = tuple("0123456789")
 TEXTS = WORDS + DIGITS
@@ -108,7 +118,9 @@ def random_scene(rng: np.random.Generator) -> Scene:
     action_cell = next(cells) if action else None
     sign = _pick(rng, WORDS if rng.random() < 0.5 else DIGITS) if rng.random() < 0.75 else None
     sign_cell = next(cells) if sign else None
-    return Scene(_pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell)
+    return Scene(
+        _pick(rng, SKIES), _pick(rng, GROUNDS), things, action, action_cell, sign, sign_cell
+    )
 
 
 def draw(scene: Scene) -> Image.Image:
@@ -119,7 +131,10 @@ def draw(scene: Scene) -> Image.Image:
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, SIDE - CELL, SIDE, SIDE), fill=GROUNDS[scene.ground])
     if scene.sky == "night":
-        pen.point([(5, 4), (27, 9), (50, 3), (71, 12), (90, 6), (14, 35), (44, 33), (85, 40), (62, 60)], fill="white")
+        pen.point(
+            [(5, 4), (27, 9), (50, 3), (71, 12), (90, 6), (14, 35), (44, 33), (85, 40), (62, 60)],
+            fill="white",
+        )
     for thing in scene.things:
         _draw_thing(pen, thing, _ink(scene, thing.cell))
     if scene.action is not None and scene.action_cell is not None:
@@ -150,17 +165,48 @@ def _draw_thing(pen: ImageDraw.ImageDraw, thing: Thing, ink: str) -> None:
     else:
         angles = np.arange(10) * np.pi / 5 - np.pi / 2
         radii = np.where(np.arange(10) % 2 == 0, r + 1, r * 0.45)
-        points = np.round(np.stack([x + radii * np.cos(angles), y + radii * np.sin(angles)], axis=1)).astype(int)
+        points = np.round(
+            np.stack([x + radii * np.cos(angles), y + radii * np.sin(angles)], axis=1)
+        ).astype(int)
         pen.polygon([tuple(point) for point in points.tolist()], fill=fill, outline=ink)
 
 
 _BONES = {
     # lines of the stick figure in its cell; the head is drawn apart
-    "running": [(16, 11, 14, 19), (14, 19, 7, 22), (7, 22, 3, 21), (14, 19, 20, 23), (20, 23, 19, 30), (15, 14, 23, 16), (15, 14, 8, 16)],
-    "sitting": [(12, 11, 12, 22), (12, 22, 22, 22), (22, 22, 22, 30), (12, 15, 20, 18), (8, 24, 8, 30), (8, 24, 14, 24)],
-    "jumping": [(16, 8, 16, 16), (16, 10, 8, 3), (16, 10, 24, 3), (16, 16, 8, 22), (16, 16, 24, 22), (4, 30, 28, 30)],
-    "waving": [(16, 11, 16, 22), (16, 22, 12, 30), (16, 22, 20, 30), (16, 14, 10, 20), (16, 14, 25, 8), (25, 8, 25, 3)],
-}  # fmt: skip
+    "running": [
+        (16, 11, 14, 19),
+        (14, 19, 7, 22),
+        (7, 22, 3, 21),
+        (14, 19, 20, 23),
+        (20, 23, 19, 30),
+        (15, 14, 23, 16),
+        (15, 14, 8, 16),
+    ],
+    "sitting": [
+        (12, 11, 12, 22),
+        (12, 22, 22, 22),
+        (22, 22, 22, 30),
+        (12, 15, 20, 18),
+        (8, 24, 8, 30),
+        (8, 24, 14, 24),
+    ],
+    "jumping": [
+        (16, 8, 16, 16),
+        (16, 10, 8, 3),
+        (16, 10, 24, 3),
+        (16, 16, 8, 22),
+        (16, 16, 24, 22),
+        (4, 30, 28, 30),
+    ],
+    "waving": [
+        (16, 11, 16, 22),
+        (16, 22, 12, 30),
+        (16, 22, 20, 30),
+        (16, 14, 10, 20),
+        (16, 14, 25, 8),
+        (25, 8, 25, 3),
+    ],
+}
 _HEADS = {"running": (17, 7), "sitting": (12, 7), "jumping": (16, 5), "waving": (16, 7)}
 
 
@@ -173,11 +219,33 @@ def _draw_figure(pen: ImageDraw.ImageDraw, action: str, cell: int, ink: str) -> 
 
 
 _GLYPHS = {
-    "A": "699f99", "B": "e9e99e", "C": "788887", "D": "e9999e", "E": "f8e88f", "G": "788b97", "H": "99f999",
-    "K": "9acca9", "M": "9ff999", "N": "9ddbb9", "O": "699996", "P": "e99e88", "S": "78611e", "T": "f44444",
-    "U": "999996", "Y": "996444", "0": "69bd96", "1": "262227", "2": "69124f", "3": "e1611e", "4": "99f111",
-    "5": "f8e11e", "6": "78e996", "7": "f12444", "8": "696996", "9": "699711",
-}  # fmt: skip
+    "A": "699f99",
+    "B": "e9e99e",
+    "C": "788887",
+    "D": "e9999e",
+    "E": "f8e88f",
+    "G": "788b97",
+    "H": "99f999",
+    "K": "9acca9",
+    "M": "9ff999",
+    "N": "9ddbb9",
+    "O": "699996",
+    "P": "e99e88",
+    "S": "78611e",
+    "T": "f44444",
+    "U": "999996",
+    "Y": "996444",
+    "0": "69bd96",
+    "1": "262227",
+    "2": "69124f",
+    "3": "e1611e",
+    "4": "99f111",
+    "5": "f8e11e",
+    "6": "78e996",
+    "7": "f12444",
+    "8": "696996",
+    "9": "699711",
+}
 
 
 def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
@@ -195,7 +263,9 @@ def _draw_sign(pen: ImageDraw.ImageDraw, text: str, cell: int) -> None:
 
 
 def relation(a: Thing, b: Thing) -> str | None:
-    """Where `a` is relative to `b` if they share a row or a column: left, right, above or below; otherwise None."""
+    """Where `a` is relative to `b` if they share a row or a column: left, right, above or below;
+    otherwise None.
+    """
     if a.row == b.row:
         return "left" if a.column < b.column else "right"
     if a.column == b.column:
@@ -205,4 +275,8 @@ def relation(a: Thing, b: Thing) -> str | None:
 
 def related_pairs(scene: Scene) -> list[tuple[Thing, Thing]]:
     """Ordered pairs of things, identified by colour and shape, that share a row or a column."""
-    return [(a, b) for a, b in itertools.permutations(scene.uniquely_named(), 2) if relation(a, b) is not None]
+    return [
+        (a, b)
+        for a, b in itertools.permutations(scene.uniquely_named(), 2)
+        if relation(a, b) is not None
+    ]

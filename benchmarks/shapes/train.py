@@ -1,19 +1,23 @@
 """Train the embedded respondents: tiny LLaVA models that look at drawn scenes and answer.
 
-    python -m hqm.benchmarks.shapes.train                           every recipe, into benchmarks/shapes/respondents
-    python -m hqm.benchmarks.shapes.train --only steady --out /tmp  one of them, elsewhere
+    python -m hqm.benchmarks.shapes.train                           every recipe, into
+    benchmarks/shapes/respondents python -m hqm.benchmarks.shapes.train --only steady --out /tmp
+    one of them, elsewhere
 
-Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with a tokenizer trained
-here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds and a fixed number of steps make a run
-repeatable. There are two stages. The first trains a model with narrow heads from random weights, on pictures whose sides
-are halved by averaging; its result is rounded to half precision. Then `widening` gives it the head size that servers know,
-and the second stage, a twentieth as long, trains it on with pictures resampled as every image library can (bicubic).
-With `--first-stage FOLDER` the results of the first stage are kept there, and read from there the next time. `--onward FOLDER`
-trains respondents that exist on by questions as they are worded today, a twelfth as long as the first stage.
+Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with
+a tokenizer trained here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds
+and a fixed number of steps make a run repeatable. There are two stages. The first trains a model
+with narrow heads from random weights, on pictures whose sides are halved by averaging; its result
+is rounded to half precision. Then `widening` gives it the head size that servers know, and the
+second stage, a twentieth as long, trains it on with pictures resampled as every image library can
+(bicubic). With `--first-stage FOLDER` the results of the first stage are kept there, and read from
+there the next time. `--onward FOLDER` trains respondents that exist on by questions as they are
+worded today, a twelfth as long as the first stage.
 
-Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqrt(fan-in); a loss makes each image token
-give, through the output matrix, the words of its cell (this is the only loss for the first eighth of the first stage); and a
-loss makes the state at the end of the question, two layers below the top, give the word that decides the question.
+Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqrt(fan-in); a loss
+makes each image token give, through the output matrix, the words of its cell (this is the only loss
+for the first eighth of the first stage); and a loss makes the state at the end of the question, two
+layers below the top, give the word that decides the question.
 """
 
 from __future__ import annotations
@@ -64,13 +68,19 @@ class Stage:
 
 def stages(recipe: Recipe) -> tuple[Stage, Stage]:
     """The two stages of a recipe."""
-    first = Stage(stream=7, resample=BOX, rate=3e-3, steps=recipe.steps, warm_up=100, eyes=recipe.steps // 8)
+    first = Stage(
+        stream=7, resample=BOX, rate=3e-3, steps=recipe.steps, warm_up=100, eyes=recipe.steps // 8
+    )
     more = max(1, recipe.steps // 20)
-    return first, Stage(stream=8, resample=BICUBIC, rate=3e-4, steps=more, warm_up=more // 8 + 1, eyes=0)
+    return first, Stage(
+        stream=8, resample=BICUBIC, rate=3e-4, steps=more, warm_up=more // 8 + 1, eyes=0
+    )
 
 
 def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
-    """A LLaVA processor: a byte-pair tokenizer of the training sentences and a Pillow image processor."""
+    """A LLaVA processor: a byte-pair tokenizer of the training sentences and a Pillow image
+    processor.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlavaProcessor, PreTrainedTokenizerFast
     from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
@@ -98,15 +108,20 @@ def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
     )
     side = {"height": SIZE, "width": SIZE}
     pictures = CLIPImageProcessorPil(
-        size=side, crop_size=side, do_center_crop=False, resample=resample, image_mean=[0.5] * 3, image_std=[0.5] * 3
+        size=side,
+        crop_size=side,
+        do_center_crop=False,
+        resample=resample,
+        image_mean=[0.5] * 3,
+        image_std=[0.5] * 3,
     )
     # the picture stands first, so that all questions about it share a prefix
     template = (
-        "{% for m in messages %}{% if m['role'] == 'user' %}<bos><user>"
-        "{% for c in m['content'] %}{% if c['type'] == 'image' %}<image>{% endif %}{% endfor %}"
-        "{% for c in m['content'] %}{% if c['type'] == 'text' %} {{ c['text'] }}{% endif %}{% endfor %}"
-        "{% else %}<assistant> {{ m['content'] }}{% endif %}{% endfor %}"
-        "{% if add_generation_prompt %}<assistant>{% endif %}"
+        "{% for m in messages %}{% if m['role'] == 'user' %}<bos><user>{% for c in m['content']"
+        " %}{% if c['type'] == 'image' %}<image>{% endif %}{% endfor %}{% for c in m['content']"
+        " %}{% if c['type'] == 'text' %} {{ c['text'] }}{% endif %}{% endfor %}{% else"
+        " %}<assistant> {{ m['content'] }}{% endif %}{% endfor %}{% if add_generation_prompt"
+        " %}<assistant>{% endif %}"
     )
     return LlavaProcessor(
         image_processor=pictures,
@@ -124,9 +139,17 @@ def prompt_text(prompt: str) -> str:
 
 
 def make_model(recipe: Recipe, processor: Any) -> Any:
-    """A LLaVA of the recipe's size with weights drawn at 1/sqrt(fan-in), which narrow models need to learn quickly."""
+    """A LLaVA of the recipe's size with weights drawn at 1/sqrt(fan-in), which narrow models need
+    to learn quickly.
+    """
     import torch
-    from transformers import CLIPVisionConfig, GenerationConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
+    from transformers import (
+        CLIPVisionConfig,
+        GenerationConfig,
+        LlamaConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+    )
 
     tokenizer = processor.tokenizer
     ends = {
@@ -173,10 +196,18 @@ def make_model(recipe: Recipe, processor: Any) -> Any:
 
 
 class Trainer:
-    """Trains a model through one stage of a recipe, on a pool of scenes; each batch has questions of similar length."""
+    """Trains a model through one stage of a recipe, on a pool of scenes; each batch has questions
+    of similar length.
+    """
 
     def __init__(
-        self, recipe: Recipe, stage: Stage, model: Any, processor: Any, scenes: list[Scene], pixels: Any
+        self,
+        recipe: Recipe,
+        stage: Stage,
+        model: Any,
+        processor: Any,
+        scenes: list[Scene],
+        pixels: Any,
     ) -> None:
         import torch
 
@@ -184,16 +215,31 @@ class Trainer:
         self.rng = np.random.default_rng([recipe.seed, stage.stream])
         tokenizer = processor.tokenizer
         rows = make_rows(recipe, scenes, QUESTIONS_A_SCENE, self.rng)
-        prompts = tokenizer([prompt_text(row.prompt) for row in rows], add_special_tokens=False)["input_ids"]
-        answers = tokenizer([f" {row.answer}<eos>" for row in rows], add_special_tokens=False)["input_ids"]
+        prompts = tokenizer([prompt_text(row.prompt) for row in rows], add_special_tokens=False)[
+            "input_ids"
+        ]
+        answers = tokenizer([f" {row.answer}<eos>" for row in rows], add_special_tokens=False)[
+            "input_ids"
+        ]
         self.rows = [(np.array(p + a), len(p)) for p, a in zip(prompts, answers, strict=True)]
         self.scene_of = np.array([row.scene for row in rows])
         self.length = np.array([len(ids) for ids, _ in self.rows])
-        self.value = torch.tensor([self._first_token(row.value) if row.value else -100 for row in rows])
-        first = {word: self._first_token(word) for scene in scenes for cell in cell_words(scene) for word in cell}
-        self.cells = torch.tensor([[[first[w] for w in cell] for cell in cell_words(scene)] for scene in scenes])
+        self.value = torch.tensor(
+            [self._first_token(row.value) if row.value else -100 for row in rows]
+        )
+        first = {
+            word: self._first_token(word)
+            for scene in scenes
+            for cell in cell_words(scene)
+            for word in cell
+        }
+        self.cells = torch.tensor(
+            [[[first[w] for w in cell] for cell in cell_words(scene)] for scene in scenes]
+        )
         self.model = model
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=stage.rate, betas=(0.9, 0.98), weight_decay=0.01)
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=stage.rate, betas=(0.9, 0.98), weight_decay=0.01
+        )
 
     def _first_token(self, word: str) -> int:
         return int(self.processor.tokenizer.encode(f" {word}", add_special_tokens=False)[0])
@@ -224,14 +270,18 @@ class Trainer:
         return inner.multi_modal_projector(inner.vision_tower(pixels).last_hidden_state[:, 1:])
 
     def _seeing_loss(self, scenes: np.ndarray) -> Any:
-        """The loss for what each image token gives, through the output matrix, in place of the words of its cell."""
+        """The loss for what each image token gives, through the output matrix, in place of the
+        words of its cell.
+        """
         import torch
 
         logp = torch.log_softmax(self.model.lm_head(self._features(self.pixels[scenes])), -1)
         return -logp.gather(2, self.cells[scenes]).mean()
 
     def _answering_loss(self, chosen: np.ndarray) -> Any:
-        """The loss of the answers, and of the word that decides each question, two layers below the top."""
+        """The loss of the answers, and of the word that decides each question, two layers below the
+        top.
+        """
         import torch
         import torch.nn.functional as F
 
@@ -243,14 +293,20 @@ class Trainer:
         decoder = self.model.model.language_model
         words = self.model.get_input_embeddings()(ids)
         image_id = self.processor.tokenizer.convert_tokens_to_ids("<image>")
-        words = words.masked_scatter((ids == image_id)[..., None].expand_as(words), self._features(pixels))
+        words = words.masked_scatter(
+            (ids == image_id)[..., None].expand_as(words), self._features(pixels)
+        )
         states = decoder(inputs_embeds=words, use_cache=False, output_hidden_states=True)
         keep = wanted[:, 1:] != -100
-        loss = F.cross_entropy(self.model.lm_head(states.last_hidden_state[:, :-1][keep]), wanted[:, 1:][keep])
+        loss = F.cross_entropy(
+            self.model.lm_head(states.last_hidden_state[:, :-1][keep]), wanted[:, 1:][keep]
+        )
         value = self.value[chosen]
         if (value >= 0).any():
             question_end = torch.tensor([self.rows[i][1] - 2 for i in chosen])
-            below = states.hidden_states[self.recipe.layers - 2][torch.arange(len(chosen)), question_end]
+            below = states.hidden_states[self.recipe.layers - 2][
+                torch.arange(len(chosen)), question_end
+            ]
             loss = loss + 0.5 * F.cross_entropy(self.model.lm_head(decoder.norm(below)), value)
         return loss
 
@@ -263,7 +319,9 @@ class Trainer:
         for step in range(stage.steps):
             for group in self.optimizer.param_groups:
                 cosine = 0.5 * (1 + math.cos(math.pi * step / stage.steps))
-                group["lr"] = stage.rate * min(1.0, (step + 1) / stage.warm_up) * (0.02 + 0.98 * cosine)
+                group["lr"] = (
+                    stage.rate * min(1.0, (step + 1) / stage.warm_up) * (0.02 + 0.98 * cosine)
+                )
             if step < stage.eyes:  # the eyes first: a label for every cell is dense supervision
                 loss = self._seeing_loss(self.rng.integers(0, len(self.pixels), 2 * BATCH))
             else:
@@ -282,11 +340,17 @@ def _pixels(processor: Any, scenes: list[Scene]) -> Any:
     import torch
 
     pieces = [[draw(scene) for scene in scenes[i : i + 500]] for i in range(0, len(scenes), 500)]
-    return torch.cat([processor.image_processor(piece, return_tensors="pt")["pixel_values"] for piece in pieces])
+    return torch.cat(
+        [processor.image_processor(piece, return_tensors="pt")["pixel_values"] for piece in pieces]
+    )
 
 
 def train_one(
-    recipe: Recipe, out: Path, steps: int | None = None, pool: int = SCENES, first_stage: Path | None = None
+    recipe: Recipe,
+    out: Path,
+    steps: int | None = None,
+    pool: int = SCENES,
+    first_stage: Path | None = None,
 ) -> None:
     """Train a recipe through both stages and save model, processor and recipe in `out/<name>`."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -318,13 +382,21 @@ def train_one(
     model = trained(second, narrowed(widened(model, recipe.seed), batch))
     folder = out / recipe.name
     save(model, folder)
-    make_processor(texts, second.resample).save_pretrained(folder)  # one that was never used: a use leaves traces in it
-    (folder / "recipe.json").write_text(json.dumps(asdict(recipe), indent=2) + "\n", encoding="utf-8")
+    make_processor(texts, second.resample).save_pretrained(
+        folder
+    )  # one that was never used: a use leaves traces in it
+    (folder / "recipe.json").write_text(
+        json.dumps(asdict(recipe), indent=2) + "\n", encoding="utf-8"
+    )
     pack(folder)
 
 
-def train_on(recipe: Recipe, folder: Path, out: Path, steps: int | None = None, pool: int = SCENES) -> None:
-    """Train a model that was shipped on, with its own tokenizer, by questions as they are worded today; save it in `out/<name>`."""
+def train_on(
+    recipe: Recipe, folder: Path, out: Path, steps: int | None = None, pool: int = SCENES
+) -> None:
+    """Train a model that was shipped on, with its own tokenizer, by questions as they are worded
+    today; save it in `out/<name>`.
+    """
     before = unpacked(folder / recipe.name)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     import torch
@@ -342,7 +414,9 @@ def train_on(recipe: Recipe, folder: Path, out: Path, steps: int | None = None, 
         lambda line: print(line, flush=True)
     )
     save(model, out / recipe.name)
-    for path in before.iterdir():  # the tokenizer, the processor and the recipe are those that it had
+    for (
+        path
+    ) in before.iterdir():  # the tokenizer, the processor and the recipe are those that it had
         if not (out / recipe.name / path.name).exists():
             copyfile(path, out / recipe.name / path.name)
     pack(out / recipe.name)
@@ -354,32 +428,51 @@ def sample_batch(recipe: Recipe, processor: Any, scenes: list[Scene]) -> dict[st
     texts = [f"{prompt_text(row.prompt)} {row.answer}<eos>" for row in rows]
     words = processor.tokenizer(texts, add_special_tokens=False, padding=True, return_tensors="pt")
     pixels = _pixels(processor, [scenes[row.scene] for row in rows])
-    return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"], "pixel_values": pixels}
+    return {
+        "input_ids": words["input_ids"],
+        "attention_mask": words["attention_mask"],
+        "pixel_values": pixels,
+    }
 
 
 def main() -> None:
     """Train the recipes, two processes at a time."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="*", help="names of recipes")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "respondents")
     parser.add_argument("--steps", type=int, help="overrides every recipe's steps (for a trial)")
-    parser.add_argument("--scenes", type=int, default=SCENES, help="size of the pool of training scenes (for a trial)")
+    parser.add_argument(
+        "--scenes",
+        type=int,
+        default=SCENES,
+        help="size of the pool of training scenes (for a trial)",
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
-        "--first-stage", type=Path, help="a folder for the first stage's results; what is there is used"
+        "--first-stage",
+        type=Path,
+        help="a folder for the first stage's results; what is there is used",
     )
     parser.add_argument(
-        "--onward", type=Path, help="a folder of trained respondents: train these on, with their own tokenizer"
+        "--onward",
+        type=Path,
+        help="a folder of trained respondents: train these on, with their own tokenizer",
     )
     given = parser.parse_args()
     unknown = set(given.only or ()) - {recipe.name for recipe in RECIPES}
     if unknown:
-        parser.error(f"no recipe {', '.join(sorted(unknown))}; there are {', '.join(r.name for r in RECIPES)}")
+        parser.error(
+            f"no recipe {', '.join(sorted(unknown))}; there are"
+            f" {', '.join(r.name for r in RECIPES)}"
+        )
     chosen = [recipe for recipe in RECIPES if not given.only or recipe.name in given.only]
     with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
         if given.onward is not None:
             made = [
-                pool.submit(train_on, recipe, given.onward, given.out, given.steps, given.scenes) for recipe in chosen
+                pool.submit(train_on, recipe, given.onward, given.out, given.steps, given.scenes)
+                for recipe in chosen
             ]
         else:
             settings = (given.out, given.steps, given.scenes, given.first_stage)

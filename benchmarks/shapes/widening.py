@@ -1,9 +1,11 @@
-"""Give a trained model the attention head size that servers know, without a change in what it answers.
+"""Give a trained model the attention head size that servers know, without a change in what it
+answers.
 
-The decoders are trained with heads of 20 dimensions (`small`: 14), which no serving engine has a kernel for. Here every head
-becomes one of 32 that computes the same: the old dimensions keep their places in the rotation, and the added ones are read by
-nothing yet. The added dimensions cost more bytes than a model may have, so each layer then gives up the few neurons that
-do least. What is trained on from there is in `train`.
+The decoders are trained with heads of 20 dimensions (`small`: 14), which no serving engine has a
+kernel for. Here every head becomes one of 32 that computes the same: the old dimensions keep their
+places in the rotation, and the added ones are read by nothing yet. The added dimensions cost more
+bytes than a model may have, so each layer then gives up the few neurons that do least. What is
+trained on from there is in `train`.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ GIVEN_UP = 8
 def widened(model: Any, seed: int, head: int = HEAD) -> Any:
     """The same LLaVA with decoder heads of `head` dimensions; its logits are equal up to rounding.
 
-    Rotary positions turn dimensions i and i + d/2 of a head by theta^(-2i/d). With theta' = theta^(head/d), the pair
-    (i, i + head/2) of the wider head turns as before, so old pair i becomes new pair i. The added rows of the queries and
-    the added columns of the output are zero; those of keys and values are random, because a weight whose partner is
-    zero as well would never be trained. Queries grow by sqrt(head/d), which undoes the attention's own scale.
+    Rotary positions turn dimensions i and i + d/2 of a head by theta^(-2i/d). With theta' =
+    theta^(head/d), the pair (i, i + head/2) of the wider head turns as before, so old pair i
+    becomes new pair i. The added rows of the queries and the added columns of the output are zero;
+    those of keys and values are random, because a weight whose partner is zero as well would never
+    be trained. Queries grow by sqrt(head/d), which undoes the attention's own scale.
     """
     import torch
     from transformers import LlavaForConditionalGeneration
@@ -33,7 +36,10 @@ def widened(model: Any, seed: int, head: int = HEAD) -> Any:
     text = config.text_config
     old, heads = text.head_dim, text.num_attention_heads
     rope = dict(text.rope_parameters)
-    text.head_dim, text.rope_parameters = head, {**rope, "rope_theta": rope["rope_theta"] ** (head / old)}
+    text.head_dim, text.rope_parameters = (
+        head,
+        {**rope, "rope_theta": rope["rope_theta"] ** (head / old)},
+    )
     wide = LlavaForConditionalGeneration(config)
     # where the old dimensions of all heads stand among the new ones
     half = torch.arange(old // 2)
@@ -49,7 +55,9 @@ def widened(model: Any, seed: int, head: int = HEAD) -> Any:
             after = torch.zeros(heads * head, before.shape[1])
             if not name.endswith("q_proj.weight"):
                 after.normal_(0.0, before.shape[1] ** -0.5, generator=generator)
-            after[places] = before * (math.sqrt(head / old) if name.endswith("q_proj.weight") else 1.0)
+            after[places] = before * (
+                math.sqrt(head / old) if name.endswith("q_proj.weight") else 1.0
+            )
         weights[name] = after
     wide.load_state_dict(weights)
     wide.generation_config = model.generation_config
@@ -59,7 +67,8 @@ def widened(model: Any, seed: int, head: int = HEAD) -> Any:
 def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any:
     """The model without the neurons of each decoder layer that do least in a batch.
 
-    What a neuron does is the mean size of what it adds to the stream: its activation times the norm of its output weights.
+    What a neuron does is the mean size of what it adds to the stream: its activation times the norm
+    of its output weights.
     """
     import torch
     from transformers import LlavaForConditionalGeneration
@@ -69,7 +78,9 @@ def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any
     does: list[Any] = []
     hooks = [
         layer.mlp.down_proj.register_forward_pre_hook(
-            lambda module, given: does.append(given[0][words].abs().mean(0) * module.weight.norm(dim=0))
+            lambda module, given: does.append(
+                given[0][words].abs().mean(0) * module.weight.norm(dim=0)
+            )
         )
         for layer in layers
     ]
@@ -82,7 +93,11 @@ def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any
     narrow = LlavaForConditionalGeneration(config)
     weights = dict(model.state_dict())
     for number, share in enumerate(does):
-        keep = share.argsort(descending=True, stable=True)[: config.text_config.intermediate_size].sort().values
+        keep = (
+            share.argsort(descending=True, stable=True)[: config.text_config.intermediate_size]
+            .sort()
+            .values
+        )
         prefix = f"model.language_model.layers.{number}.mlp"
         for part in ("gate_proj", "up_proj"):
             weights[f"{prefix}.{part}.weight"] = weights[f"{prefix}.{part}.weight"][keep]
@@ -95,7 +110,8 @@ def narrowed(model: Any, batch: dict[str, Any], given_up: int = GIVEN_UP) -> Any
 def save(model: Any, folder: Path) -> None:
     """Save a model in half precision under the weight names that transformers and vLLM both read.
 
-    transformers writes `vision_tower.*` and reads `vision_tower.vision_model.*` too; vLLM reads the latter only.
+    transformers writes `vision_tower.*` and reads `vision_tower.vision_model.*` too; vLLM reads the
+    latter only.
     """
     from safetensors.torch import load_file
     from safetensors.torch import save as as_bytes

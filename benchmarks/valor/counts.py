@@ -1,9 +1,11 @@
-"""Count faithful and covered features of one caption, as the released scorer does and as the paper defines it.
+"""Count faithful and covered features of one caption, as the released scorer does and as the paper
+defines it.
 
-`generated` is what the extractor took out of a caption, `matched` the matcher's reply, `truth` the annotation. The
-official functions repeat the release step by step: filter, clean-up and scorer. Where the release would stop with an error,
-they raise one as well (KeyError, TypeError, ...), and the caller leaves the caption unscored. The paper's functions count a
-feature as often as it was generated, accept a match only between a generated and an annotated feature, and use each annotated
+`generated` is what the extractor took out of a caption, `matched` the matcher's reply, `truth` the
+annotation. The official functions repeat the release step by step: filter, clean-up and scorer.
+Where the release would stop with an error, they raise one as well (KeyError, TypeError, ...), and
+the caller leaves the caption unscored. The paper's functions count a feature as often as it was
+generated, accept a match only between a generated and an annotated feature, and use each annotated
 feature once.
 """
 
@@ -14,26 +16,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-PARTS = ("object_existence", "attribute_object", "attribute_people", "relation_positional", "relation_comparative")
+PARTS = (
+    "object_existence",
+    "attribute_object",
+    "attribute_people",
+    "relation_positional",
+    "relation_comparative",
+)
 
 _WORDS = frozenset(
-    "atmosphere scene sport sports game time trip items scenery foreground background group backdrop meal day days "
-    "conversation protection product appliance outdoor activity activities event events occasion occasions work works "
-    "job jobs occupation occupations journey design comfort elegance relaxation grooming center middle top bottom front "
-    "back one two three four five six seven eight nine ten space area room cityscape shoreline greenery blue red yellow "
-    "orange purple pink white black grey brown colorful color colors colored colours coloured colour mother father "
-    "brother sister grandmother grandfather aunt uncle cousin niece nephew daughter son wife husband friend lover sun "
-    "sunrays sunray spectator spectators player audience supporter supporters players sidelines batter catcher umpire "
-    "shapes sizes access image picture options side sides adventure parasailing gesture beauty Ben Westminster Thames "
-    "context setting moment trick skill enthusiasm place break couple gathering pitch zone facilities coloration "
-    "pigments diet appearance environment bokeh portrait photograph format border positioning posture structure service "
-    "reflection photography arrangements patterns shadows beams motion concentration solitude sunlight overpass "
-    "movement life transportation nature horizon daylight lighting habitat frame landscape music facade rides shape "
-    "climate location neighborhood interior".split()
+    "atmosphere scene sport sports game time trip items scenery foreground background group"
+    " backdrop meal day days conversation protection product appliance outdoor activity activities"
+    " event events occasion occasions work works job jobs occupation occupations journey design"
+    " comfort elegance relaxation grooming center middle top bottom front back one two three four"
+    " five six seven eight nine ten space area room cityscape shoreline greenery blue red yellow"
+    " orange purple pink white black grey brown colorful color colors colored colours coloured"
+    " colour mother father brother sister grandmother grandfather aunt uncle cousin niece nephew"
+    " daughter son wife husband friend lover sun sunrays sunray spectator spectators player"
+    " audience supporter supporters players sidelines batter catcher umpire shapes sizes access"
+    " image picture options side sides adventure parasailing gesture beauty Ben Westminster Thames"
+    " context setting moment trick skill enthusiasm place break couple gathering pitch zone"
+    " facilities coloration pigments diet appearance environment bokeh portrait photograph format"
+    " border positioning posture structure service reflection photography arrangements patterns"
+    " shadows beams motion concentration solitude sunlight overpass movement life transportation"
+    " nature horizon daylight lighting habitat frame landscape music facade rides shape climate"
+    " location neighborhood interior".split()
 )
-# a comma is missing after "surroundings", which joins it to the next word; phrases are compared with words and never match
+# a comma is missing after "surroundings", which joins it to the next word; phrases are compared
+# with words and never match
 _LOST = ("surroundings",)
-_PHRASES = ("left side", "right side", "top left", "top right", "bottom left", "bottom right", "sense of")
+_PHRASES = (
+    "left side",
+    "right side",
+    "top left",
+    "top right",
+    "bottom left",
+    "bottom right",
+    "sense of",
+)
 _VERBS = frozenset(
     "complements complement towards through holding using appears penetrating reads separated has".split()
 )
@@ -50,7 +70,9 @@ class Counts:
     all_faithful: bool
     all_covered: bool
     covered_alone: int = -1
-    """The covered features in the caption's own coverage, where that differs (relation_comparative, official)."""
+    """The covered features in the caption's own coverage, where that differs (relation_comparative,
+    official).
+    """
 
     @property
     def faithfulness(self) -> float:
@@ -82,7 +104,11 @@ def prepared(part: str, extracted: Any, official: bool = True) -> Any:
     if part == "object_existence":
         return [word for word in extracted["objects"] if not _unwanted(word, official)]
     if part == "relation_positional":
-        kept = [text for text in extracted["relations"] if not any(word in _VERBS for word in text.split())]
+        kept = [
+            text
+            for text in extracted["relations"]
+            if not any(word in _VERBS for word in text.split())
+        ]
         # the release takes whatever key comes first
         return {**extracted, "relations": kept}[next(iter(extracted))] if official else kept
     if part == "relation_comparative":
@@ -92,7 +118,9 @@ def prepared(part: str, extracted: Any, official: bool = True) -> Any:
 
 def _unwanted(words: str, official: bool) -> bool:
     listed = _WORDS if official else _WORDS.union(_LOST)
-    return any(word in listed for word in words.split()) or (not official and any(p in words for p in _PHRASES))
+    return any(word in listed for word in words.split()) or (
+        not official and any(p in words for p in _PHRASES)
+    )
 
 
 # --- official ---
@@ -102,16 +130,22 @@ def _pairs(text: str) -> list[str]:
     return [piece.strip() for piece in text.split("),")]
 
 
-def _official_words(truth: Iterable[str], generated: Any, matched: Mapping[str, Any], key: str) -> Counts:
+def _official_words(
+    truth: Iterable[str], generated: Any, matched: Mapping[str, Any], key: str
+) -> Counts:
     hits = list(matched[key].values())
     faithful = len(hits) + len(set(matched["broader_concept"].keys()))
     return _counts(len(generated), faithful, len(set(truth)), len(set(hits)))
 
 
-def _official_objects(truth: Mapping[str, str], generated: Mapping[str, str], matched: Mapping[str, Any]) -> Counts:
+def _official_objects(
+    truth: Mapping[str, str], generated: Mapping[str, str], matched: Mapping[str, Any]
+) -> Counts:
     left = [piece for text in truth.values() for piece in _pairs(text)]
     # only every other piece gets back the bracket that the split took
-    left = [f"{piece})" if i % 2 == 0 and piece[-1] != ")" else piece for i, piece in enumerate(left)]
+    left = [
+        f"{piece})" if i % 2 == 0 and piece[-1] != ")" else piece for i, piece in enumerate(left)
+    ]
 
     def kept(mappings: Mapping[str, Mapping[str, str]], broader: bool = False) -> int:
         n = 0
@@ -127,10 +161,22 @@ def _official_objects(truth: Mapping[str, str], generated: Mapping[str, str], ma
     return _counts(len(generated.values()), hits + broader, len(truth), hits)
 
 
-def _official_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+def _official_people(
+    truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]
+) -> Counts:
     # the last pair of every person, which keeps its bracket, is lost
-    listed = [f"{piece})" for wearer in truth.values() for piece in _pairs(wearer["object"]) if piece[-1] != ")"]
-    said = [piece for wearer in generated.values() if wearer.get("object") for piece in _pairs(wearer["object"])]
+    listed = [
+        f"{piece})"
+        for wearer in truth.values()
+        for piece in _pairs(wearer["object"])
+        if piece[-1] != ")"
+    ]
+    said = [
+        piece
+        for wearer in generated.values()
+        if wearer.get("object")
+        for piece in _pairs(wearer["object"])
+    ]
     if not all(said):
         raise IndexError("a generated pair is empty")
     left = list(listed)
@@ -189,7 +235,9 @@ def _official_ranks(truth: Mapping[str, str], generated: Any, matched: Mapping[s
     off = len(broader_ranks - set(rising))
     n, there = len(generated.values()), len(set(truth.values()))
     unique = len(set(hits))
-    return Counts(n, len(hits) - off, there, unique - off, len(hits) - off == n, unique == there, unique)
+    return Counts(
+        n, len(hits) - off, there, unique - off, len(hits) - off == n, unique == there, unique
+    )
 
 
 # --- paper ---
@@ -200,7 +248,9 @@ def _plain(text: object) -> str:
 
 
 def _matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The matcher's two dictionaries, whatever the first is called; anything that is not a dictionary counts as empty."""
+    """The matcher's two dictionaries, whatever the first is called; anything that is not a
+    dictionary counts as empty.
+    """
     first: Any = next((matched[key] for key in (*keys, "matched_objects") if key in matched), {})
     second: Any = matched.get("broader_concept", {})
     return (first if isinstance(first, dict) else {}), (second if isinstance(second, dict) else {})
@@ -208,11 +258,17 @@ def _matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, Any], di
 
 def _plain_matches(matched: Mapping[str, Any], *keys: str) -> tuple[dict[str, str], dict[str, str]]:
     first, second = _matches(matched, *keys)
-    return {_plain(a): _plain(b) for a, b in first.items()}, {_plain(a): _plain(b) for a, b in second.items()}
+    return {_plain(a): _plain(b) for a, b in first.items()}, {
+        _plain(a): _plain(b) for a, b in second.items()
+    }
 
 
-def _paper_words(said: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str) -> Counts:
-    """The counts of words or relations; `facts` maps every annotated wording to the feature that it names."""
+def _paper_words(
+    said: Sequence[Any], facts: Mapping[str, str], matched: Mapping[str, Any], *keys: str
+) -> Counts:
+    """The counts of words or relations; `facts` maps every annotated wording to the feature that it
+    names.
+    """
     first, second = _plain_matches(matched, *keys)
     words = [_plain(word) for word in said]
     hits = [facts[first[word]] for word in words if first.get(word) in facts]
@@ -225,7 +281,9 @@ def _tuples(text: object) -> list[str]:
     return [_plain(piece) for piece in pieces if piece]
 
 
-def _paper_objects(truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+def _paper_objects(
+    truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]
+) -> Counts:
     free = {order: set(_tuples(text)) for order, text in truth.items()}
     said = Counter(_plain(str(text).strip(" ()")) for text in generated.values())
 
@@ -235,7 +293,11 @@ def _paper_objects(truth: Mapping[str, str], generated: Mapping[str, Any], match
             for word, name in mapping.items() if isinstance(mapping, dict) else ():
                 said_of, theirs = _plain(str(word).strip(" ()")), _tuples(name)
                 # the object in the same place is meant, if it fits
-                places = [key for key in (str(order), *free) if key in free and free[key].intersection(theirs)]
+                places = [
+                    key
+                    for key in (str(order), *free)
+                    if key in free and free[key].intersection(theirs)
+                ]
                 if places and said[said_of] > 0:
                     free.pop(places[0])
                     said[said_of] -= 1
@@ -247,9 +309,16 @@ def _paper_objects(truth: Mapping[str, str], generated: Mapping[str, Any], match
     return _counts(len(generated), hits + kept(second), len(truth), hits)
 
 
-def _paper_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
+def _paper_people(
+    truth: Mapping[str, Any], generated: Mapping[str, Any], matched: Mapping[str, Any]
+) -> Counts:
     free = Counter(pair for wearer in truth.values() for pair in _tuples(wearer["object"]))
-    pairs = [pair for p in generated.values() if isinstance(p, dict) for pair in _tuples(p.get("object") or "")]
+    pairs = [
+        pair
+        for p in generated.values()
+        if isinstance(p, dict)
+        for pair in _tuples(p.get("object") or "")
+    ]
     said, there = Counter(pairs), free.total()
 
     def kept(mappings: Mapping[str, Any]) -> int:
@@ -269,21 +338,36 @@ def _paper_people(truth: Mapping[str, Any], generated: Mapping[str, Any], matche
     return _counts(len(pairs), hits + kept(second), there, hits)
 
 
-def _paper_ranks(truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]) -> Counts:
-    rank = {_plain(piece): int(place) for place, name in truth.items() for piece in (name, *name.split("/"))}
+def _paper_ranks(
+    truth: Mapping[str, str], generated: Mapping[str, Any], matched: Mapping[str, Any]
+) -> Counts:
+    rank = {
+        _plain(piece): int(place)
+        for place, name in truth.items()
+        for piece in (name, *name.split("/"))
+    }
     first, second = _plain_matches(matched)
     named = []
     for word in map(_plain, generated.values()):
         # a word that is matched counts as such, whatever else it is broader than
         place = next(
-            ((rank[matches[word]], matches is first) for matches in (first, second) if matches.get(word) in rank), None
+            (
+                (rank[matches[word]], matches is first)
+                for matches in (first, second)
+                if matches.get(word) in rank
+            ),
+            None,
         )
         named += [place] if place else []
     rising = [named[i] for i in longest_rising([place for place, _ in named])]
-    return _counts(len(generated), len(rising), len(truth), len({place for place, exact in rising if exact}))
+    return _counts(
+        len(generated), len(rising), len(truth), len({place for place, exact in rising if exact})
+    )
 
 
-def count(part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool = True) -> Counts:
+def count(
+    part: str, truth: Any, generated: Any, matched: Mapping[str, Any], official: bool = True
+) -> Counts:
     """The counts of one caption.
 
     >>> found = {"matched_objects": {"dog": "dog"}, "broader_concept": {"animal": "cat"}}

@@ -1,4 +1,6 @@
-"""One page per benchmark, made from its card, the docstring of its adapter and the attributes of the adapter."""
+"""One page per benchmark, made from its card, the docstring of its adapter and the attributes of
+the adapter.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,19 @@ def index() -> str:
     """The list of all benchmarks."""
     cards = [registry.card(name) for name in registry.names()]
     rows = (
-        (f"[{card.title}]({card.name}.md)", f"`{card.name}`", _TASKS[card.task], ", ".join(card.types), card.summary)
+        (
+            f"[{card.title}]({card.name}.md)",
+            f"`{card.name}`",
+            _TASKS[card.task],
+            ", ".join(card.types),
+            card.summary,
+        )
         for card in cards
     )
-    head = "# Benchmarks\n\nEach page is made from the benchmark's card and from the docstring of its adapter.\n"
+    head = (
+        "# Benchmarks\n\nEach page is made from the benchmark's card and from the docstring of its"
+        " adapter.\n"
+    )
     head += "\n```python\n>>> import hqm\n>>> hqm.load(\"shapes_yesno\").card.task\n'yes_no'\n```\n"
     return "\n".join([head, *table(("benchmark", "name", "task", "types", "what"), rows)])
 
@@ -47,19 +58,34 @@ def page(name: str) -> str:
     """The page of one benchmark."""
     card = registry.card(name)
     made = _instance(card)
-    parts = [*_head(card), *_about(card), *_scoring(card, made), *_data(card), *_asking(card), *_judges(card, made)]
+    parts = [
+        *_head(card),
+        *_about(card),
+        *_scoring(card, made),
+        *_data(card),
+        *_asking(card),
+        *_judges(card, made),
+    ]
     return "\n".join([*parts, *_parallel(card, made), *_citation(card)]) + "\n"
 
 
 def _instance(card: Card) -> Benchmark:
     """The benchmark without its data, which is enough to read its metrics, roles and modes."""
     module = _module(card)
-    kinds = [
-        value
-        for value in vars(importlib.import_module(module)).values()
-        if isinstance(value, type) and issubclass(value, Benchmark) and value.__module__ == module
-    ] if module else []  # fmt: skip
-    return (kinds[0] if kinds else Benchmark)(card, Path("no-data"), home=registry.shipped() / card.name)
+    kinds = (
+        [
+            value
+            for value in vars(importlib.import_module(module)).values()
+            if isinstance(value, type)
+            and issubclass(value, Benchmark)
+            and value.__module__ == module
+        ]
+        if module
+        else []
+    )
+    return (kinds[0] if kinds else Benchmark)(
+        card, Path("no-data"), home=registry.shipped() / card.name
+    )
 
 
 def _module(card: Card) -> str:
@@ -68,10 +94,14 @@ def _module(card: Card) -> str:
 
 
 def paragraphs(card: Card) -> tuple[str, str]:
-    """The adapter's docstring in two parts: the benchmark itself, and the differences between its release and its paper."""
+    """The adapter's docstring in two parts: the benchmark itself, and the differences between its
+    release and its paper.
+    """
     module = _module(card)
     text = inspect.cleandoc(importlib.import_module(module).__doc__ or "") if module else ""
-    differences = re.search(r"^Official and paper[.:]\s*(.+?)(?=\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    differences = re.search(
+        r"^Official and paper[.:]\s*(.+?)(?=\n\n|\Z)", text, re.DOTALL | re.MULTILINE
+    )
     if differences is None:
         return text, ""
     return (text[: differences.start()] + text[differences.end() :]).strip(), differences[1].strip()
@@ -80,7 +110,10 @@ def paragraphs(card: Card) -> tuple[str, str]:
 def _head(card: Card) -> Iterator[str]:
     yield f"# {card.title}\n\n{prose(card.summary)}\n"
     rows = [
-        ("name in commands", f"`{card.name}`" + (f", and with others `{card.group}`" if card.group else "")),
+        (
+            "name in commands",
+            f"`{card.name}`" + (f", and with others `{card.group}`" if card.group else ""),
+        ),
         ("version", f"`{card.version}`"),
         ("task", f"{_TASKS[card.task]} (`{card.task}`)"),
         ("types claimed", ", ".join(card.types) or "none"),
@@ -89,7 +122,10 @@ def _head(card: Card) -> Iterator[str]:
         ("source", card.url),
     ]
     yield from table(("card", ""), [row for row in rows if row[1]])
-    yield f'```python\n>>> from hqm.benchmark.registry import card\n>>> card("{card.name}").version\n{card.version!r}\n```\n'
+    yield (
+        "```python\n>>> from hqm.benchmark.registry import card\n>>>"
+        f' card("{card.name}").version\n{card.version!r}\n```\n'
+    )
 
 
 def _about(card: Card) -> Iterator[str]:
@@ -101,26 +137,44 @@ def _about(card: Card) -> Iterator[str]:
 def _scoring(card: Card, made: Benchmark) -> Iterator[str]:
     yield "## Scoring\n"
     if card.task == "yes_no":
-        yield f"The parser `{card.scoring.parser}` reads the answers (`--parser` names another one).\n"
+        yield (
+            f"The parser `{card.scoring.parser}` reads the answers (`--parser` names another"
+            " one).\n"
+        )
     audited = {metric.name for metric in made.audited}
     whole = [metric for metric in made.metrics if not metric.subset or metric.name in audited]
     yield "An audit uses the metrics in bold unless `--metric` names others.\n"
-    yield from table(("metric", "better", "what"), (_metric_row(metric, metric.name in audited) for metric in whole))
+    yield from table(
+        ("metric", "better", "what"),
+        (_metric_row(metric, metric.name in audited) for metric in whole),
+    )
     rest = [metric for metric in made.metrics if metric not in whole]
     if rest:
         yield f"The same metrics within subsets: {_subsets(rest)}.\n"
     if made.recipes:
         choices = ", ".join(f"`{recipe}`" for recipe in made.recipes)
-        yield f"Named components decide questions about words; the choices are {choices} ([formats](../formats.md)).\n"
+        yield (
+            f"Named components decide questions about words; the choices are {choices}"
+            " ([formats](../formats.md)).\n"
+        )
     _, differences = paragraphs(card)
     yield "### Official and paper\n"
-    yield "`--scoring official` scores as the released scorer does, `--scoring paper` as the paper defines.\n"
-    yield (prose(differences) if differences else "They agree, so there is only one scoring.") + "\n"
+    yield (
+        "`--scoring official` scores as the released scorer does, `--scoring paper` as the paper"
+        " defines.\n"
+    )
+    yield (
+        prose(differences) if differences else "They agree, so there is only one scoring."
+    ) + "\n"
 
 
 def _metric_row(metric: Metric, audited: bool) -> tuple[str, str, str]:
     name = f"**`{metric.name}`**" if audited else f"`{metric.name}`"
-    return name, _BETTER[metric.better], metric.about + (f" Per {metric.group}." if metric.group else "")
+    return (
+        name,
+        _BETTER[metric.better],
+        metric.about + (f" Per {metric.group}." if metric.group else ""),
+    )
 
 
 def _subsets(metrics: Sequence[Metric]) -> str:
@@ -133,7 +187,8 @@ def _subsets(metrics: Sequence[Metric]) -> str:
     for subset, own in metrics_by_subset.items():
         by_names.setdefault(tuple(dict.fromkeys(own)), []).append(subset)
     return "; ".join(
-        f"{', '.join(f'`{subset}.`' for subset in subsets)} before {', '.join(f'`{name}`' for name in own)}"
+        f"{', '.join(f'`{subset}.`' for subset in subsets)} before"
+        f" {', '.join(f'`{name}`' for name in own)}"
         for own, subsets in by_names.items()
     )
 
@@ -145,14 +200,14 @@ def _data(card: Card) -> Iterator[str]:
         kinds = sorted({item.type for item in form.items if item.type})
         pictures = len({item.image for item in form.items if item.image})
         yield (
-            f"It comes with HQM: {len(form):,} items about {pictures:,} pictures, of {len(kinds)} types"
-            f" ({', '.join(kinds)}). The pictures are drawn when they are first needed.\n"
+            f"It comes with HQM: {len(form):,} items about {pictures:,} pictures, of {len(kinds)}"
+            f" types ({', '.join(kinds)}). The pictures are drawn when they are first needed.\n"
         )
         return
     yield (
-        f"The data do not come with HQM. They are read from the folder `{card.data.folder}` in the folder that `HQM_DATA` or"
-        f" `--data` names. `hqm fetch {card.name}` downloads what can be downloaded and checks it; `hqm check {card.name}`"
-        " says what is in the data.\n"
+        f"The data do not come with HQM. They are read from the folder `{card.data.folder}` in the"
+        f" folder that `HQM_DATA` or `--data` names. `hqm fetch {card.name}` downloads what can be"
+        f" downloaded and checks it; `hqm check {card.name}` says what is in the data.\n"
     )
     if card.source.files:
         rows = (
@@ -162,10 +217,15 @@ def _data(card: Card) -> Iterator[str]:
         yield f"The files of the release, revision `{card.source.revision or card.version}`:\n"
         yield from table(("file", "size", "needed", "how to get it"), rows)
     if card.source.images:
-        licence = f" Their licence: {card.source.images_licence}." if card.source.images_licence else ""
+        licence = (
+            f" Their licence: {card.source.images_licence}." if card.source.images_licence else ""
+        )
         where = f" <{card.source.images_url}>" if card.source.images_url else ""
         yield f"Pictures: {prose(card.source.images)}{where}{licence}\n"
-        yield f"HQM looks for them in `{card.data.folder}/{card.data.images}` unless `--images` names another folder.\n"
+        yield (
+            f"HQM looks for them in `{card.data.folder}/{card.data.images}` unless `--images` names"
+            " another folder.\n"
+        )
 
 
 def _size(size: int) -> str:
@@ -176,7 +236,10 @@ def _size(size: int) -> str:
 
 def _where(file: SourceFile) -> str:
     if file.made_from:
-        return f"`hqm fetch` makes it from {', '.join(f'`{name}`' for name in file.made_from)}. {file.how}"
+        return (
+            f"`hqm fetch` makes it from {', '.join(f'`{name}`' for name in file.made_from)}."
+            f" {file.how}"
+        )
     return " ".join(filter(None, ["`hqm fetch`." if file.url else "by hand.", file.how]))
 
 
@@ -184,8 +247,8 @@ def _asking(card: Card) -> Iterator[str]:
     yield "## Asking\n"
     asked = card.generation
     yield (
-        f"At most {asked.max_tokens} tokens, temperature {asked.temperature:g}, top-p {asked.top_p:g}, unless"
-        " `--max-tokens`, `--temperature` and `--top-p` say otherwise.\n"
+        f"At most {asked.max_tokens} tokens, temperature {asked.temperature:g}, top-p"
+        f" {asked.top_p:g}, unless `--max-tokens`, `--temperature` and `--top-p` say otherwise.\n"
     )
     for where, text in (("Before", card.prompt.prefix), ("After", card.prompt.suffix)):
         if text.strip():
@@ -196,25 +259,37 @@ def _judges(card: Card, made: Benchmark) -> Iterator[str]:
     if not made.roles and not made.modes:
         return
     yield "## Judging\n"
-    yield "A model judges the answers. `--judge` names it, `--role` names another one for a single role, and `--judgements` names a file of recorded replies.\n"
+    yield (
+        "A model judges the answers. `--judge` names it, `--role` names another one for a single"
+        " role, and `--judgements` names a file of recorded replies.\n"
+    )
     yield from table(("role", "what it does"), ((f"`{role}`", ROLES[role]) for role in made.roles))
     if made.modes:
         modes = ", ".join(f"`{mode}`" for mode in made.modes)
         asks_nobody = " `rule` asks no judge." if "rule" in made.modes else ""
         yield f"Procedures (`--mode`; the first is the default): {modes}.{asks_nobody}\n"
     judging = card.judging
-    yield f"The judge gives at most {judging.max_tokens} tokens at temperature {judging.temperature:g}, top-p {judging.top_p:g}.\n"
+    yield (
+        f"The judge gives at most {judging.max_tokens} tokens at temperature"
+        f" {judging.temperature:g}, top-p {judging.top_p:g}.\n"
+    )
     ours = sorted(path.stem for path in (registry.shipped() / card.name / "prompts").glob("*.txt"))
     if ours:
         listed = ", ".join(f"`{name}`" for name in ours)
-        yield f"Prompts written for HQM: {listed}. `--prompts official` reads the prompts of the release from its files.\n"
+        yield (
+            f"Prompts written for HQM: {listed}. `--prompts official` reads the prompts of the"
+            " release from its files.\n"
+        )
 
 
 def _parallel(card: Card, made: Benchmark) -> Iterator[str]:
     yield "## Parallel form\n"
     own = type(made).parallel
     text = inspect.getdoc(own) if own is not Benchmark.parallel else ""
-    yield f"{text or _PARALLEL[card.task]} `hqm forms {card.name}` shows it rule by rule and lists the items that were left out.\n"
+    yield (
+        f"{text or _PARALLEL[card.task]} `hqm forms {card.name}` shows it rule by rule and lists"
+        " the items that were left out.\n"
+    )
     further = type(made).more_forms
     if further is not Benchmark.more_forms:
         yield f"Further forms: {inspect.getdoc(further)}\n"

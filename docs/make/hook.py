@@ -1,8 +1,10 @@
-"""What MkDocs calls while it builds the site: it adds the generated pages, orders the menu and repairs links.
+"""What MkDocs calls while it builds the site: it adds the generated pages, orders the menu and
+repairs links.
 
-The generated pages are not kept in the repository, so they cannot become outdated. The menu contains every page in `docs`:
-`tutorial_*` and `extend_*` by their names, `audits/` and `theory/` by their folders, and all others under Reference; indicators are
-grouped by the question that they answer.
+The generated pages are not kept in the repository, so they cannot become outdated. The menu
+contains every page in `docs`: `tutorial_*` and `extend_*` by their names, `audits/` and `theory/`
+by their folders, and all others under Reference; indicators are grouped by the question that they
+answer.
 """
 
 from __future__ import annotations
@@ -48,13 +50,22 @@ def menu(paths: Sequence[str]) -> list[Any]:
         # the index of a section comes first
         members.sort(key=lambda path: (not path.endswith("/index.md"), path))
         rest = [path for path in rest if path not in members]
-        entries += [{title: _by_question(members) if title == "Indicators" else members}] if members else []
+        entries += (
+            [{title: _by_question(members) if title == "Indicators" else members}]
+            if members
+            else []
+        )
     return [*entries, {"Reference": rest}] if rest else entries
 
 
 def _by_question(members: Sequence[str]) -> list[Any]:
-    """The pages of indicators below the question that they answer, behind the pages that answer none."""
-    groups = {title: [indicators.path(name) for name in names] for title, names in questions.grouped().items()}
+    """The pages of indicators below the question that they answer, behind the pages that answer
+    none.
+    """
+    groups = {
+        title: [indicators.path(name) for name in names]
+        for title, names in questions.grouped().items()
+    }
     placed = {page for names in groups.values() for page in names}
     return [
         *(page for page in members if page not in placed),

@@ -1,4 +1,7 @@
-"""Small pictures of values, as SVG inside a page: rows with ranges and marks, or points. They take the page's colours."""
+"""Small pictures of values, as SVG inside a page: rows with ranges and marks, or points.
+
+They take the page's colours.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ SIDE = 300
 def drawn(picture: Mapping[str, Any], title: str) -> str:
     """The picture with its caption, in one block of HTML without an empty line."""
     svg = _points(picture, title) if picture["kind"] == "points" else _rows(picture, title)
-    return f'<figure class="hqm-value">\n{svg}\n<figcaption>{escape(title)}. {escape(picture["about"])}</figcaption>\n</figure>\n'
+    return (
+        f'<figure class="hqm-value">\n{svg}\n<figcaption>{escape(title)}.'
+        f" {escape(picture['about'])}</figcaption>\n</figure>\n"
+    )
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -40,10 +46,19 @@ def _scale(values: Sequence[float], start: float, length: float) -> tuple[list[f
 
 def _rows(picture: Mapping[str, Any], title: str) -> str:
     rows, at = picture["rows"], picture["at"]
-    numbers = [v for _, low, high, marks in rows for v in (low, high, *(m[0] for m in marks)) if v is not None]
+    numbers = [
+        v
+        for _, low, high, marks in rows
+        for v in (low, high, *(m[0] for m in marks))
+        if v is not None
+    ]
     marks, x = _scale([*numbers, *([at] if at is not None else [])], LEFT, WIDTH - LEFT - RIGHT)
     bottom = TOP + ROW * len(rows)
-    parts = [f'<path class="grid" d="M{x(t):.1f} {TOP}V{bottom}"/>{_text(x(t), bottom + 15, f"{t:g}", "middle quiet")}' for t in marks]  # fmt: skip
+    parts = [
+        f'<path class="grid" d="M{x(t):.1f}'
+        f' {TOP}V{bottom}"/>{_text(x(t), bottom + 15, f"{t:g}", "middle quiet")}'
+        for t in marks
+    ]
     if at is not None:
         parts.append(f'<path class="at" d="M{x(at):.1f} {TOP}V{bottom}"/>')
     for i, (name, low, high, own) in enumerate(rows):
@@ -51,9 +66,16 @@ def _rows(picture: Mapping[str, Any], title: str) -> str:
         parts.append(_text(LEFT - 8, y + 4, str(name), "end"))
         if low is not None and high is not None:
             parts.append(f'<path class="range" d="M{x(low):.1f} {y:g}H{x(high):.1f}"/>')
-        parts += [f'<circle class="{kind}" cx="{x(value):.1f}" cy="{y:g}" r="4.5"/>' for value, kind in own if value is not None]  # fmt: skip
+        parts += [
+            f'<circle class="{kind}" cx="{x(value):.1f}" cy="{y:g}" r="4.5"/>'
+            for value, kind in own
+            if value is not None
+        ]
     parts.append(_text((LEFT + WIDTH - RIGHT) / 2, bottom + 33, picture["axis"], "middle quiet"))
-    said = "; ".join(f"{name} {', '.join(f'{m[0]:g}' for m in own if m[0] is not None)}" for name, _, _, own in rows)
+    said = "; ".join(
+        f"{name} {', '.join(f'{m[0]:g}' for m in own if m[0] is not None)}"
+        for name, _, _, own in rows
+    )
     return _svg(title, said, WIDTH, bottom + 42, parts)
 
 
@@ -64,19 +86,35 @@ def _points(picture: Mapping[str, Any], title: str) -> str:
     marks, x = _scale(both if picture["line"] else across, 70, SIDE)
     heights, y = _scale(both if picture["line"] else up, TOP + SIDE, -SIDE)
     bottom = TOP + SIDE
-    parts = [f'<path class="grid" d="M{x(t):.1f} {TOP}V{bottom}"/>{_text(x(t), bottom + 15, f"{t:g}", "middle quiet")}' for t in marks]  # fmt: skip
-    parts += [f'<path class="grid" d="M70 {y(t):.1f}H{70 + SIDE}"/>{_text(64, y(t) + 4, f"{t:g}", "end quiet")}' for t in heights]  # fmt: skip
+    parts = [
+        f'<path class="grid" d="M{x(t):.1f}'
+        f' {TOP}V{bottom}"/>{_text(x(t), bottom + 15, f"{t:g}", "middle quiet")}'
+        for t in marks
+    ]
+    parts += [
+        '<path class="grid" d="M70'
+        f' {y(t):.1f}H{70 + SIDE}"/>{_text(64, y(t) + 4, f"{t:g}", "end quiet")}'
+        for t in heights
+    ]
     if picture["line"]:
-        parts.append(f'<path class="at" d="M{x(marks[0]):.1f} {y(marks[0]):.1f}L{x(marks[-1]):.1f} {y(marks[-1]):.1f}"/>')  # fmt: skip
+        parts.append(
+            f'<path class="at" d="M{x(marks[0]):.1f} {y(marks[0]):.1f}L{x(marks[-1]):.1f}'
+            f' {y(marks[-1]):.1f}"/>'
+        )
     for name, first, other in points:
         beside = [(y(below) - y(other), x(near) - x(first)) for _, near, below in points]
-        crowded = any(0 <= down < 12 and abs(right) < 70 and (down, right) > (0, 0) for down, right in beside)
+        crowded = any(
+            0 <= down < 12 and abs(right) < 70 and (down, right) > (0, 0) for down, right in beside
+        )
         place, anchor = (-8, "end") if crowded else (8, "start")
         parts.append(f'<circle class="dot" cx="{x(first):.1f}" cy="{y(other):.1f}" r="4"/>')
         if name:
             parts.append(_text(x(first) + place, y(other) + 4, name, anchor))
     parts.append(_text(70 + SIDE / 2, bottom + 33, picture["axis"], "middle quiet"))
-    parts.append(f'<text class="quiet" text-anchor="middle" transform="translate(18 {TOP + SIDE / 2}) rotate(-90)">{escape(picture["up"])}</text>')  # fmt: skip
+    parts.append(
+        f'<text class="quiet" text-anchor="middle" transform="translate(18 {TOP + SIDE / 2})'
+        f' rotate(-90)">{escape(picture["up"])}</text>'
+    )
     said = "; ".join(f"{name} {first:g} and {other:g}" for name, first, other in points if name)
     return _svg(title, said or f"{len(points)} points", 70 + SIDE + 110, bottom + 42, parts)
 
@@ -88,5 +126,8 @@ def _text(x: float, y: float, text: str, how: str) -> str:
 
 
 def _svg(title: str, said: str, width: float, height: float, parts: Sequence[str]) -> str:
-    head = f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(f"{title}: {said}", quote=True)}" style="max-width: {width:g}px">'
+    head = (
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="img"'
+        f' aria-label="{escape(f"{title}: {said}", quote=True)}" style="max-width: {width:g}px">'
+    )
     return "\n".join((head, *parts, "</svg>"))

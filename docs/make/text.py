@@ -12,7 +12,9 @@ _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 def prose(text: str) -> str:
     """Text for a page: no word of it is taken for HTML; what stands in backticks stays as it is."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if i % 2 else re.sub(r"<(?=[A-Za-z/])", "&lt;", part) for i, part in enumerate(parts))
+    return "".join(
+        part if i % 2 else re.sub(r"<(?=[A-Za-z/])", "&lt;", part) for i, part in enumerate(parts)
+    )
 
 
 def cell(text: object) -> str:
@@ -68,10 +70,16 @@ def _entries(body: str) -> Iterator[str]:
 
 
 def _paragraphs(body: str) -> Iterator[str]:
-    """Prose, formulas and lists as they are, and examples as code, which need no empty line above them."""
+    """Prose, formulas and lists as they are, and examples as code, which need no empty line above
+    them.
+    """
     for part in re.split(r"(^>>> (?:.+\n?)+)", body, flags=re.MULTILINE):
         if part.strip():
-            yield f"```python\n{part.rstrip()}\n```\n" if part.startswith(">>> ") else f"{prose(part.rstrip())}\n"
+            yield (
+                f"```python\n{part.rstrip()}\n```\n"
+                if part.startswith(">>> ")
+                else f"{prose(part.rstrip())}\n"
+            )
 
 
 def _examples(body: str) -> Iterator[str]:

@@ -1,6 +1,8 @@
-"""Make the material of the tutorial: 25 drawn pictures and 50 questions, one of which is wrong on purpose.
+"""Make the material of the tutorial: 25 drawn pictures and 50 questions, one of which is wrong on
+purpose.
 
-python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder, or beside this file
+python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder,
+or beside this file
 """
 
 from __future__ import annotations
@@ -34,7 +36,12 @@ def main(folder: Path) -> None:
         rows += [[q.text, q.answer, name, q.type] for q in asked if q is not None]
     # the mistake: the first question again, in another spelling and with the opposite answer
     text, answer, name, kind = rows[0]
-    rows[-1] = [text.upper().capitalize().rstrip("?") + " ?", "no" if answer == "yes" else "yes", name, kind]
+    rows[-1] = [
+        text.upper().capitalize().rstrip("?") + " ?",
+        "no" if answer == "yes" else "yes",
+        name,
+        kind,
+    ]
     with (folder / "questions.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["Question", "Answer", "Picture", "Type"])

@@ -27,7 +27,9 @@ Progress = Callable[[Job, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of asking: how many were asked, how many answers are errors, and which respondents were given up."""
+    """What came of asking: how many were asked, how many answers are errors, and which respondents
+    were given up.
+    """
 
     asked: int
     errors: int
@@ -35,7 +37,9 @@ class Outcome:
     left: int = 0
     """What is still to be asked because the user asked to stop, or because a bound was reached."""
     refused: int = 0
-    """The errors that a server turned away for good, while it answered other questions; they are not asked again."""
+    """The errors that a server turned away for good, while it answered other questions; they are
+    not asked again.
+    """
     states: Mapping[str, int] = field(default_factory=dict)
     """How the answers came out: state -> number."""
 
@@ -77,20 +81,31 @@ def administer(
     workers
         Processes of this machine that share the requests of models run here; 0 finds a number.
     engine
-        What runs the requests, in place of those processes: `hqm.administration.engines.make_engine`.
+        What runs the requests, in place of those processes:
+        `hqm.administration.engines.make_engine`.
     budget
-        What may be spent; when a bound is reached, the requests in flight are finished and no other is begun.
+        What may be spent; when a bound is reached, the requests in flight are finished and no other
+        is begun.
     stop
-        Asked after every batch; once true, what is in hand is finished and stored, and nothing new is begun.
+        Asked after every batch; once true, what is in hand is finished and stored, and nothing new
+        is begun.
     """
     by_respondent: dict[int, list[Job]] = {}
     for job in jobs:
         by_respondent.setdefault(id(job.assignment.respondent), []).append(job)
     budget = budget or Budget()
-    recorded = [isinstance(of[0].assignment.respondent, RecordedRespondent) for of in by_respondent.values()]
-    intakes = [Intake(store, of) for of, known in zip(by_respondent.values(), recorded, strict=True) if known]
+    recorded = [
+        isinstance(of[0].assignment.respondent, RecordedRespondent) for of in by_respondent.values()
+    ]
+    intakes = [
+        Intake(store, of)
+        for of, known in zip(by_respondent.values(), recorded, strict=True)
+        if known
+    ]
     worksheets = [
-        _Worksheet(store, of, budget) for of, known in zip(by_respondent.values(), recorded, strict=True) if not known
+        _Worksheet(store, of, budget)
+        for of, known in zip(by_respondent.values(), recorded, strict=True)
+        if not known
     ]
     total = sum(len(worksheet.requests) for worksheet in worksheets)
     states = Counter({"error": sum(worksheet.store_broken() for worksheet in worksheets)})
@@ -105,7 +120,9 @@ def administer(
                 break
     failed: dict[int, HQMError] = {}
     run = engine or make_engine(workers=workers)
-    for i, batch in run([(worksheet.respondent, worksheet.admitted()) for worksheet in worksheets], stop):
+    for i, batch in run(
+        [(worksheet.respondent, worksheet.admitted()) for worksheet in worksheets], stop
+    ):
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
@@ -141,15 +158,21 @@ class _Worksheet:
         self._owner = {id(request): (job, question) for job, question, request in first.values()}
         self._numbers: dict[int, int] = {}
         self._holds: dict[int, Hold] = {}
-        known = (store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs)
-        self.has_answered = any(number is not None and has_answered(store, number) for number in known)
+        known = (
+            store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
+        )
+        self.has_answered = any(
+            number is not None and has_answered(store, number) for number in known
+        )
         self.refused = 0
         self._recorded: set[int] = set()
         self._answered: set[tuple[Sampling, Key]] = set()
         self.record_complete()
 
     def admitted(self) -> list[Request]:
-        """The requests that the bounds allow; a server holds each of its requests against the bounds by itself."""
+        """The requests that the bounds allow; a server holds each of its requests against the
+        bounds by itself.
+        """
         if hasattr(self.respondent, "budget"):
             self.respondent.budget = self.budget
             self.respondent.has_answered = self.has_answered  # type: ignore[attr-defined]
@@ -168,7 +191,9 @@ class _Worksheet:
     def _number(self, job: Job) -> int:
         key = id(job)
         if key not in self._numbers:
-            self._numbers[key] = self.store.respondent(self.respondent.name, job.assignment.identity())
+            self._numbers[key] = self.store.respondent(
+                self.respondent.name, job.assignment.identity()
+            )
         return self._numbers[key]
 
     def _record(self, job: Job) -> None:
@@ -179,14 +204,20 @@ class _Worksheet:
         job.record(self.store, self._number(job))
 
     def record_complete(self) -> None:
-        """Record the administrations of which nothing is left to ask, though all their answers may be shared."""
+        """Record the administrations of which nothing is left to ask, though all their answers may
+        be shared.
+        """
         for job in self.jobs:
-            complete = all((request.sampling, key) in self._answered for key, (_, request) in job.todo.items())
+            complete = all(
+                (request.sampling, key) in self._answered for key, (_, request) in job.todo.items()
+            )
             if complete and (job.todo or job.stored) and not job.broken:
                 self._record(job)
 
     def store_broken(self) -> int:
-        """Store what cannot be asked as errors, and the hashes of the pictures; the number of errors."""
+        """Store what cannot be asked as errors, and the hashes of the pictures; the number of
+        errors.
+        """
         for job in self.jobs:
             name = job.assignment.benchmark.name
             if job.pictures.items() - self.store.images(name).items():
@@ -194,12 +225,15 @@ class _Worksheet:
             if job.broken:
                 self._record(job)
                 answers = [
-                    (question, Response("", "error", job.reasons[key])) for key, (question, _) in job.broken.items()
+                    (question, Response("", "error", job.reasons[key]))
+                    for key, (question, _) in job.broken.items()
                 ]
                 self.store.append(self._number(job), job.administration.run, answers)
         return sum(len(job.broken) for job in self.jobs)
 
-    def store_answers(self, batch: Sequence[tuple[Request, Response]]) -> tuple[list[tuple[Job, int]], list[State]]:
+    def store_answers(
+        self, batch: Sequence[tuple[Request, Response]]
+    ) -> tuple[list[tuple[Job, int]], list[State]]:
         """Commit a batch; the number of answers that each job got, and how all of them came out."""
         grouped: dict[tuple[int, int], list[tuple[Ask, Response]]] = {}
         counts: dict[int, tuple[Job, int]] = {}
@@ -216,5 +250,9 @@ class _Worksheet:
             grouped.setdefault((self._number(job), request.run), []).append((question, response))
             self._answered.add((request.sampling, (question.digest, request.run)))
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
-        stored = [self.store.append(number, run, answers) for (number, run), answers in grouped.items()]
-        return list(counts.values()), [response.outcome for responses in stored for response in responses]
+        stored = [
+            self.store.append(number, run, answers) for (number, run), answers in grouped.items()
+        ]
+        return list(counts.values()), [
+            response.outcome for responses in stored for response in responses
+        ]

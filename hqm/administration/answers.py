@@ -1,4 +1,6 @@
-"""What came back: the stored answers to a benchmark's forms, and the score matrix that they make."""
+"""What came back: the stored answers to a benchmark's forms, and the score matrix that they
+make.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class Answers:
     def __init__(self, asks: Asks) -> None:
         self.asks, self.store = asks, asks.store
         self._scored: list[tuple[Benchmark, Form, Verdicts]] = []
-        # one value for all copies of a short answer: most of a large store's answers are a few words
+        # one value for all copies of a short answer: most of a large store's answers are a few
+        # words
         self._same: dict[tuple[str, State, str], Response] = {}
 
     def at(self, resolution: str) -> Answers:
@@ -59,7 +62,9 @@ class Answers:
     def by_respondent(
         self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
     ) -> dict[str, list[Response | None]]:
-        """The responses of several respondents to one form: respondent -> its responses, item by item."""
+        """The responses of several respondents to one form: respondent -> its responses, item by
+        item.
+        """
         return {who.name: self.responses(benchmark, form, who, run) for who in respondents}
 
     def by_answer(
@@ -77,40 +82,54 @@ class Answers:
     def probabilities(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[float | None]:
-        """The probability that each answer was right, from the first token's; None where it was not recorded.
+        """The probability that each answer was right, from the first token's; None where it was not
+        recorded.
 
-        What is neither yes nor no, nor an option's letter, counts as wrong. A probability that a server's list of tokens leaves
-        open by more than .05 is not known.
+        What is neither yes nor no, nor an option's letter, counts as wrong. A probability that a
+        server's list of tokens leaves open by more than .05 is not known.
         """
         details = self.store.details(respondent.number, run, "p")
         if not details:
             return [None] * len(form.items)
         probabilities: list[float | None] = []
-        for item, number in zip(form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True):
+        for item, number in zip(
+            form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True
+        ):
             detail = details.get(number, {})
             p, unseen = detail.get("p", {}), detail.get("p_unseen", 0.0)
             value = p.get(str(item.target)) if isinstance(p, Mapping) else None
             known = isinstance(unseen, (int, float)) and unseen <= _UNSEEN
-            probabilities.append(float(value) if known and isinstance(value, (int, float)) else None)
+            probabilities.append(
+                float(value) if known and isinstance(value, (int, float)) else None
+            )
         return probabilities
 
     def details(
         self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
     ) -> list[Mapping[str, Any]]:
-        """What was measured of each answer of one respondent to one form, item by item; empty where there is none."""
+        """What was measured of each answer of one respondent to one form, item by item; empty where
+        there is none.
+        """
         kept = self.store.details(respondent.number, run)
         if not kept:
             return [{}] * len(form.items)
-        return [kept.get(number, {}) for number in self.asks.numbers(benchmark, form, respondent.live)]
+        return [
+            kept.get(number, {}) for number in self.asks.numbers(benchmark, form, respondent.live)
+        ]
 
     def matrix(
         self, benchmark: Benchmark, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
     ) -> ScoreMatrix:
         """The answers of one administration, scored by the benchmark's rule."""
         builder = MatrixBuilder(
-            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings,
-            None if type(benchmark).relate is Adapter.relate else benchmark.relate, self._verdicts(benchmark, form),
-        )  # fmt: skip
+            cell,
+            form,
+            benchmark.verdict,
+            benchmark.subsets,
+            benchmark.groupings,
+            None if type(benchmark).relate is Adapter.relate else benchmark.relate,
+            self._verdicts(benchmark, form),
+        )
         hashes = []
         for respondent in respondents:
             rows = self.at(cell.resolution)._rows(benchmark, form, respondent, cell.run)
@@ -118,7 +137,9 @@ class Answers:
             if texts:  # the same bytes, joined in one call
                 hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
             else:
-                hashes.append(digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows]))
+                hashes.append(
+                    digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows])
+                )
             builder.add(respondent.name, rows, texts)
         return builder.build(digest_all(hashes))
 
@@ -127,13 +148,18 @@ class Answers:
         for scorer, of, verdicts in self._scored:
             if scorer is benchmark and of is form:
                 return verdicts
-        self._scored.append((benchmark, form, Verdicts(form.items, benchmark.verdict, benchmark.alike)))
+        self._scored.append(
+            (benchmark, form, Verdicts(form.items, benchmark.verdict, benchmark.alike))
+        )
         return self._scored[-1][2]
 
-    def _rows(self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int) -> list[Row | None]:
+    def _rows(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[Row | None]:
         rows = self.store.answer_rows(respondent.number, run)
         if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
             return [None] * len(form.items)
         numbers = self.asks.numbers(benchmark, form, respondent.live)
-        # most respondents answered just these questions, which the store numbered in the order of the items
+        # most respondents answered just these questions, which the store numbered in the order of
+        # the items
         return list(rows.values() if list(rows) == numbers else map(rows.get, numbers))

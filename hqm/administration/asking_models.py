@@ -11,15 +11,28 @@ from hqm.store.database import Ask, Store
 from hqm.types import Response
 
 
-def stored_replies(asks: Iterable[Ask], respondent: Respondent, store: Store) -> dict[str, Response]:
-    """What a model replies to prompts without a picture, by the digest of the prompt; greedy unless its name says otherwise.
+def stored_replies(
+    asks: Iterable[Ask], respondent: Respondent, store: Store
+) -> dict[str, Response]:
+    """What a model replies to prompts without a picture, by the digest of the prompt; greedy unless
+    its name says otherwise.
 
-    A reply that the store has is not asked for again, unless it was an error. The respondent is closed afterwards.
+    A reply that the store has is not asked for again, unless it was an error. The respondent is
+    closed afterwards.
     """
-    sampling = RespondentName.parse(respondent.name).sampling(Sampling(temperature=0.0, max_tokens=200))
+    sampling = RespondentName.parse(respondent.name).sampling(
+        Sampling(temperature=0.0, max_tokens=200)
+    )
     identity = {**respondent.identity(), **asdict(sampling)}
-    number, who = store.respondent(respondent.name, identity), who_answers(respondent.name, identity)
-    known = {key: response for key, response in store.replies(number, 0).items() if response.state != "error"}
+    number, who = (
+        store.respondent(respondent.name, identity),
+        who_answers(respondent.name, identity),
+    )
+    known = {
+        key: response
+        for key, response in store.replies(number, 0).items()
+        if response.state != "error"
+    }
     missing = {question.digest: question for question in asks if question.digest not in known}
     requests = [
         Request(question.prompt, None, sampling, request_seed(sampling.seed, who, 0, key))

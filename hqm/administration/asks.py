@@ -20,11 +20,13 @@ class Asks:
     Parameters
     ----------
     store
-        Numbers the asks that it has seen, and remembers the hashes of pictures that are no longer there.
+        Numbers the asks that it has seen, and remembers the hashes of pictures that are no longer
+        there.
     blind
         Ask without the pictures.
     resolution
-        The percentage of their width and height to which pictures are scaled; empty shows them as they are.
+        The percentage of their width and height to which pictures are scaled; empty shows them as
+        they are.
     """
 
     def __init__(self, store: Store, *, blind: bool = False, resolution: str = "") -> None:
@@ -38,7 +40,9 @@ class Asks:
 
     @property
     def sight(self) -> str:
-        """How the pictures are shown, as the store writes it: empty as they are, `blind` not at all, `50%` scaled."""
+        """How the pictures are shown, as the store writes it: empty as they are, `blind` not at
+        all, `50%` scaled.
+        """
         return "blind" if self.blind else f"{self.resolution}%" if self.resolution else ""
 
     def at(self, resolution: str) -> Asks:
@@ -50,7 +54,9 @@ class Asks:
         return self._at[resolution]
 
     def of(self, benchmark: Benchmark, form: Form, live: bool) -> list[Ask]:
-        """The ask of every item; those of recorded respondents are kept apart by benchmark, form and item."""
+        """The ask of every item; those of recorded respondents are kept apart by benchmark, form
+        and item.
+        """
         key = (id(benchmark), form.digest, "live" if live else f"recorded {form.name}")
         if key not in self._asks:
             self._asks[key] = [self._ask(benchmark, form, i, live) for i in range(len(form.items))]
@@ -82,8 +88,12 @@ class Asks:
             numbers = self._numbers[id(asks)] = [known.get(asked.digest, -1) for asked in asks]
         return numbers
 
-    def picture(self, benchmark: Benchmark, name: str | None) -> tuple[str | None, Path | None, str]:
-        """A picture that a judge sees: its digest, its file, and the reason where there is no file to show."""
+    def picture(
+        self, benchmark: Benchmark, name: str | None
+    ) -> tuple[str | None, Path | None, str]:
+        """A picture that a judge sees: its digest, its file, and the reason where there is no file
+        to show.
+        """
         if name is None:
             return None, None, ""
         path, reason = self.file(benchmark, name)
@@ -104,7 +114,9 @@ class Asks:
         return self._files[key]
 
     def _picture_digest(self, benchmark: Benchmark, name: str) -> str | None:
-        """The hash of the bytes that are shown; where the file is missing, the hash that the store remembers."""
+        """The hash of the bytes that are shown; where the file is missing, the hash that the store
+        remembers.
+        """
         known = self._digests.setdefault(benchmark.name, {})
         if name not in known:
             try:

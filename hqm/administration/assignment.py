@@ -1,4 +1,6 @@
-"""Who answers which benchmark, and how: a respondent's assignment, and the respondent as the store knows it afterwards."""
+"""Who answers which benchmark, and how: a respondent's assignment, and the respondent as the store
+knows it afterwards.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class Administration:
     form: Form
     run: int
     resolution: str = ""
-    """The percentage of their width and height to which its pictures are scaled; empty where they are shown as they are."""
+    """The percentage of their width and height to which its pictures are scaled; empty where they
+    are shown as they are.
+    """
 
 
 @dataclass(frozen=True)
@@ -30,16 +34,24 @@ class Assignment:
     sampling: Sampling
 
     def identity(self) -> Mapping[str, Any]:
-        """Who answers, as the store knows it: what the respondent says of itself, and the sampling of a live one."""
+        """Who answers, as the store knows it: what the respondent says of itself, and the sampling
+        of a live one.
+        """
         drawn = asdict(self.sampling) if self.respondent.live else {}
         return {**self.respondent.identity(), **drawn}
 
 
-def assign(respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any] | None = None) -> Assignment:
-    """Settle how a respondent is asked: its own name decides first, then `overrides`, then the benchmark's card."""
+def assign(
+    respondent: Respondent, benchmark: Benchmark, overrides: Mapping[str, Any] | None = None
+) -> Assignment:
+    """Settle how a respondent is asked: its own name decides first, then `overrides`, then the
+    benchmark's card.
+    """
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     default = Sampling(**{**benchmark.card.generation.model_dump(), **given})
-    sampling = RespondentName.parse(respondent.name).sampling(default) if respondent.live else default
+    sampling = (
+        RespondentName.parse(respondent.name).sampling(default) if respondent.live else default
+    )
     return Assignment(respondent, benchmark, sampling)
 
 

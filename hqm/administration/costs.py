@@ -12,7 +12,9 @@ from hqm.respondents.kinds import kind_of
 from hqm.store.database import Store
 
 _EMBEDDED_SECONDS = 0.004
-"""Seconds a request of a tiny model that HQM comes with, on a CPU; for the others their kind says what is assumed."""
+"""Seconds a request of a tiny model that HQM comes with, on a CPU; for the others their kind says
+what is assumed.
+"""
 _OTHER_SECONDS = 0.5
 
 
@@ -33,16 +35,21 @@ class Forecast:
     cost: float | None
 
 
-def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None = None) -> Forecast:
+def forecast(
+    store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None = None
+) -> Forecast:
     """Add up what a respondent's jobs will take.
 
     Parameters
     ----------
     prices
-        Money per million tokens read and written; without them, the name's own (`?price_in=2.5&price_out=10`).
+        Money per million tokens read and written; without them, the name's own
+        (`?price_in=2.5&price_out=10`).
     """
     respondent = jobs[0].assignment.respondent
-    requests = [request for job in jobs for _, request in (*job.todo.values(), *job.broken.values())]
+    requests = [
+        request for job in jobs for _, request in (*job.todo.values(), *job.broken.values())
+    ]
     seconds = _seconds(store, jobs)
     read = sum(tokens_in(request) for request in requests)
     written = sum(request.sampling.max_tokens for request in requests)
@@ -62,7 +69,9 @@ def forecast(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | No
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What all stored answers of a respondent took, failed attempts included where the server counted them."""
+    """What all stored answers of a respondent took, failed attempts included where the server
+    counted them.
+    """
 
     respondent: str
     answers: int
@@ -73,16 +82,23 @@ class Spent:
     cost: float | None
 
 
-def spent(store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None = None) -> list[Spent]:
-    """Add up what the respondents that count tokens have used in this store, whatever command asked them.
+def spent(
+    store: Store, jobs: Sequence[Job], prices: tuple[float, float] | None = None
+) -> list[Spent]:
+    """Add up what the respondents that count tokens have used in this store, whatever command asked
+    them.
 
-    Respondents whose answers name no tokens read (models run here, recorded ones) are left out. A cached token costs as
-    much as any other here: what a provider takes off is its own affair.
+    Respondents whose answers name no tokens read (models run here, recorded ones) are left out. A
+    cached token costs as much as any other here: what a provider takes off is its own affair.
     """
     respondents: dict[int, Respondent] = {}
     for job in jobs:
         respondent = job.assignment.respondent
-        number = store.find_respondent(respondent.name, job.assignment.identity()) if respondent.live else None
+        number = (
+            store.find_respondent(respondent.name, job.assignment.identity())
+            if respondent.live
+            else None
+        )
         if number is not None:
             respondents[number] = respondent
     totals: dict[str, Spent] = {}
@@ -121,7 +137,8 @@ class Bound:
 def bounds(budget: Budget, forecasts: Sequence[Forecast], judging: int = 0) -> list[Bound]:
     """The bounds of a command beside what its respondents will take at most.
 
-    Of the judges, the questions known so far (`judging`) are counted among the requests; their tokens are not known.
+    Of the judges, the questions known so far (`judging`) are counted among the requests; their
+    tokens are not known.
     """
     requests = sum(forecast.requests for forecast in forecasts) + judging
     tokens = sum(forecast.tokens_in + forecast.tokens_out for forecast in forecasts)

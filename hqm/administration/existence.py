@@ -1,7 +1,9 @@
-"""Whether an administration exists: an answer to a form's question does not yet mean that the form was put.
+"""Whether an administration exists: an answer to a form's question does not yet mean that the form
+was put.
 
-Answers are shared by what is asked. A benchmark that asks a question and its negation about one picture therefore holds
-some answers to its parallel form as soon as the original form was answered. What was put is recorded in the store.
+Answers are shared by what is asked. A benchmark that asks a question and its negation about one
+picture therefore holds some answers to its parallel form as soon as the original form was answered.
+What was put is recorded in the store.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from hqm.store.database import Store
 from hqm.types import ORIGINAL, Form
 
 _COMPLETE = 0.5
-"""The share of a form's own questions that must be answered where no record says that the form was put."""
+"""The share of a form's own questions that must be answered where no record says that the form was
+put.
+"""
 
 
 def was_put(
@@ -28,15 +32,17 @@ def was_put(
 ) -> bool:
     """Whether a respondent was put a form of a benchmark in a run.
 
-    A record of just this form decides. Where the form was put under the same name but with other questions (fewer of
-    them, or corrected ones), or where the store is older than such records, at least half of the questions that only this
-    form asks must be answered, among the items that the respondent answered in the original form. Of the original form's
-    first run, any answer is enough then. Smaller pictures were put only where a record says so.
+    A record of just this form decides. Where the form was put under the same name but with other
+    questions (fewer of them, or corrected ones), or where the store is older than such records, at
+    least half of the questions that only this form asks must be answered, among the items that the
+    respondent answered in the original form. Of the original form's first run, any answer is enough
+    then. Smaller pictures were put only where a record says so.
 
     Parameters
     ----------
     answered
-        The numbers of the asks that the respondent answered in this run, where they are known already.
+        The numbers of the asks that the respondent answered in this run, where they are known
+        already.
     """
     store = asks.store
     if answered is None:
@@ -65,9 +71,15 @@ def _is_complete(
     numbers: list[int],
     answered: Collection[int],
 ) -> bool:
-    """Whether the answers to what only this form asks are as many as a form that was put would have."""
+    """Whether the answers to what only this form asks are as many as a form that was put would
+    have.
+    """
     original = dict(
-        zip(benchmark.original.by_id, asks.numbers(benchmark, benchmark.original, respondent.live), strict=True)
+        zip(
+            benchmark.original.by_id,
+            asks.numbers(benchmark, benchmark.original, respondent.live),
+            strict=True,
+        )
     )
     first = _answered(asks.store, respondent, 0)
     reference = {item for item, number in original.items() if number in first}
@@ -82,5 +94,7 @@ def _is_complete(
 
 def _answered(store: Store, respondent: StoredRespondent, run: int) -> set[int]:
     """The numbers of the asks that a respondent answered in a run; no text is read for that."""
-    rows = store.select("SELECT ask FROM answers WHERE respondent = ? AND run = ?", respondent.number, run)
+    rows = store.select(
+        "SELECT ask FROM answers WHERE respondent = ? AND run = ?", respondent.number, run
+    )
     return {number for (number,) in rows}

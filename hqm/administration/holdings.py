@@ -16,7 +16,9 @@ from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, is_scale
 
 
 def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[StoredRespondent]:
-    """The respondents of these assignments as the store knows them; those that never answered are left out."""
+    """The respondents of these assignments as the store knows them; those that never answered are
+    left out.
+    """
     respondents = []
     for assignment in assignments:
         identity, respondent = assignment.identity(), assignment.respondent
@@ -33,7 +35,10 @@ def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
     store = asks.store
     for number, name, identity in store.respondents():
         respondent = StoredRespondent(name, number, identity.get("kind") != "recorded", identity)
-        if not any(was_put(asks, benchmark, benchmark.original, respondent, run) for run in store.runs(number)):
+        if not any(
+            was_put(asks, benchmark, benchmark.original, respondent, run)
+            for run in store.runs(number)
+        ):
             continue
         seen[name] = seen.get(name, 0) + 1
         shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
@@ -44,7 +49,9 @@ def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
 def cells_in(
     asks: Asks, benchmark: Benchmark, forms: Sequence[Form], respondents: Sequence[StoredRespondent]
 ) -> list[Cell]:
-    """The administrations that were put to any of these respondents, the original form first, smaller pictures last."""
+    """The administrations that were put to any of these respondents, the original form first,
+    smaller pictures last.
+    """
     cells: dict[tuple[int, int], Cell] = {}
     store = asks.store
     for order, form in enumerate(forms):
@@ -55,13 +62,18 @@ def cells_in(
     scaled = [
         Cell(ORIGINAL, 0, resolution=resolution)
         for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
-        if any(was_put(asks.at(resolution), benchmark, benchmark.original, who, 0) for who in respondents)
+        if any(
+            was_put(asks.at(resolution), benchmark, benchmark.original, who, 0)
+            for who in respondents
+        )
     ]
     return [*(cells[key] for key in sorted(cells)), *scaled]
 
 
 def resolutions_in(store: Store, benchmark: str) -> list[str]:
-    """The percentages of their size to which a benchmark's pictures were scaled in a store, the largest first."""
+    """The percentages of their size to which a benchmark's pictures were scaled in a store, the
+    largest first.
+    """
     if benchmark not in benchmarks_in(store):
         return []
     rows = store.select("SELECT DISTINCT sight FROM administrations WHERE benchmark = ?", benchmark)
@@ -73,11 +85,18 @@ def benchmarks_in(store: Store) -> list[str]:
     """The benchmarks whose administrations the store has on record, the first one first."""
     if "administrations" not in {row[0] for row in store.select("SELECT name FROM sqlite_master")}:
         return []
-    return [row[0] for row in store.select("SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)")]
+    return [
+        row[0]
+        for row in store.select(
+            "SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)"
+        )
+    ]
 
 
 def otherwise_shown(store: Store, benchmark: str) -> int:
-    """How many administrations of a benchmark the store has on record that were put without pictures, or with smaller ones."""
+    """How many administrations of a benchmark the store has on record that were put without
+    pictures, or with smaller ones.
+    """
     if benchmark not in benchmarks_in(store):
         return 0
     query = "SELECT COUNT(*) FROM administrations WHERE benchmark = ? AND sight <> ''"
@@ -95,9 +114,11 @@ def rewordings_put(store: Store, benchmark: Benchmark) -> tuple[str, ...]:
 def forms_of(
     benchmark: Benchmark, extra: Sequence[Form] = (), *, rewordings: Collection[str] = (PARALLEL,)
 ) -> tuple[Form, ...]:
-    """The original form, rewordings by rule, the benchmark's other forms, and forms from files, which replace their namesakes.
+    """The original form, rewordings by rule, the benchmark's other forms, and forms from files,
+    which replace their namesakes.
 
-    Only the rewordings named are built: to make one takes a while for a benchmark of many questions.
+    Only the rewordings named are built: to make one takes a while for a benchmark of many
+    questions.
     """
     forms = {ORIGINAL: benchmark.original}
     given = {form.name for form in extra}
@@ -114,5 +135,10 @@ def forms_of(
 
 
 def forms_held(store: Store, benchmark: Benchmark, extra: Sequence[Form] = ()) -> dict[str, Form]:
-    """By name, every form that the store can hold answers to, and forms from files, which replace their namesakes."""
-    return {form.name: form for form in forms_of(benchmark, extra, rewordings=rewordings_put(store, benchmark))}
+    """By name, every form that the store can hold answers to, and forms from files, which replace
+    their namesakes.
+    """
+    return {
+        form.name: form
+        for form in forms_of(benchmark, extra, rewordings=rewordings_put(store, benchmark))
+    }

@@ -1,4 +1,6 @@
-"""Recorded answers on their way into the store: nobody is asked, so no request is made for any of them."""
+"""Recorded answers on their way into the store: nobody is asked, so no request is made for any of
+them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,12 @@ class Intake:
         self.store, self.jobs = store, jobs
         self.respondent = jobs[0].assignment.respondent
         self._taken: dict[int, set[str]] = {}
-        known = (store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs)
-        self._had_answered = any(number is not None and has_answered(store, number) for number in known)
+        known = (
+            store.find_respondent(self.respondent.name, job.assignment.identity()) for job in jobs
+        )
+        self._had_answered = any(
+            number is not None and has_answered(store, number) for number in known
+        )
         self._refused = 0
         for job in jobs:
             if job.stored and not job.todo:
@@ -39,15 +45,24 @@ class Intake:
                 batch = given[start : start + _AT_ONCE]
                 stored = self.store.append(number, run, batch)
                 taken.update(asked.digest for asked, _ in batch)
-                self._had_answered = self._had_answered or any(response.state != "error" for response in stored)
-                self._refused += sum(response.state == "error" and "final" in response.detail for response in stored)
+                self._had_answered = self._had_answered or any(
+                    response.state != "error" for response in stored
+                )
+                self._refused += sum(
+                    response.state == "error" and "final" in response.detail for response in stored
+                )
                 yield job, [response.outcome for response in stored]
 
     @property
     def left(self) -> int:
         """How many answers are not stored yet."""
         return len(
-            {(digest, run) for job in self.jobs for digest, run in job.todo if digest not in self._taken.get(run, ())}
+            {
+                (digest, run)
+                for job in self.jobs
+                for digest, run in job.todo
+                if digest not in self._taken.get(run, ())
+            }
         )
 
     @property

@@ -1,6 +1,7 @@
 """What is missing: of everything that is asked, the part that the store does not have yet.
 
-Resumption is no feature of its own: running the same command again plans what is still missing, and asks for that.
+Resumption is no feature of its own: running the same command again plans what is still missing, and
+asks for that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ Key = tuple[str, int]
 
 
 class RecordedTodo(Mapping[Key, tuple[Ask, Request]]):
-    """What was recorded of an administration and is not stored yet; a request is made when somebody looks at it.
+    """What was recorded of an administration and is not stored yet; a request is made when somebody
+    looks at it.
 
     Parameters
     ----------
@@ -81,7 +83,9 @@ class Job:
     """Questions whose picture cannot be used; they are stored as errors and not asked."""
     reasons: Mapping[Key, str] = field(default_factory=dict)
     refused: int = 0
-    """Questions that the server turned away for good in an earlier run, and that are not asked again."""
+    """Questions that the server turned away for good in an earlier run, and that are not asked
+    again.
+    """
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Picture's name -> hash of its bytes, for the store to remember."""
     sight: str = ""
@@ -95,8 +99,14 @@ class Job:
 
     def record(self, store: Store, respondent: int) -> None:
         """Record in the store that this respondent was put the administration."""
-        form, run, name = self.administration.form, self.administration.run, self.assignment.benchmark.name
-        store.administered(respondent, name, form=form.name, digest=form.digest, run=run, sight=self.sight)
+        form, run, name = (
+            self.administration.form,
+            self.administration.run,
+            self.assignment.benchmark.name,
+        )
+        store.administered(
+            respondent, name, form=form.name, digest=form.digest, run=run, sight=self.sight
+        )
 
 
 def plan(
@@ -110,9 +120,9 @@ def plan(
 ) -> Job:
     """Find out what of one administration is still to be asked.
 
-    With `probabilities`, the requests also ask for the probability of every possible first word of yes/no and
-    multiple-choice answers. What a server turned away for good is asked again with `retry_refused` only. With `only`, the
-    other items of the form are not looked at.
+    With `probabilities`, the requests also ask for the probability of every possible first word of
+    yes/no and multiple-choice answers. What a server turned away for good is asked again with
+    `retry_refused` only. With `only`, the other items of the form are not looked at.
     """
     benchmark, form, run = assignment.benchmark, administration.form, administration.run
     asks = asks.at(administration.resolution)
@@ -124,13 +134,20 @@ def plan(
         asked = [question for _, question in pairs]
         digests = frozenset(question.digest for question in asked)
     identity = assignment.identity()
-    number, who = store.find_respondent(respondent.name, identity), who_answers(respondent.name, identity)
+    number, who = (
+        store.find_respondent(respondent.name, identity),
+        who_answers(respondent.name, identity),
+    )
     done = store.answered(number, run) if number is not None else set()
     refused = refused_in(store, number, run) if number is not None and not retry_refused else set()
     known = store.ask_ids(asked) if done else {}
     broken: dict[Key, tuple[Ask, Request]] = {}
     reasons: dict[Key, str] = {}
-    stored = {question.digest for question in asked if known.get(question.digest) in done} if done else set()
+    stored = (
+        {question.digest for question in asked if known.get(question.digest) in done}
+        if done
+        else set()
+    )
 
     def request_of(item: Item, question: Ask, image: Path | None = None) -> Request:
         return Request(
@@ -161,7 +178,12 @@ def plan(
         todo = asked_now = {}
         for item, question in pairs:
             key = (question.digest, run)
-            if question.digest in stored or question.digest in refused or key in asked_now or key in broken:
+            if (
+                question.digest in stored
+                or question.digest in refused
+                or key in asked_now
+                or key in broken
+            ):
                 continue
             shown = live and not asks.blind and item.image is not None
             image, reason = asks.file(benchmark, str(item.image)) if shown else (None, "")
@@ -181,14 +203,21 @@ def plan(
         reasons=reasons,
         sight=asks.sight,
         refused=len(digests & refused),
-        pictures={}
-        if not live
-        else {question.image: question.image_digest for question in asked if question.image and question.image_digest},
+        pictures=(
+            {}
+            if not live
+            else {
+                question.image: question.image_digest
+                for question in asked
+                if question.image and question.image_digest
+            }
+        ),
     )
 
 
 def answer_words(item: Item) -> tuple[str, ...]:
-    """The words that an answer to an item may be, where they are few: yes and no, or the options' letters.
+    """The words that an answer to an item may be, where they are few: yes and no, or the options'
+    letters.
 
     >>> answer_words(Item("1", "Is there a dog?", "yes_no"))
     ('yes', 'no')

@@ -1,7 +1,9 @@
-"""Let a model rephrase the questions that no rule fits; its words are stored, checked, and meant to be reviewed.
+"""Let a model rephrase the questions that no rule fits; its words are stored, checked, and meant to
+be reviewed.
 
-The rules come first, since they give everybody the same form. What a model wrote carries the model's name as its rule. It
-goes into the form's file with the rest, and can be corrected there and used with `--form`.
+The rules come first, since they give everybody the same form. What a model wrote carries the
+model's name as its rule. It goes into the form's file with the rest, and can be corrected there and
+used with `--form`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _KEPT = re.compile(r"\d+(?:\.\d+)?|\"[^\"]+\"|'[^']{2,}'(?!\w)|\[[^\]]*\]")
 
 
 def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, store: Store) -> Form:
-    """The parallel form with what was left out rephrased by a model, where its words pass the checks.
+    """The parallel form with what was left out rephrased by a model, where its words pass the
+    checks.
 
     Parameters
     ----------
@@ -45,8 +48,13 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
         The questions are yes/no: a flipped truth is not left to a model.
     """
     if original.items and original.items[0].task in ("yes_no", "choice"):
-        raise UsageError("a model rephrases open questions and instructions only", remedy="Leave out --rewriter.")
-    asks = {out.id: ask(fill(PROMPT, question=original.by_id[out.id].prompt)) for out in parallel.left_out}
+        raise UsageError(
+            "a model rephrases open questions and instructions only", remedy="Leave out --rewriter."
+        )
+    asks = {
+        out.id: ask(fill(PROMPT, question=original.by_id[out.id].prompt))
+        for out in parallel.left_out
+    }
     replies = stored_replies(asks.values(), respondent, store)
     items, left_out = list(parallel.items), []
     for out in parallel.left_out:
@@ -54,12 +62,20 @@ def rephrase_left_out(original: Form, parallel: Form, respondent: Respondent, st
         reason = _objection(item.prompt, response)
         if reason:
             left_out.append(
-                LeftOut(out.id, out.prompt, f"{out.reason}; {respondent.name} wrote {response.text!r}: {reason}")
+                LeftOut(
+                    out.id,
+                    out.prompt,
+                    f"{out.reason}; {respondent.name} wrote {response.text!r}: {reason}",
+                )
             )
         else:
-            items.append(replace(item, prompt=response.text.strip(), rule=f"rewriter.{respondent.name}"))
+            items.append(
+                replace(item, prompt=response.text.strip(), rule=f"rewriter.{respondent.name}")
+            )
     place = {item.id: i for i, item in enumerate(original.items)}
-    return Form(parallel.name, tuple(sorted(items, key=lambda item: place[item.id])), tuple(left_out))
+    return Form(
+        parallel.name, tuple(sorted(items, key=lambda item: place[item.id])), tuple(left_out)
+    )
 
 
 def _objection(question: str, response: Response) -> str:

@@ -1,8 +1,10 @@
-"""Administrations that are stopped before every item is asked: the order of their pictures, and where each respondent stopped.
+"""Administrations that are stopped before every item is asked: the order of their pictures, and
+where each respondent stopped.
 
-Pictures (clusters of items) come in one random order for all respondents, which is recorded in the store before anybody is asked.
-What a respondent was asked is therefore a random sample of the pictures, the first so many of the order, and any two respondents
-have the pictures of the one that stopped first in common.
+Pictures (clusters of items) come in one random order for all respondents, which is recorded in the
+store before anybody is asked. What a respondent was asked is therefore a random sample of the
+pictures, the first so many of the order, and any two respondents have the pictures of the one that
+stopped first in common.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class PictureOrder:
     clusters: tuple[str, ...]
 
     def items(self, form: Form, first: int, last: int | None = None) -> tuple[Item, ...]:
-        """The items of the pictures from `first` up to, not including, `last`; picture by picture."""
+        """The items of the pictures from `first` up to, not including, `last`; picture by
+        picture.
+        """
         place = {cluster: i for i, cluster in enumerate(self.clusters[first:last])}
         inside = [item for item in form.items if cluster_of(item) in place]
         return tuple(sorted(inside, key=lambda item: place[cluster_of(item)]))
@@ -74,7 +78,9 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """What the store holds of a form that was put to respondents until a rule was met, and not asked to its end."""
+    """What the store holds of a form that was put to respondents until a rule was met, and not
+    asked to its end.
+    """
 
     order: PictureOrder
     rule: str
@@ -83,7 +89,9 @@ class Stopped:
     stops: Mapping[int, Stop]
     """Respondent's number -> where it stopped."""
     asked: Mapping[int, int]
-    """Respondent's number -> how many pictures of the order it has answered completely, from the first on."""
+    """Respondent's number -> how many pictures of the order it has answered completely, from the
+    first on.
+    """
 
     @property
     def label(self) -> str:
@@ -94,7 +102,9 @@ class Stopped:
 def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureOrder:
     """The order recorded for a benchmark's items; drawn and recorded where there is none."""
     form = benchmark.original
-    known = next((order for order in _orders(store, benchmark.name) if order.data == form.digest), None)
+    known = next(
+        (order for order in _orders(store, benchmark.name) if order.data == form.digest), None
+    )
     if known is not None:
         return known
     names = sorted({cluster_of(item) for item in form.items})
@@ -106,7 +116,9 @@ def picture_order(store: Store, benchmark: Benchmark, seed: int = 0) -> PictureO
 
 
 def _order_for(store: Store, benchmark: Benchmark) -> PictureOrder | None:
-    """The order of a benchmark's items; of a part of them, or by a corrected key, that of the benchmark they are from."""
+    """The order of a benchmark's items; of a part of them, or by a corrected key, that of the
+    benchmark they are from.
+    """
     orders = list(_orders(store, benchmark.name))
     own = [order for order in orders if order.data == benchmark.original.digest]
     clusters = {cluster_of(item) for item in benchmark.original.items}
@@ -118,7 +130,9 @@ def _orders(store: Store, benchmark: str) -> Iterator[PictureOrder]:
     for record in store.records():
         kept = record.get(_ORDER)
         if isinstance(kept, Mapping) and kept["benchmark"] == benchmark:
-            yield PictureOrder(benchmark, str(kept["data"]), int(kept["seed"]), tuple(map(str, kept["clusters"])))
+            yield PictureOrder(
+                benchmark, str(kept["data"]), int(kept["seed"]), tuple(map(str, kept["clusters"]))
+            )
 
 
 def identity_digest(name: str, identity: Mapping[str, Any]) -> str:
@@ -136,13 +150,20 @@ def _last_stops(store: Store, benchmark: str, data: str, sight: str) -> dict[str
     stops: dict[str, Stop] = {}
     for record in store.records():
         kept = record.get(_STOP)
-        if isinstance(kept, Mapping) and (kept["benchmark"], kept["data"], kept["sight"]) == (benchmark, data, sight):
+        if isinstance(kept, Mapping) and (kept["benchmark"], kept["data"], kept["sight"]) == (
+            benchmark,
+            data,
+            sight,
+        ):
             stops[str(kept["who"])] = Stop(**kept)
     return stops
 
 
-def stopped_in(asks: Asks, benchmark: Benchmark, respondents: Sequence[StoredRespondent]) -> Stopped | None:
-    """Where the administration of the original form was stopped; None where nobody stopped before its end.
+def stopped_in(
+    asks: Asks, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
+) -> Stopped | None:
+    """Where the administration of the original form was stopped; None where nobody stopped before
+    its end.
 
     An administration that was completed since, by a command without a rule, is a complete one.
     """
@@ -151,14 +172,17 @@ def stopped_in(asks: Asks, benchmark: Benchmark, respondents: Sequence[StoredRes
     if order is None:
         return None
     stops = _last_stops(store, benchmark.name, order.data, asks.sight)
-    identities = {number: identity_digest(name, identity) for number, name, identity in store.respondents()}
+    identities = {
+        number: identity_digest(name, identity) for number, name, identity in store.respondents()
+    }
     stop_of = {who.number: stops.get(identities[who.number]) for who in respondents}
     asked = {who.number: _reached(asks, benchmark, who, order) for who in respondents}
     total = len(order.clusters)
     cut = {n: stop for n, stop in stop_of.items() if stop is not None and asked[n] < total}
     if not cut:
         return None
-    # whom a signal or a failure ended has no stop; the common pictures are those of the respondents that have one
+    # whom a signal or a failure ended has no stop; the common pictures are those of the respondents
+    # that have one
     pictures = min(min(stop.pictures, asked[n]) for n, stop in cut.items())
     rules = "~".join(dict.fromkeys(stop.rule for stop in cut.values()))
     known = {n: stop for n, stop in stop_of.items() if stop is not None}
@@ -166,7 +190,8 @@ def stopped_in(asks: Asks, benchmark: Benchmark, respondents: Sequence[StoredRes
 
 
 def _reached(asks: Asks, benchmark: Benchmark, who: StoredRespondent, order: PictureOrder) -> int:
-    """How many pictures, from the first of the order on, have an answer to every item, be it an error.
+    """How many pictures, from the first of the order on, have an answer to every item, be it an
+    error.
 
     A file may lack answers: of a recorded respondent, the last picture with any answer counts.
     """
@@ -175,6 +200,10 @@ def _reached(asks: Asks, benchmark: Benchmark, who: StoredRespondent, order: Pic
     pairs = list(zip(benchmark.original.items, numbers, strict=True))
     if not who.live:
         answered = {cluster_of(item) for item, number in pairs if number in rows}
-        return max((i + 1 for i, cluster in enumerate(order.clusters) if cluster in answered), default=0)
+        return max(
+            (i + 1 for i, cluster in enumerate(order.clusters) if cluster in answered), default=0
+        )
     lacking = {cluster_of(item) for item, number in pairs if number not in rows}
-    return next((i for i, cluster in enumerate(order.clusters) if cluster in lacking), len(order.clusters))
+    return next(
+        (i for i, cluster in enumerate(order.clusters) if cluster in lacking), len(order.clusters)
+    )

@@ -19,7 +19,8 @@ Given = Callable[[], Mapping[str, Sequence[Response | None]]]
 def analyses_of(
     benchmark: Benchmark, form: Form, first: ScoreMatrix, given: Given, labels: Labels
 ) -> tuple[Analysis, ...]:
-    """What the adapter makes of all answers that were given, each table once; nothing where it has no tables of its own.
+    """What the adapter makes of all answers that were given, each table once; nothing where it has
+    no tables of its own.
 
     Parameters
     ----------
@@ -28,7 +29,8 @@ def analyses_of(
     first
         The scored answers.
     given
-        Reads respondent -> its responses, in the order of the form's items; called where the benchmark has tables.
+        Reads respondent -> its responses, in the order of the form's items; called where the
+        benchmark has tables.
     labels
         People's labels of the answers.
     """
@@ -44,13 +46,16 @@ def analyses_of(
             item=item,
             text=response.text,
             value=float(first.values[row, column]) if first.scored[row, column] else None,
-            tally={key: float(values[row, column]) for key, values in first.tallies.items()}
-            if first.scored[row, column]
-            else {},
+            tally=(
+                {key: float(values[row, column]) for key, values in first.tallies.items()}
+                if first.scored[row, column]
+                else {}
+            ),
             labels=tuple(labelled.get((name, item.id), ())),
         )
         for row, name in enumerate(first.respondents)
         for column, item in enumerate(first.items)
-        if (response := responses[name][place[item.id]]) is not None and not np.isnan(first.words[row, column])
+        if (response := responses[name][place[item.id]]) is not None
+        and not np.isnan(first.words[row, column])
     ]
     return tuple(analysis for analysis in benchmark.analyses(answers) if analysis.rows)

@@ -1,7 +1,8 @@
 """The audit: every comparison that the administrations of the evidence allow.
 
-`audit()` holds no list of what to compare. It takes the reference administration (the original form, run 0, the rule)
-and every other one that differs from it in exactly one facet, and asks for each how well the scores agree.
+`audit()` holds no list of what to compare. It takes the reference administration (the original
+form, run 0, the rule) and every other one that differs from it in exactly one facet, and asks for
+each how well the scores agree.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ from hqm.types import Cell, Estimate, Form, finite
 def audit(evidence: Evidence) -> BenchmarkAudit:
     """Estimate everything that the evidence on one benchmark allows (`hqm.gather` makes it).
 
-    The reference administration is compared with every one that differs from it in one facet. The result depends on the
-    evidence alone: no store is read and nothing is written. Of files, only the pictures of the items to read are opened.
+    The reference administration is compared with every one that differs from it in one facet. The
+    result depends on the evidence alone: no store is read and nothing is written. Of files, only
+    the pictures of the items to read are opened.
     """
     benchmark, reference, matrices = evidence.benchmark, evidence.reference, evidence.matrices
     first, families = evidence.first, evidence.families
@@ -68,7 +70,9 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     kept: list[LeftOutRecord | None] = []
     for metric in evidence.metrics:
         protocol = _protocol(evidence, reference)
-        dependence = family_dependence(first.score(metric), families, stream(0, f"families.{metric.name}"))
+        dependence = family_dependence(
+            first.score(metric), families, stream(0, f"families.{metric.name}")
+        )
         n_eff = dependence.n_eff if math.isfinite(dependence.n_eff) else None
         relatives: dict[str, Any] = {
             "n_effective": n_eff,
@@ -76,7 +80,9 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             "families_told": evidence.families_told,
         }
         of_metric = compare_runs(runs, metric, protocol, deterministic=drawn, **relatives)
-        of_metric += compare_forms(worded, metric, _protocol(evidence, *(m.cell for m in worded[1:])), **relatives)
+        of_metric += compare_forms(
+            worded, metric, _protocol(evidence, *(m.cell for m in worded[1:])), **relatives
+        )
         leading = metric is evidence.metrics[0]
         of_metric += describe(
             first,
@@ -94,8 +100,11 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
             temperatures = [respondent.identity.get("temperature") for respondent in respondents]
             drawn_at = set(temperatures)
             alone = case("expected", "", (first,), metric, protocol, **relatives)
-            # a rerun of an answer that was drawn without chance repeats it: its probability says nothing about reruns
-            greedy = np.array([temperature == 0 and len(drawn_at) > 1 for temperature in temperatures])
+            # a rerun of an answer that was drawn without chance repeats it: its probability says
+            # nothing about reruns
+            greedy = np.array(
+                [temperature == 0 and len(drawn_at) > 1 for temperature in temperatures]
+            )
             chances = np.where(greedy[:, None], np.nan, evidence.probabilities)
             of_metric += expected(alone, chances, drawn_at.pop() if len(drawn_at) == 1 else None)
         for cell, facets in others.items():
@@ -104,15 +113,29 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
                 same = facets[0] == "run" and _without_chance(respondents, first, matrices[cell])
                 beside = _compared_with(evidence, cell)
                 of_metric += compare(
-                    facets[0], beside, matrices[cell], metric, protocol, runs=runs if beside is first else (), deterministic=same,
+                    facets[0],
+                    beside,
+                    matrices[cell],
+                    metric,
+                    protocol,
+                    runs=runs if beside is first else (),
+                    deterministic=same,
                     **relatives,
-                )  # fmt: skip
+                )
         for other in evidence.labelled:
             protocol = _protocol(evidence, other.cell)
             sample = evidence.samples.get(other.cell.judge)
             of_metric += compare(
-                "judge", first, other, metric, protocol, other_metric=FAITHFUL, sample=sample, levels=evidence.levels, **relatives
-            )  # fmt: skip
+                "judge",
+                first,
+                other,
+                metric,
+                protocol,
+                other_metric=FAITHFUL,
+                sample=sample,
+                levels=evidence.levels,
+                **relatives,
+            )
             if leading and labelled_by(other.cell.judge) == "people":
                 alone = case("criterion", "judge", (first,), metric, protocol, sample=sample)
                 of_metric += people_agree(alone, evidence.labels.by_rater)
@@ -123,7 +146,9 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     estimates += _stages(evidence)
     components = {metric.name: study_components(evidence, metric) for metric in evidence.metrics}
     written_out = written(record for record in kept if record)
-    return replace(_assemble(evidence, estimates, flags), left_out=written_out, components=components)
+    return replace(
+        _assemble(evidence, estimates, flags), left_out=written_out, components=components
+    )
 
 
 def _stages(evidence: Evidence) -> Iterator[Estimate]:
@@ -133,11 +158,15 @@ def _stages(evidence: Evidence) -> Iterator[Estimate]:
         first = evidence.matrices.get(replace(evidence.reference, judge=stage.label))
         if first is not None and labels is not None:
             sample = evidence.samples.get(HUMAN)
-            yield from compare_stage(stage, first, labels, _protocol(evidence, first.cell), sample=sample)
+            yield from compare_stage(
+                stage, first, labels, _protocol(evidence, first.cell), sample=sample
+            )
 
 
 def _compared_with(evidence: Evidence, cell: Cell) -> ScoreMatrix:
-    """What an administration is compared with: the reference; a judge that was asked again, with its own first time."""
+    """What an administration is compared with: the reference; a judge that was asked again, with
+    its own first time.
+    """
     label, asking = parse_judge(cell.judge)
     own = replace(cell, judge=label)
     return evidence.matrices.get(own, evidence.first) if asking else evidence.first
@@ -146,17 +175,31 @@ def _compared_with(evidence: Evidence, cell: Cell) -> ScoreMatrix:
 def _left_out(
     evidence: Evidence, runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol
 ) -> list[LeftOutRecord | None]:
-    """The scores without each picture of all runs, and of the first pair in every other family that is compared."""
+    """The scores without each picture of all runs, and of the first pair in every other family that
+    is compared.
+    """
     first = evidence.first
-    cases = [case("test_retest", "run", runs, metric, protocol, together=True)] if len(runs) > 1 else []
+    cases = (
+        [case("test_retest", "run", runs, metric, protocol, together=True)] if len(runs) > 1 else []
+    )
     for cell, other in evidence.matrices.items():
         facets = evidence.reference.differing(cell)
         if facets in (("form",), ("judge",)):
             beside = _compared_with(evidence, cell)
-            cases.append(case(family_of(facets[0], beside, other), facets[0], (beside, other), metric, protocol))
+            cases.append(
+                case(
+                    family_of(facets[0], beside, other),
+                    facets[0],
+                    (beside, other),
+                    metric,
+                    protocol,
+                )
+            )
     for other in evidence.labelled:
         of_people = family_of("judge", first, other)
-        cases.append(case(of_people, "judge", (first, other), metric, protocol, other_metric=FAITHFUL))
+        cases.append(
+            case(of_people, "judge", (first, other), metric, protocol, other_metric=FAITHFUL)
+        )
     leading = {each.family: each for each in reversed(cases)}
     return [left_out_record(each) for each in leading.values()]
 
@@ -170,18 +213,27 @@ def _protocol(evidence: Evidence, *others: Cell) -> Protocol:
         return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
     if benchmark.card.task != "yes_no" or benchmark.roles:
         return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
-    readers = sorted({benchmark.reader(item).name for name in names for item in forms[name].items[:50]})
+    readers = sorted(
+        {benchmark.reader(item).name for name in names for item in forms[name].items[:50]}
+    )
     scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
     return Protocol(benchmark.label, data, scorer, evidence.margin)
 
 
-def _without_chance(respondents: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix) -> bool:
+def _without_chance(
+    respondents: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix
+) -> bool:
     """Whether every respondent was greedy, or gave the same answers throughout."""
-    greedy = all(respondent.live and respondent.identity.get("temperature") == 0 for respondent in respondents)
+    greedy = all(
+        respondent.live and respondent.identity.get("temperature") == 0
+        for respondent in respondents
+    )
     return greedy or first.answers == other.answers
 
 
-def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, Any]]) -> BenchmarkAudit:
+def _assemble(
+    evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence[Mapping[str, Any]]
+) -> BenchmarkAudit:
     benchmark, matrices, forms = evidence.benchmark, evidence.matrices, evidence.forms
     form, card = forms[evidence.reference.form], benchmark.card
     used = {name: forms[name] for name in forms if any(cell.form == name for cell in matrices)}
@@ -199,7 +251,10 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
         reference=str(evidence.reference),
         items=len(form),
         images=len({item.image for item in form.items if item.image}),
-        metrics={metric.name: {"about": metric.about, "better": metric.better} for metric in evidence.metrics},
+        metrics={
+            metric.name: {"about": metric.about, "better": metric.better}
+            for metric in evidence.metrics
+        },
         forms={
             name: {
                 "items": len(of_name),
@@ -211,9 +266,13 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
             }
             for name, of_name in used.items()
         },
-        truth_yes={name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"},
+        truth_yes={
+            name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"
+        },
         cells=tuple(map(str, matrices)),
-        respondents=tuple(_respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)),
+        respondents=tuple(
+            _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
+        ),
         estimates=tuple(estimates),
         coverage={of_type.type: {**asdict(of_type), "state": of_type.state} for of_type in covered},
         findings=tuple(findings),
@@ -221,7 +280,9 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
         families=dict(zip(evidence.first.respondents, evidence.families, strict=True)),
         examples=tuple(example.to_dict() for example in evidence.examples),
         tools=tuple(tool.to_dict() for tool in evidence.tools),
-        to_read=tuple(items_to_read(form, estimates, findings, evidence.metrics[0].name, evidence.thumbnail)),
+        to_read=tuple(
+            items_to_read(form, estimates, findings, evidence.metrics[0].name, evidence.thumbnail)
+        ),
         pairs=tuple(pair_of_each_type(form, evidence.thumbnail)),
         stopped=dict(evidence.stopped),
         analyses=tuple(analysis.to_dict() for analysis in evidence.analyses),
@@ -230,33 +291,45 @@ def _assemble(evidence: Evidence, estimates: Sequence[Estimate], flags: Sequence
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
-    """What was found, where types that have too few items are told by the answers and no longer by their number."""
+    """What was found, where types that have too few items are told by the answers and no longer by
+    their number.
+    """
     rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
     few = {
         row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
         for row in rows
         if row["items"] and row["state"] != "measurable"
     }
-    yield from (finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE)
+    yield from (
+        finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE
+    )
     yield from too_few(few)
 
 
 def _truth_yes(form: Form) -> float | None:
-    return sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
+    return (
+        sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
+    )
 
 
 def _respondent(
     evidence: Evidence, units: Mapping[str, Units], row: int, respondent: StoredRespondent
 ) -> RespondentScores:
     first, audited = evidence.first, evidence.metrics
-    metrics = [metric for metric in evidence.benchmark.metrics if not metric.subset or metric.subset in first.subsets]
+    metrics = [
+        metric
+        for metric in evidence.benchmark.metrics
+        if not metric.subset or metric.subset in first.subsets
+    ]
     own = {cell: _row_of(matrix, row) for cell, matrix in evidence.matrices.items()}
     alone = own[evidence.reference]
     intervals = {}
     for metric in audited:
         of_metric = units[metric.name]
         tallies = {key: values[row] for key, values in of_metric.tallies.items()}
-        bounds = jackknife_interval(tallies, of_metric.clusters, partial(_metric_of, metric), share=metric.share)
+        bounds = jackknife_interval(
+            tallies, of_metric.clusters, partial(_metric_of, metric), share=metric.share
+        )
         intervals[metric.name] = [finite(bounds.low), finite(bounds.high)]
     types = sorted({item.type for item in first.items if item.type})
     return RespondentScores(
@@ -264,11 +337,21 @@ def _respondent(
         scores={metric.name: finite(float(alone.score(metric)[0])) for metric in metrics},
         intervals=intervals,
         by_type={kind: _type_score(alone, audited[0], kind) for kind in types},
-        cells={str(c): {m.name: finite(float(matrix.score(m)[0])) for m in audited} for c, matrix in own.items()},
+        cells={
+            str(c): {m.name: finite(float(matrix.score(m)[0])) for m in audited}
+            for c, matrix in own.items()
+        },
         states={str(c): dict(matrix.state_counts()[respondent.name]) for c, matrix in own.items()},
-        yes_ratio={str(c): finite(float(yes_ratio(matrix)[0])) for c, matrix in own.items() if "tp" in matrix.tallies},
+        yes_ratio={
+            str(c): finite(float(yes_ratio(matrix)[0]))
+            for c, matrix in own.items()
+            if "tp" in matrix.tallies
+        },
         words={str(c): _mean(matrix.words) for c, matrix in own.items()},
-        judged={str(m.cell): finite(float(_row_of(m, row).score(FAITHFUL)[0])) for m in evidence.labelled},
+        judged={
+            str(m.cell): finite(float(_row_of(m, row).score(FAITHFUL)[0]))
+            for m in evidence.labelled
+        },
         identity=dict(respondent.identity),
         printed=_printed(alone, metrics),
     )
@@ -281,7 +364,9 @@ def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
 
 
 def _metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
-    """The metric of sums that may lack a name, as an answer file without any yes lacks its counts."""
+    """The metric of sums that may lack a name, as an answer file without any yes lacks its
+    counts.
+    """
     return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
 

@@ -11,7 +11,9 @@ from hqm.errors import DataError
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _LARGEST = 1e9
-"""No score is printed that is larger, or, if not 0, smaller than its inverse; sums of squares stay exact far below."""
+"""No score is printed that is larger, or, if not 0, smaller than its inverse; sums of squares stay
+exact far below.
+"""
 MISSING = frozenset(("", "-", "--", "---", "–", "—", "n/a", "N/A", "NA"))
 """What is printed where there is no score."""
 _MARKS = "*†‡§¶∗⋆★"
@@ -28,15 +30,15 @@ class PrintedCell:
     Parameters
     ----------
     text
-        The number as printed, trailing zeros kept, without marks, separators of thousands and units; empty where there is
-        no score.
+        The number as printed, trailing zeros kept, without marks, separators of thousands and
+        units; empty where there is no score.
     value
         The number; NaN where there is none.
     percent
         Whether a per cent sign stands behind it.
     spread
-        What stands behind "±", empty where nothing does. Whether it is a standard deviation, a standard error or half an
-        interval is not printed, so nothing is computed from it.
+        What stands behind "±", empty where nothing does. Whether it is a standard deviation, a
+        standard error or half an interval is not printed, so nothing is computed from it.
     """
 
     text: str
@@ -46,12 +48,15 @@ class PrintedCell:
 
 
 def bare(cell: str) -> str:
-    """A cell without what marks it: bold, italics, code, footnote signs, protected spaces at its ends.
+    """A cell without what marks it: bold, italics, code, footnote signs, protected spaces at its
+    ends.
 
     >>> [bare(cell) for cell in ("**0.75**", "__a__", " `b` ", "85.3†", "<b>1</b>", "<u>2</u>")]
     ['0.75', 'a', 'b', '85.3', '1', '2']
     """
-    text = re.sub(r"</?(?:b|i|u|em|strong|sup|sub|code|br)\s*/?>", "", cell, flags=re.IGNORECASE).strip()
+    text = re.sub(
+        r"</?(?:b|i|u|em|strong|sup|sub|code|br)\s*/?>", "", cell, flags=re.IGNORECASE
+    ).strip()
     for mark in ("***", "**", "__", "*", "_", "`", "~~"):
         if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
             text = text[len(mark) : -len(mark)].strip()
@@ -59,7 +64,8 @@ def bare(cell: str) -> str:
 
 
 def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
-    """Whether the commas in the numbers of a table are decimal points (0,75) rather than separators of thousands (1,234).
+    """Whether the commas in the numbers of a table are decimal points (0,75) rather than separators
+    of thousands (1,234).
 
     Parameters
     ----------
@@ -87,15 +93,20 @@ def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
             whole |= "." not in number and float(number) >= 100
     if comma and points:
         raise DataError(
-            "some numbers have a decimal point and some a decimal comma", place=(doubtful or ("", ""))[1],
+            "some numbers have a decimal point and some a decimal comma",
+            place=(doubtful or ("", ""))[1],
             remedy="Write every number with a point.",
-        )  # fmt: skip
+        )
     if comma or doubtful is None:
         return comma
     if grouped or points or whole:
         return False
     low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
-    raise DataError(f"{doubtful[0]!r} may be {low} or {high}", place=doubtful[1], remedy="Write it without the comma.")
+    raise DataError(
+        f"{doubtful[0]!r} may be {low} or {high}",
+        place=doubtful[1],
+        remedy="Write it without the comma.",
+    )
 
 
 def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
@@ -128,7 +139,10 @@ def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
         raise DataError(f"{cell[:40]!r} is no number", place=place, remedy=_remedy(text))
     value = float(number)
     if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
-        remedy = f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if there is none."
+        remedy = (
+            f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if there"
+            " is none."
+        )
         raise DataError(f"{cell[:40]!r} is no score", place=place, remedy=remedy)
     return PrintedCell(number, value, percent, spread)
 
@@ -136,7 +150,8 @@ def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
 def _remedy(text: str) -> str:
     if re.fullmatch(r"[^()]*\d\s*\([^()]*\)%?", text):
         return (
-            "What stands in parentheses may be an error, a rank or a change: write the score alone, or score ± error."
+            "What stands in parentheses may be an error, a rank or a change: write the score alone,"
+            " or score ± error."
         )
     if re.fullmatch(r"\d+\s*/\s*\d+", text):
         return "Write the share, or the count alone."
@@ -146,6 +161,8 @@ def _remedy(text: str) -> str:
 def is_score(cell: str) -> bool:
     """Whether a cell reads as a number, with a comma or without, or prints no score."""
     try:
-        return math.isfinite(cell_of(cell, "", comma="," in cell and not _GROUPED.fullmatch(bare(cell))).value)
+        return math.isfinite(
+            cell_of(cell, "", comma="," in cell and not _GROUPED.fullmatch(bare(cell))).value
+        )
     except DataError:
         return False

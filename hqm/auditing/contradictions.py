@@ -44,14 +44,21 @@ class Contradiction:
         """As `--json` prints it."""
         v = self.violation
         return {
-            "kind": v.kind, "row": v.row, "column": v.column, "printed": v.printed, "reason": v.reason,
-            "off": self.off if math.isfinite(self.off) else None, "unless": self.unless,
-        }  # fmt: skip
+            "kind": v.kind,
+            "row": v.row,
+            "column": v.column,
+            "printed": v.printed,
+            "reason": v.reason,
+            "off": self.off if math.isfinite(self.off) else None,
+            "unless": self.unless,
+        }
 
 
 @dataclass
 class Tally:
-    """Counts, while a table is checked, what each check could have refuted, and notes what was supposed."""
+    """Counts, while a table is checked, what each check could have refuted, and notes what was
+    supposed.
+    """
 
     checks: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -71,7 +78,8 @@ class Checked:
     contradictions
         In the order of the checks.
     checks
-        What was held against what, with the number of printed numbers that each check could have refuted.
+        What was held against what, with the number of printed numbers that each check could have
+        refuted.
     notes
         What was supposed on the way.
     """
@@ -92,7 +100,11 @@ class Checked:
         made = "; ".join(f"{name}: {count}" for name, count in self.checks.items())
         held = f" Checked: {made}." if made else ""
         explained = [each for each in self.contradictions if each.unless]
-        rest = f" Possible only under the condition named with each: {_counted(explained)}." if explained else ""
+        rest = (
+            f" Possible only under the condition named with each: {_counted(explained)}."
+            if explained
+            else ""
+        )
         if self.refuted:
             return f"The table contradicts itself: {_counted(self.refuted)}.{rest}{held}"
         if explained:

@@ -1,6 +1,8 @@
-"""What the gate and every text mean by an answer that is scored, by people, by a type, a leak, a wrong key and a finding.
+"""What the gate and every text mean by an answer that is scored, by people, by a type, a leak, a
+wrong key and a finding.
 
-Each is one function of an audit. Whoever shows or judges an audit asks here and counts nothing by itself.
+Each is one function of an audit. Whoever shows or judges an audit asks here and counts nothing by
+itself.
 """
 
 from __future__ import annotations
@@ -20,11 +22,15 @@ from hqm.types import Cell, Estimate
 MEASURABLE = 0.03
 """The standard error that makes a type measurable."""
 FEW_FAULTS = 5.0
-"""From how many wrong keys on, that a list of items to read expects, its advice is given: lists of sound keys expect under 3."""
+"""From how many wrong keys on, that a list of items to read expects, its advice is given: lists of
+sound keys expect under 3.
+"""
 
 
 LIST_POWER = 0.75
-"""The share of planted faults at the top of a list from which on the number that it expects is an advice by itself."""
+"""The share of planted faults at the top of a list from which on the number that it expects is an
+advice by itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +49,26 @@ class Scored:
 
     @property
     def worst(self) -> tuple[str, float] | None:
-        """The administration with the largest share of unscored answers, and that share; None without answers."""
-        shares = {cell: lost / total for cell, (total, lost) in self.by_administration.items() if total}
+        """The administration with the largest share of unscored answers, and that share; None
+        without answers.
+        """
+        shares = {
+            cell: lost / total for cell, (total, lost) in self.by_administration.items() if total
+        }
         return max(shares.items(), key=lambda pair: pair[1]) if shares else None
 
 
 def scored_answers(audit: BenchmarkAudit) -> Scored:
-    """Answers and unscored answers of all respondents: unscored is every state but `ok` and `truncated`."""
-    counts = {cell: (sum(states.values()), unscored(states)) for cell, states in audit.state_counts.items()}
-    return Scored(sum(n for n, _ in counts.values()), sum(lost for _, lost in counts.values()), counts)
+    """Answers and unscored answers of all respondents: unscored is every state but `ok` and
+    `truncated`.
+    """
+    counts = {
+        cell: (sum(states.values()), unscored(states))
+        for cell, states in audit.state_counts.items()
+    }
+    return Scored(
+        sum(n for n, _ in counts.values()), sum(lost for _, lost in counts.values()), counts
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +80,9 @@ class Labellers:
 
 
 def who_labelled(audit: BenchmarkAudit) -> Labellers:
-    """The judges of labels that are people, and those that are not: an oracle, or another parser of the same key."""
+    """The judges of labels that are people, and those that are not: an oracle, or another parser of
+    the same key.
+    """
     cells = dict.fromkeys(cell for row in audit.respondents for cell in row.judged)
     names = list(dict.fromkeys(Cell.parse(cell).judge for cell in cells))
     return Labellers(
@@ -89,7 +108,8 @@ class TypeMeasured:
     missing
         How many more items it needs for that.
     adds_value
-        Whether its own score says more of it than the total does (Haberman); None where that could not be told.
+        Whether its own score says more of it than the total does (Haberman); None where that could
+        not be told.
     """
 
     type: str
@@ -103,16 +123,24 @@ class TypeMeasured:
 
     @property
     def worth_reporting(self) -> bool | None:
-        """Whether to report a score of its own: measurable, and more than the total says; None where that is not known."""
+        """Whether to report a score of its own: measurable, and more than the total says; None
+        where that is not known.
+        """
         return self.adds_value if self.measurable else False
 
 
 def types_measured(audit: BenchmarkAudit) -> tuple[TypeMeasured, ...]:
-    """The types that have items or are claimed, in the order of the taxonomy, by the leading metric."""
+    """The types that have items or are claimed, in the order of the taxonomy, by the leading
+    metric.
+    """
     rows: dict[str, Mapping[str, Any]] = {}
     for estimate in audit.estimates:
         if estimate.indicator == "types.index":
-            rows = {str(row["type"]): row for row in estimate.detail.get("types") or () if isinstance(row, Mapping)}
+            rows = {
+                str(row["type"]): row
+                for row in estimate.detail.get("types") or ()
+                if isinstance(row, Mapping)
+            }
             break
     types = []
     for kind in dict.fromkeys((*audit.coverage, *rows)):
@@ -132,17 +160,25 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
         return TypeMeasured(kind, claimed, items, error, False, False, missing, worth)
     if "measured" in row:
         good = row.get("state") == "measurable"
-        return TypeMeasured(kind, claimed, items, error, bool(row["measured"]), good, missing, worth)
+        return TypeMeasured(
+            kind, claimed, items, error, bool(row["measured"]), good, missing, worth
+        )
     # an audit from before a type was judged by its error in the answers
     if error is None:
         return TypeMeasured(kind, claimed, items, None, False, missing == 0, missing, worth)
-    more = max(1, math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items) if error > MEASURABLE else 0
+    more = (
+        max(1, math.ceil(items * (error / MEASURABLE) ** 2 - 1e-9) - items)
+        if error > MEASURABLE
+        else 0
+    )
     return TypeMeasured(kind, claimed, items, error, True, more == 0, more, worth)
 
 
 @dataclass(frozen=True, slots=True)
 class LeakShown:
-    """A type, part, or type of a part whose right answers can be predicted without the pictures, beyond chance."""
+    """A type, part, or type of a part whose right answers can be predicted without the pictures,
+    beyond chance.
+    """
 
     name: str
     type: str
@@ -152,7 +188,9 @@ class LeakShown:
     accuracy: float
     baseline: float
     low: float
-    """Lower end of the strongest prediction's gain; the ends hold for all types, parts and cues together."""
+    """Lower end of the strongest prediction's gain; the ends hold for all types, parts and cues
+    together.
+    """
 
 
 def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
@@ -164,7 +202,9 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     for row in leak_rows(audit):
         if row.get("leak") and row.get("low") is not None:
             by_name.setdefault(str(row["name"]), []).append(row)
-    whole = {name for name, rows in by_name.items() if not (rows[0].get("type") and rows[0].get("part"))}
+    whole = {
+        name for name, rows in by_name.items() if not (rows[0].get("type") and rows[0].get("part"))
+    }
     leaks = []
     for name, rows in by_name.items():
         rows.sort(key=lambda row: -float(row["low"]))
@@ -173,10 +213,15 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
             continue
         leaks.append(
             LeakShown(
-                name, str(first.get("type") or ""), str(first.get("part") or ""), tuple(dict.fromkeys(str(row.get("cue") or "words") for row in rows)),
-                float(first["accuracy"]), float(first["baseline"]), float(first["low"]),
+                name,
+                str(first.get("type") or ""),
+                str(first.get("part") or ""),
+                tuple(dict.fromkeys(str(row.get("cue") or "words") for row in rows)),
+                float(first["accuracy"]),
+                float(first["baseline"]),
+                float(first["low"]),
             )
-        )  # fmt: skip
+        )
     return tuple(sorted(leaks, key=lambda leak: -leak.low))
 
 
@@ -191,7 +236,9 @@ def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Items that ask the same about the same picture, by its content, and whose keys cannot all be right."""
+    """Items that ask the same about the same picture, by its content, and whose keys cannot all be
+    right.
+    """
 
     items: tuple[str, ...]
     keys: tuple[str, ...]
@@ -201,21 +248,28 @@ class Contradiction:
 
 
 def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
-    """All contradictions, as the findings list them; those of the indicator where an older audit has no such list."""
+    """All contradictions, as the findings list them; those of the indicator where an older audit
+    has no such list.
+    """
     of_findings = [
         Contradiction(
-            tuple(map(str, row.get("items", ()))), tuple(map(str, row.get("keys", ()))), tuple(map(str, row.get("images", ()))),
+            tuple(map(str, row.get("items", ()))),
+            tuple(map(str, row.get("keys", ()))),
+            tuple(map(str, row.get("images", ()))),
             str(row.get("question", "")),
         )
         for finding in audit.findings
         if finding.get("name") in ("contradictory-label", "contradictory-twins")
         for row in finding.get("rows", ())
-    ]  # fmt: skip
+    ]
     if of_findings:
         return tuple({each.items: each for each in reversed(of_findings)}.values())[::-1]
     for estimate in audit.estimates:
         if estimate.indicator == "items.duplicate_items":
-            return tuple(Contradiction(tuple(map(str, g)), ()) for g in estimate.detail.get("contradictory") or ())
+            return tuple(
+                Contradiction(tuple(map(str, g)), ())
+                for g in estimate.detail.get("contradictory") or ()
+            )
     return ()
 
 
@@ -226,13 +280,16 @@ class WrongKeys:
     Parameters
     ----------
     named
-        Items that a test names as mislabelled; empty where the test would find too few to say anything.
+        Items that a test names as mislabelled; empty where the test would find too few to say
+        anything.
     expected
-        How many wrong keys the list of items to read expects among all items; None without such a list.
+        How many wrong keys the list of items to read expects among all items; None without such a
+        list.
     contradicted
         Items whose key nearly all labels by people contradict.
     beyond_doubt
-        How many of those named an exact test names, or have a key that is wrong with a chance of .995.
+        How many of those named an exact test names, or have a key that is wrong with a chance of
+        .995.
     """
 
     named: tuple[str, ...]
@@ -241,11 +298,15 @@ class WrongKeys:
     contradicted: tuple[str, ...] = ()
     beyond_doubt: int = 0
     list_trusted: bool = True
-    """Whether three of four planted faults would stand at the top of the list; else it has to expect twice as many to count."""
+    """Whether three of four planted faults would stand at the top of the list; else it has to
+    expect twice as many to count.
+    """
 
     @property
     def shown(self) -> bool:
-        """Whether there is something to repair: one name that the list calls likely is an alarm of one audit in twenty."""
+        """Whether there is something to repair: one name that the list calls likely is an alarm of
+        one audit in twenty.
+        """
         enough = FEW_FAULTS if self.list_trusted else 2 * FEW_FAULTS
         return bool(self.contradicted or self.beyond_doubt or (self.expected or 0.0) >= enough)
 
@@ -256,19 +317,36 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     by_name = {e.indicator: e for e in reversed(audit.estimates) if e.metric == metric}
     tested, listed = by_name.get("items.label_errors"), by_name.get("items.reading_list")
     against = by_name.get("criterion.contradicted_items")
-    rows = tested.detail.get("candidates") or () if tested is not None and tested.status == "ok" else ()
-    sure = sum(
-        "expected" not in row or float(row["expected"] or 0) >= 0.995 for row in rows if isinstance(row, Mapping)
+    rows = (
+        tested.detail.get("candidates") or ()
+        if tested is not None and tested.status == "ok"
+        else ()
     )
-    named = _items_of(tested) if tested is not None and tested.value and tested.status == "ok" else ()
+    sure = sum(
+        "expected" not in row or float(row["expected"] or 0) >= 0.995
+        for row in rows
+        if isinstance(row, Mapping)
+    )
+    named = (
+        _items_of(tested) if tested is not None and tested.value and tested.status == "ok" else ()
+    )
     count = int(tested.value or 0) if tested is not None and tested.status == "ok" else 0
     faults = listed.detail.get("faults") if listed is not None and listed.status == "ok" else None
     power = listed.detail.get("power") if listed is not None else None
     true = power.get("true_among_first") if isinstance(power, Mapping) else None
     trusted = true is None or true >= LIST_POWER
     return WrongKeys(
-        named, count, faults, _items_of(against) if against is not None and against.value and against.status == "ok" else (), sure, trusted
-    )  # fmt: skip
+        named,
+        count,
+        faults,
+        (
+            _items_of(against)
+            if against is not None and against.value and against.status == "ok"
+            else ()
+        ),
+        sure,
+        trusted,
+    )
 
 
 def _items_of(estimate: Estimate) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""Examples for a reader: the items on which administrations, judges or labellers disagree most, with all that was said.
+"""Examples for a reader: the items on which administrations, judges or labellers disagree most,
+with all that was said.
 
-Every comparison that an audit makes (another seed, another wording, another judge, people's labels) names its own
-examples; the types take turns, so that a single type does not fill the list. Answers and prompts are kept as they came: the
-page that shows them must escape them.
+Every comparison that an audit makes (another seed, another wording, another judge, people's labels)
+names its own examples; the types take turns, so that a single type does not fill the list. Answers
+and prompts are kept as they came: the page that shows them must escape them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from hqm.types import Cell, Form, Item, Response, Verdict, finite
 MOST = 60
 """Examples of one benchmark at most."""
 ANSWERERS = 6
-"""Respondents whose answers an example shows at most: those on whom the administrations disagree most."""
+"""Respondents whose answers an example shows at most: those on whom the administrations disagree
+most.
+"""
 LONGEST = 1200
 """Characters of an answer or a judge's reply that are kept; the cut is marked."""
 PIXELS = 160
@@ -64,8 +67,8 @@ class Example:
     thumbnail
         The picture, small, as a data URL; "" where there is none to show.
     facets
-        Facet -> share of the respondents on whom the two administrations disagree (mean absolute difference of the
-        item's score).
+        Facet -> share of the respondents on whom the two administrations disagree (mean absolute
+        difference of the item's score).
     prompts, targets
         Form -> what was asked, and what a right answer says.
     answers
@@ -88,7 +91,8 @@ class Example:
         """The example as `audit.json` has it."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         data["answers"] = [
-            {f.name: getattr(said, f.name) for f in fields(said)} | {"judge_words": list(said.judge_words)}
+            {f.name: getattr(said, f.name) for f in fields(said)}
+            | {"judge_words": list(said.judge_words)}
             for said in self.answers
         ]
         return data
@@ -112,12 +116,17 @@ def examples(
     benchmark, answers, judges, forms, respondents
         What was administered and judged, and where the answers are.
     reference, matrices, labelled
-        The reference administration, all scored administrations, and the labels of people and oracles on the reference.
+        The reference administration, all scored administrations, and the labels of people and
+        oracles on the reference.
     most
         How many examples at most, shared among the facets.
     """
     first = matrices[reference]
-    pairs = [(facets[0], matrix) for cell, matrix in matrices.items() if len(facets := reference.differing(cell)) == 1]
+    pairs = [
+        (facets[0], matrix)
+        for cell, matrix in matrices.items()
+        if len(facets := reference.differing(cell)) == 1
+    ]
     pairs += [("people" if labelled_by(m.cell.judge) == "people" else "judge", m) for m in labelled]
     gaps: dict[str, npt.NDArray[np.float64]] = {}
     for facet, matrix in pairs:
@@ -125,12 +134,17 @@ def examples(
         gaps[facet] = np.fmax(gaps[facet], gap) if facet in gaps else gap
     scenes = _Scenes(benchmark, answers, judges, forms, respondents, matrices, labelled)
     means = {facet: _mean(gap) for facet, gap in gaps.items()}
-    return [scenes.example(first.items[i], gaps, means, i) for i in _chosen(first.items, means, most)]
+    return [
+        scenes.example(first.items[i], gaps, means, i) for i in _chosen(first.items, means, most)
+    ]
 
 
 def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
     """(respondents, items) of the first: how far the scores differ; NaN where one is not scored."""
-    rows = [other.respondents.index(name) if name in other.respondents else -1 for name in first.respondents]
+    rows = [
+        other.respondents.index(name) if name in other.respondents else -1
+        for name in first.respondents
+    ]
     place = {item.id: i for i, item in enumerate(other.items)}
     columns = [place.get(item.id, -1) for item in first.items]
     padded = np.pad(other.values, ((0, 1), (0, 1)), constant_values=np.nan)
@@ -139,11 +153,15 @@ def _gaps(first: ScoreMatrix, other: ScoreMatrix) -> npt.NDArray[np.float64]:
 
 def _mean(gap: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     known = np.isfinite(gap)
-    total: npt.NDArray[np.float64] = np.where(known, gap, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    total: npt.NDArray[np.float64] = np.where(known, gap, 0.0).sum(axis=0) / np.maximum(
+        known.sum(axis=0), 1
+    )
     return total
 
 
-def _chosen(items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], most: int) -> list[int]:
+def _chosen(
+    items: Sequence[Item], means: Mapping[str, npt.NDArray[np.float64]], most: int
+) -> list[int]:
     """The items to show, facet by facet, types taking turns."""
     chosen: dict[int, None] = {}
     share = -(-most // max(len(means), 1))
@@ -179,8 +197,13 @@ class _Scenes:
         self.respondents = {respondent.name: respondent for respondent in respondents}
         self.matrices, self.labelled = matrices, labelled
         self._texts: dict[tuple[str, str, int, str], list[Response | None]] = {}
-        self._places = {name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()}
-        self._columns = {id(m): {item.id: i for i, item in enumerate(m.items)} for m in (*matrices.values(), *labelled)}
+        self._places = {
+            name: {item.id: i for i, item in enumerate(form.items)} for name, form in forms.items()
+        }
+        self._columns = {
+            id(m): {item.id: i for i, item in enumerate(m.items)}
+            for m in (*matrices.values(), *labelled)
+        }
 
     def example(
         self,
@@ -194,11 +217,23 @@ class _Scenes:
         known = np.stack([np.nan_to_num(gap[:, column]) for gap in gaps.values()]).sum(axis=0)
         order = [names[i] for i in np.argsort(-known, kind="stable")][:ANSWERERS]
         used = [form for form in self.forms if any(cell.form == form for cell in self.matrices)]
-        asked = {form: self.forms[form].by_id[item.id] for form in used if item.id in self.forms[form].by_id}
+        asked = {
+            form: self.forms[form].by_id[item.id]
+            for form in used
+            if item.id in self.forms[form].by_id
+        }
         answers = [
-            said for name in order for matrix in self.matrices.values() for said in self._said(item, name, matrix)
+            said
+            for name in order
+            for matrix in self.matrices.values()
+            for said in self._said(item, name, matrix)
         ]
-        answers += [said for matrix in self.labelled for name in order for said in self._label(item, name, matrix)]
+        answers += [
+            said
+            for matrix in self.labelled
+            for name in order
+            for said in self._label(item, name, matrix)
+        ]
         answers.sort(key=lambda said: order.index(said.respondent))
         return Example(
             item=item.id,
@@ -221,8 +256,17 @@ class _Scenes:
         value = finite(float(matrix.values[matrix.respondents.index(name), column]))
         verdict, words = self._verdict(self.forms[cell.form].by_id[item.id], name, response, cell)
         return [
-            Said(name, str(cell), _cut(response.text), verdict.state, _cut(verdict.read), _cut(verdict.reason), value, words)
-        ]  # fmt: skip
+            Said(
+                name,
+                str(cell),
+                _cut(response.text),
+                verdict.state,
+                _cut(verdict.read),
+                _cut(verdict.reason),
+                value,
+                words,
+            )
+        ]
 
     def _label(self, item: Item, name: str, matrix: ScoreMatrix) -> list[Said]:
         column = self._columns[id(matrix)].get(item.id)
@@ -235,11 +279,15 @@ class _Scenes:
         key = (cell.form, name, cell.run, cell.resolution)
         if key not in self._texts:
             answers, form = self.answers.at(cell.resolution), self.forms[cell.form]
-            self._texts[key] = answers.responses(self.benchmark, form, self.respondents[name], cell.run)
+            self._texts[key] = answers.responses(
+                self.benchmark, form, self.respondents[name], cell.run
+            )
         place = self._places[cell.form].get(item)
         return None if place is None else self._texts[key][place]
 
-    def _verdict(self, item: Item, name: str, response: Response, cell: Cell) -> tuple[Verdict, tuple[str, ...]]:
+    def _verdict(
+        self, item: Item, name: str, response: Response, cell: Cell
+    ) -> tuple[Verdict, tuple[str, ...]]:
         """The verdict on one answer, and what the judge said to reach it."""
         label, asking = parse_judge(cell.judge)
         judging = next((judging for judging in self.judges if judging.label == label), None)
@@ -261,17 +309,26 @@ class _Scenes:
         """The verdict that a file has, with the answers beside which the judge saw this one."""
         form = self.forms[cell.form]
         beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
-        small = Form(form.name, tuple(other for other in form.items if other.id == item.id or other.id in beside))
+        small = Form(
+            form.name,
+            tuple(other for other in form.items if other.id == item.id or other.id in beside),
+        )
         row = [self._response(cell, other.id, name) for other in small.items]
-        return judge.verdicts(cell, small, {name: row})[name][[other.id for other in small.items].index(item.id)]
+        return judge.verdicts(cell, small, {name: row})[name][
+            [other.id for other in small.items].index(item.id)
+        ]
 
     def _judged(
         self, item: Item, name: str, response: Response, cell: Cell, ask: AskJudge, heard: list[str]
     ) -> tuple[Verdict, tuple[str, ...]]:
-        # a procedure that judges all answers together, or sees others beside, asks what it asked then: with all of them
+        # a procedure that judges all answers together, or sees others beside, asks what it asked
+        # then: with all of them
         form = self.forms[cell.form]
         beside = {key for key in self.benchmark.beside(item) if key in form.by_id}
-        small = Form(form.name, tuple(other for other in form.items if other.id == item.id or other.id in beside))
+        small = Form(
+            form.name,
+            tuple(other for other in form.items if other.id == item.id or other.id in beside),
+        )
         who = list(self.respondents) if self.benchmark.jointly else [name]
         rows = {n: [self._response(cell, other.id, n) for other in small.items] for n in who}
 
@@ -294,7 +351,11 @@ def _target(item: Item) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} [… {len(text) - LONGEST:,} characters more]"
+    return (
+        text
+        if len(text) <= LONGEST
+        else f"{text[:LONGEST]} [… {len(text) - LONGEST:,} characters more]"
+    )
 
 
 def thumbnail(path: Path | None) -> str:

@@ -1,4 +1,6 @@
-"""A respondent as Every Eval Ever names models: `developer/model`, how it was run, and the folder of its records."""
+"""A respondent as Every Eval Ever names models: `developer/model`, how it was run, and the folder
+of its records.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,14 @@ def model_info(name: str, identity: Mapping[str, Any]) -> dict[str, Any]:
     """
     kind = str(identity.get("kind") or name.partition("/")[0])
     target = _target(name)
-    hub = len([part for part in target.split("/") if part]) == 2 and not target.startswith(("/", "."))
+    hub = len([part for part in target.split("/") if part]) == 2 and not target.startswith(
+        ("/", ".")
+    )
     parts = [part for part in target.split("/") if part] or [name]
     developer, model = (parts[0], parts[1]) if hub else (NO_DEVELOPER, parts[-1])
-    known = {key: value for key, value in identity.items() if key not in ("kind", "base_url", "answers")}
+    known = {
+        key: value for key, value in identity.items() if key not in ("kind", "base_url", "answers")
+    }
     info: dict[str, Any] = {
         "name": public_name(name),
         "id": f"{_component(developer)}/{_component(model)}",

@@ -1,4 +1,6 @@
-"""Fields of an Every Eval Ever record that follow from one value: texts, references, measurements."""
+"""Fields of an Every Eval Ever record that follow from one value: texts, references,
+measurements.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def measurements(detail: Mapping[str, Any]) -> dict[str, Any]:
     measured: dict[str, Any] = {}
     read, written = detail.get("tokens_in"), detail.get("tokens_out")
     if isinstance(read, int) and isinstance(written, int):
-        measured["token_usage"] = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+        measured["token_usage"] = {
+            "input_tokens": read,
+            "output_tokens": written,
+            "total_tokens": read + written,
+        }
     if isinstance(seconds := detail.get("seconds"), (int, float)):
         measured["performance"] = {"latency_ms": 1000 * float(seconds)}
     return measured
@@ -28,14 +34,20 @@ def references(target: Any) -> list[str]:
     if target is None:
         return []
     if isinstance(target, (list, tuple)):
-        return [member if isinstance(member, str) else json.dumps(member, ensure_ascii=False) for member in target]
+        return [
+            member if isinstance(member, str) else json.dumps(member, ensure_ascii=False)
+            for member in target
+        ]
     return [target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)]
 
 
 def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """The values that say something, as the texts that the schema wants."""
     kept = {key: value for key, value in values.items() if value is not None and value != ""}
-    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in kept.items()}
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in kept.items()
+    }
 
 
 def metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:

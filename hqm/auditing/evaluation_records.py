@@ -1,8 +1,10 @@
-"""What a store holds, as records of Every Eval Ever 0.3.0, the schema in which evaluations are shared across tools.
+"""What a store holds, as records of Every Eval Ever 0.3.0, the schema in which evaluations are
+shared across tools.
 
-A record is a pair of files: `data/<collection>/<developer>/<model>/<uuid>.json` says who was evaluated, how, and with which
-scores; `<uuid>_samples.jsonl` beside it has a row for every answer. Each pair is one administration: a respondent, a form and
-a run. What the schema has no field for (form, run, picture, state of an answer) stands in its `metadata` and `details`.
+A record is a pair of files: `data/<collection>/<developer>/<model>/<uuid>.json` says who was
+evaluated, how, and with which scores; `<uuid>_samples.jsonl` beside it has a row for every answer.
+Each pair is one administration: a respondent, a form and a run. What the schema has no field for
+(form, run, picture, state of an answer) stands in its `metadata` and `details`.
 """
 
 from __future__ import annotations
@@ -42,12 +44,16 @@ Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 _SHARES = frozenset("accuracy precision recall f1 yes_ratio chair_i chair_s".split())
 """Metrics that lie between 0 and 1 and are no plain mean of rights and wrongs."""
 _LEVEL = 0.95
-_NO_TEMPLATE = "The benchmark's own procedure writes its questions; no template lies beside its card."
+_NO_TEMPLATE = (
+    "The benchmark's own procedure writes its questions; no template lies beside its card."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who says so: the organization that ran the evaluation, and how it stands to the model's maker."""
+    """Who says so: the organization that ran the evaluation, and how it stands to the model's
+    maker.
+    """
 
     organization: str = "not named"
     relationship: Relationship = "other"
@@ -55,7 +61,9 @@ class Source:
     def __post_init__(self) -> None:
         if self.relationship not in get_args(Relationship):
             known = ", ".join(get_args(Relationship))
-            raise UsageError(f"there is no relationship {self.relationship!r}", remedy=f"It is one of {known}.")
+            raise UsageError(
+                f"there is no relationship {self.relationship!r}", remedy=f"It is one of {known}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,21 +92,23 @@ def write_evaluations(
 ) -> Iterator[EvaluationRecord]:
     """Write a pair of files for every respondent, form and run that the store holds of a benchmark.
 
-    The names of the files follow from who was put what, so that a second export writes over the first one.
+    The names of the files follow from who was put what, so that a second export writes over the
+    first one.
 
     Parameters
     ----------
     judges
-        The panels that judged, for a benchmark that a model judges; the first one's verdicts are the samples' scores.
+        The panels that judged, for a benchmark that a model judges; the first one's verdicts are
+        the samples' scores.
     """
     pictures: dict[str, str] = {}
     for respondent in respondents:
         for form in forms:
             for run in answers.store.runs(respondent.number):
                 if was_put(answers.asks, benchmark, form, respondent, run):
-                    yield _Administration(benchmark, answers, form, run, respondent, judges, source, pictures).write(
-                        folder
-                    )
+                    yield _Administration(
+                        benchmark, answers, form, run, respondent, judges, source, pictures
+                    ).write(folder)
 
 
 class _Administration:
@@ -122,19 +132,37 @@ class _Administration:
         details = store.details(respondent.number, run)
         numbers = answers.asks.numbers(benchmark, form, respondent.live)
         self.details = [details.get(number, {}) for number in numbers]
-        last = store.select("SELECT MAX(time) FROM answers WHERE respondent = ? AND run = ?", respondent.number, run)
+        last = store.select(
+            "SELECT MAX(time) FROM answers WHERE respondent = ? AND run = ?", respondent.number, run
+        )
         self.answered_at = last[0][0] if respondent.live and last else None
         cell = Cell(form.name, run)
         rows = {respondent.name: self.responses}
         matrices: list[tuple[Judge | None, ScoreMatrix]] = [
             (judge, judge.matrix(replace(cell, judge=judge.label), form, rows)) for judge in judges
         ] or [(None, answers.matrix(benchmark, cell, form, [respondent]))]
-        # what was not asked is no part of this evaluation, and no item that its interval could count
-        asked = [item.id for item, answer in zip(form.items, self.responses, strict=True) if answer is not None]
-        self.matrices = [(judge, matrix.take([respondent.name], asked)) for judge, matrix in matrices]
+        # what was not asked is no part of this evaluation, and no item that its interval could
+        # count
+        asked = [
+            item.id
+            for item, answer in zip(form.items, self.responses, strict=True)
+            if answer is not None
+        ]
+        self.matrices = [
+            (judge, matrix.take([respondent.name], asked)) for judge, matrix in matrices
+        ]
         self.asked = asked
         self.model = model_info(respondent.name, respondent.identity)
-        key = digest([benchmark.label, benchmark.scorer, respondent.name, dict(respondent.identity), form.name, run])
+        key = digest(
+            [
+                benchmark.label,
+                benchmark.scorer,
+                respondent.name,
+                dict(respondent.identity),
+                form.name,
+                run,
+            ]
+        )
         self.uuid = uuid.UUID(bytes=hashlib.sha256(key.encode()).digest()[:16], version=4)
         self.now = str(int(time.time()))
         short = str(self.uuid)[:8]
@@ -161,10 +189,15 @@ class _Administration:
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / aggregate).write_text(text + "\n", encoding="utf-8")
         return EvaluationRecord(
-            benchmark=self.benchmark.name, respondent=self.respondent.name, form=self.form.name, run=self.run,
-            aggregate=folder / aggregate, samples=folder / samples, answers=len(rows),
+            benchmark=self.benchmark.name,
+            respondent=self.respondent.name,
+            form=self.form.name,
+            run=self.run,
+            aggregate=folder / aggregate,
+            samples=folder / samples,
+            answers=len(rows),
             unscored=sum(row["metadata"]["scored"] == "false" for row in rows),
-        )  # fmt: skip
+        )
 
     # --- the aggregate ---
 
@@ -183,14 +216,17 @@ class _Administration:
             "eval_library": {
                 "name": "hqm-audit",
                 "version": __version__,
-                "additional_details": as_texts({"scorer": self.benchmark.scorer, "scoring": self.benchmark.scoring}),
+                "additional_details": as_texts(
+                    {"scorer": self.benchmark.scorer, "scoring": self.benchmark.scoring}
+                ),
             },
             "model_info": self.model,
             "evaluation_results": [
                 self._result(metric, judge, matrix)
                 for judge, matrix in self.matrices
                 for metric in self.benchmark.metrics
-                if (not metric.subset or metric.subset in matrix.subsets) and np.isfinite(matrix.score(metric)[0])
+                if (not metric.subset or metric.subset in matrix.subsets)
+                and np.isfinite(matrix.score(metric)[0])
             ],
         }
         if self.answered_at is not None:
@@ -221,14 +257,20 @@ class _Administration:
         share = metric.share or base in _SHARES
         config: dict[str, Any] = {
             "evaluation_description": metric.about or metric.name,
-            "metric_id": metric.name if metric.name in ("accuracy", "f1") else f"{self.benchmark.name}.{metric.name}",
+            "metric_id": (
+                metric.name
+                if metric.name in ("accuracy", "f1")
+                else f"{self.benchmark.name}.{metric.name}"
+            ),
             "metric_name": metric.name,
             "metric_kind": base,
             "lower_is_better": metric.better == "lower",
             "score_type": "continuous",
             "min_score": 0.0 if share else "-Infinity",
             "max_score": 1.0 if share else "Infinity",
-            "additional_details": as_texts({"better": metric.better, "subset": metric.subset, "group": metric.group}),
+            "additional_details": as_texts(
+                {"better": metric.better, "subset": metric.subset, "group": metric.group}
+            ),
         }
         if share:
             config["metric_unit"] = "proportion"
@@ -238,19 +280,40 @@ class _Administration:
 
     def _judged(self, judge: Judge) -> dict[str, Any]:
         if isinstance(judge, BroughtJudge):
-            who, more = [{"model_info": model_info(judge.label, {})}], as_texts({"judgements": "files"})
+            who, more = (
+                [{"model_info": model_info(judge.label, {})}],
+                as_texts({"judgements": "files"}),
+            )
             return {"judges": who, "input_prompt": _NO_TEMPLATE, "additional_details": more}
         others = {respondent.name: respondent for respondent in judge.panel.others.values()}
-        members = [judge.panel.main, *(r for name, r in others.items() if name != judge.panel.main.name)]
-        roles = {role: public_name(respondent.name) for role, respondent in judge.panel.others.items()}
-        infos = [(model_info(member.name, judge.identity(member)), judge.sampling(member)) for member in members]
+        members = [
+            judge.panel.main,
+            *(r for name, r in others.items() if name != judge.panel.main.name),
+        ]
+        roles = {
+            role: public_name(respondent.name) for role, respondent in judge.panel.others.items()
+        }
+        infos = [
+            (model_info(member.name, judge.identity(member)), judge.sampling(member))
+            for member in members
+        ]
         return {
-            "judges": [{"model_info": info, "temperature": sampling.temperature} for info, sampling in infos],
-            "input_prompt": "\n\n".join(f"[{name}]\n{text}" for name, text in self._prompts().items()) or _NO_TEMPLATE,
-            "additional_details": as_texts(
-                {"mode": self.benchmark.mode, "prompts": self.benchmark.prompts, **{f"role.{r}": n for r, n in roles.items()}}
+            "judges": [
+                {"model_info": info, "temperature": sampling.temperature}
+                for info, sampling in infos
+            ],
+            "input_prompt": (
+                "\n\n".join(f"[{name}]\n{text}" for name, text in self._prompts().items())
+                or _NO_TEMPLATE
             ),
-        }  # fmt: skip
+            "additional_details": as_texts(
+                {
+                    "mode": self.benchmark.mode,
+                    "prompts": self.benchmark.prompts,
+                    **{f"role.{r}": n for r, n in roles.items()},
+                }
+            ),
+        }
 
     def _prompts(self) -> dict[str, str]:
         """The judge's templates by their names, as many as can be read here."""
@@ -265,7 +328,12 @@ class _Administration:
     def _score_details(self, metric: Metric, matrix: ScoreMatrix) -> dict[str, str]:
         states = matrix.state_counts()[self.respondent.name]
         counted = {f"state.{state}": count for state, count in states.items() if count}
-        said = {"form": self.form.name, "run": self.run, "unscored": matrix.unscored(metric), **counted}
+        said = {
+            "form": self.form.name,
+            "run": self.run,
+            "unscored": matrix.unscored(metric),
+            **counted,
+        }
         if metric.rounds:
             said["printed"] = float(matrix.printed(metric)[0])
         return as_texts(said)
@@ -274,7 +342,9 @@ class _Administration:
         units = matrix.units(metric)
         tallies = {key: values[0] for key, values in units.tallies.items()}
         value = partial(metric_of, metric)
-        bounds = jackknife_interval(tallies, units.clusters, value, share=metric.share, level=_LEVEL)
+        bounds = jackknife_interval(
+            tallies, units.clusters, value, share=metric.share, level=_LEVEL
+        )
         plain = jackknife_interval(tallies, units.clusters, value, level=_LEVEL)
         uncertainty: dict[str, Any] = {"num_samples": int(units.scored[0].sum())}
         error = (plain.high - plain.low) / 2 / NormalDist().inv_cdf((1 + _LEVEL) / 2)
@@ -286,8 +356,11 @@ class _Administration:
             }
         if np.isfinite([bounds.low, bounds.high]).all() and (error > 0 or metric.share):
             uncertainty["confidence_interval"] = {
-                "lower": float(bounds.low), "upper": float(bounds.high), "confidence_level": _LEVEL, "method": bounds.method,
-            }  # fmt: skip
+                "lower": float(bounds.low),
+                "upper": float(bounds.high),
+                "confidence_level": _LEVEL,
+                "method": bounds.method,
+            }
         if metric is self.of_items and units.scored[0].sum() > 1:
             uncertainty["standard_deviation"] = float(np.nanstd(matrix.values[0], ddof=1))
         return uncertainty
@@ -295,18 +368,28 @@ class _Administration:
     def _source_data(self) -> dict[str, Any]:
         card = self.benchmark.card
         about = {
-            "version": card.version, "licence": card.licence, "form": self.form.name, "form_digest": self.form.digest,
-            "items": len(self.asked), "items_of_form": len(self.form),
-        }  # fmt: skip
+            "version": card.version,
+            "licence": card.licence,
+            "form": self.form.name,
+            "form_digest": self.form.digest,
+            "items": len(self.asked),
+            "items_of_form": len(self.form),
+        }
         data: dict[str, Any] = {"dataset_name": card.title, "additional_details": as_texts(about)}
         hub = re.match(r"hf://datasets/([^/]+/[^/@]+)", card.data.folder)
         if hub:
             return {**data, "source_type": "hf_dataset", "hf_repo": hub[1]}
-        return {**data, "source_type": "url", "url": [card.url]} if card.url else {**data, "source_type": "other"}
+        return (
+            {**data, "source_type": "url", "url": [card.url]}
+            if card.url
+            else {**data, "source_type": "other"}
+        )
 
     def _generation(self) -> dict[str, Any]:
         identity = self.respondent.identity
-        drawn = {key: identity[key] for key in ("temperature", "top_p", "max_tokens") if key in identity}
+        drawn = {
+            key: identity[key] for key in ("temperature", "top_p", "max_tokens") if key in identity
+        }
         if not drawn:
             return {}
         asked = self.benchmark.card.prompt
@@ -329,7 +412,14 @@ class _Administration:
         judge, matrix = self.matrices[0]
         given = [(r, d) for r, d in zip(self.responses, self.details, strict=True) if r is not None]
         for i, (item, (response, detail)) in enumerate(zip(matrix.items, given, strict=True)):
-            yield self._row(item, response, float(matrix.values[0, i]), STATES[matrix.states[0, i]], judge, detail)
+            yield self._row(
+                item,
+                response,
+                float(matrix.values[0, i]),
+                STATES[matrix.states[0, i]],
+                judge,
+                detail,
+            )
 
     def _row(
         self,
@@ -351,32 +441,61 @@ class _Administration:
             "model_id": self.model["id"],
             "evaluation_name": self.benchmark.name,
             "sample_id": item.id,
-            "sample_hash": hashlib.sha256((item.prompt + "".join(reference)).encode("utf-8")).hexdigest(),
+            "sample_hash": (
+                hashlib.sha256((item.prompt + "".join(reference)).encode("utf-8")).hexdigest()
+            ),
             "interaction_type": "single_turn",
-            "input": {"raw": item.prompt, "formatted": self.benchmark.asked(item), "reference": reference},
+            "input": {
+                "raw": item.prompt,
+                "formatted": self.benchmark.asked(item),
+                "reference": reference,
+            },
             "output": {"raw": [response.text]},
             "answer_attribution": [],
-            "evaluation": {"score": value if scored else 0.0, "is_correct": scored and value >= 1.0},
+            "evaluation": {
+                "score": value if scored else 0.0,
+                "is_correct": scored and value >= 1.0,
+            },
             "metadata": as_texts(
                 {
-                    "respondent": public_name(self.respondent.name), "form": self.form.name, "run": self.run, "state": state,
-                    "scored": scored, "reason": response.reason or verdict.reason, "part": item.part, "type": item.type,
-                    "image": item.image, "image_sha256": self._sha256(item.image), "cluster": item.cluster,
+                    "respondent": public_name(self.respondent.name),
+                    "form": self.form.name,
+                    "run": self.run,
+                    "state": state,
+                    "scored": scored,
+                    "reason": response.reason or verdict.reason,
+                    "part": item.part,
+                    "type": item.type,
+                    "image": item.image,
+                    "image_sha256": self._sha256(item.image),
+                    "cluster": item.cluster,
                     "judge": _panel(judge) if judge else None,
                 }
             ),
-        }  # fmt: skip
+        }
         if self.of_items is not None:
             row["evaluation_result_id"] = self._result_id(self.of_items, judge)
         if item.options:
             row["input"]["choices"] = list(item.options)
         if scored:
-            read, method = (verdict.read, self.benchmark.scorer) if judge is None else (response.text, "llm_judge")
+            read, method = (
+                (verdict.read, self.benchmark.scorer)
+                if judge is None
+                else (response.text, "llm_judge")
+            )
             row["answer_attribution"] = [
-                {"turn_idx": 0, "source": "output.raw", "extracted_value": read, "extraction_method": method, "is_terminal": True}
-            ]  # fmt: skip
+                {
+                    "turn_idx": 0,
+                    "source": "output.raw",
+                    "extracted_value": read,
+                    "extraction_method": method,
+                    "is_terminal": True,
+                }
+            ]
         else:
-            row["error"] = f"not scored, the answer is {state}" + (f": {why}" if (why := response.reason or verdict.reason) else "")  # fmt: skip
+            row["error"] = f"not scored, the answer is {state}" + (
+                f": {why}" if (why := response.reason or verdict.reason) else ""
+            )
         return {**row, **measurements(detail)}
 
     def _sha256(self, image: str | None) -> str:
@@ -395,4 +514,6 @@ def _panel(judge: Judge) -> str:
     if isinstance(judge, BroughtJudge):
         return public_name(judge.label)
     others = sorted(judge.panel.others.items())
-    return public_name(judge.panel.main.name) + "".join(f"+{role}={public_name(who.name)}" for role, who in others)
+    return public_name(judge.panel.main.name) + "".join(
+        f"+{role}={public_name(who.name)}" for role, who in others
+    )

@@ -1,6 +1,8 @@
-"""What an audit looks at: one frozen value, gathered once from a benchmark, its store and its files.
+"""What an audit looks at: one frozen value, gathered once from a benchmark, its store and its
+files.
 
-It stands in one module because both ways to the evidence, by a rule or a judge and by people alone, gather the same fields.
+It stands in one module because both ways to the evidence, by a rule or a judge and by people alone,
+gather the same fields.
 """
 
 from __future__ import annotations
@@ -73,25 +75,32 @@ class Evidence:
     labels
         People's labels on answers of the reference administration.
     oracles
-        The reference administration as judges see it that come with the benchmark and need no model.
+        The reference administration as judges see it that come with the benchmark and need no
+        model.
     families
         Every respondent's family.
     families_told
-        Whether respondents are taken for relatives because of their names, not because a file says so.
+        Whether respondents are taken for relatives because of their names, not because a file says
+        so.
     probabilities
-        (respondents, items): the probability that an answer of the reference form is right; None where none was recorded.
+        (respondents, items): the probability that an answer of the reference form is right; None
+        where none was recorded.
     metrics
         The metrics to audit, the leading one first.
     findings
         All that `hqm check` finds: about card, items, labels and leaks, wordings, types, pictures.
     examples
-        The items on which the reference and another administration disagree most, with what was said.
+        The items on which the reference and another administration disagree most, with what was
+        said.
     margin
-        The largest mean difference between two forms that does not matter, in score units, where one was declared.
+        The largest mean difference between two forms that does not matter, in score units, where
+        one was declared.
     copies
-        Picture -> the first name under which the same picture stands, where it stands under several.
+        Picture -> the first name under which the same picture stands, where it stands under
+        several.
     thumbnail
-        Picture -> the picture, small, as a data URL; empty where there is none to show. Its file is read when it is asked for.
+        Picture -> the picture, small, as a data URL; empty where there is none to show. Its file is
+        read when it is asked for.
     """
 
     benchmark: Benchmark
@@ -111,17 +120,21 @@ class Evidence:
     tools: tuple[ScoreComparison, ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM."""
     scored_by: str = ""
-    """`recorded` where the matrices hold the tools' own scores, `people` where people's labels are the scores; empty where they
-    hold the benchmark's."""
+    """`recorded` where the matrices hold the tools' own scores, `people` where people's labels are
+    the scores; empty where they hold the benchmark's."""
     samples: Mapping[str, PooledLabels] = field(default_factory=dict)
     """Judge -> the labels of its raters, pooled, with how the answers were chosen."""
     levels: tuple[str, ...] = ("model",)
     """Over what agreement with people is correlated: `model`, `answer`, `item`."""
     stages: tuple[StageEvidence, ...] = ()
-    """Where people labelled single sub-sentences or facts: what the roles of each judge say of them."""
+    """Where people labelled single sub-sentences or facts: what the roles of each judge say of
+    them.
+    """
     copies: Mapping[str, str] = field(default_factory=dict)
     stopped: Mapping[str, Any] = field(default_factory=dict)
-    """Where a rule stopped the asking of respondents before all items (`hqm run --until`); empty where it did not."""
+    """Where a rule stopped the asking of respondents before all items (`hqm run --until`); empty
+    where it did not.
+    """
     analyses: tuple[Analysis, ...] = ()
     """The benchmark's own further tables, of the reference administration."""
     thumbnail: Callable[[str], str] = field(default=_no_picture, repr=False, compare=False)
@@ -137,12 +150,15 @@ class Evidence:
         Parameters
         ----------
         what
-            `answers`: one row a respondent, administration and item, with the score (NaN where the answer was not scored)
-            and the state. `items`: one row an item of the reference administration, with its mean score over the
-            respondents and its correlation with the mean of the other items.
+            `answers`: one row a respondent, administration and item, with the score (NaN where the
+            answer was not scored) and the state. `items`: one row an item of the reference
+            administration, with its mean score over the respondents and its correlation with the
+            mean of the other items.
         """
         if what not in ("answers", "items"):
-            raise UsageError(f"there is no table {what!r} of the evidence", remedy="It has answers and items.")
+            raise UsageError(
+                f"there is no table {what!r} of the evidence", remedy="It has answers and items."
+            )
         name = self.benchmark.name
         if what == "items":
             return frame(item_rows(name, self.first), ITEMS)
@@ -151,7 +167,10 @@ class Evidence:
     @cached_property
     def labelled(self) -> tuple[ScoreMatrix, ...]:
         """The reference administration as people and oracles see it."""
-        return (*label_matrices(self.samples, self.first, self.forms[self.reference.form]), *self.oracles)
+        return (
+            *label_matrices(self.samples, self.first, self.forms[self.reference.form]),
+            *self.oracles,
+        )
 
 
 def gather(
@@ -182,17 +201,20 @@ def gather(
     asks
         What was asked, where it is not what an ordinary administration asks (blind).
     reference
-        The administration that the others are compared with; the original form, run 0, unless given.
+        The administration that the others are compared with; the original form, run 0, unless
+        given.
     forms
         Further forms, beside those that the benchmark has.
     criterion
-        A file of people's labels on answers of the reference administration. They are imported into the store under the
-        hash of the file, unless it is open for reading only. Without a file, the labels imported last are used.
+        A file of people's labels on answers of the reference administration. They are imported into
+        the store under the hash of the file, unless it is open for reading only. Without a file,
+        the labels imported last are used.
     metrics
         The metrics to audit; the card's unless given.
     judges
-        Who judged: panels of models, and judges whose judgements came in files. Where a model judges the benchmark, the first
-        one's verdicts are the reference; where a rule scores it, they stand beside the rule's.
+        Who judged: panels of models, and judges whose judgements came in files. Where a model
+        judges the benchmark, the first one's verdicts are the reference; where a rule scores it,
+        they stand beside the rule's.
     families
         Respondent -> family; the family of others is inferred from their names.
     margin
@@ -200,11 +222,14 @@ def gather(
     pictures
         Whether the picture files are opened to look for faults, as `hqm check` does.
     recorded
-        Take the scores that other tools recorded with the answers, in place of the benchmark's scoring.
+        Take the scores that other tools recorded with the answers, in place of the benchmark's
+        scoring.
     pool
-        How several raters' labels of an answer become one; by majority where they are 0 or 1, by their mean otherwise.
+        How several raters' labels of an answer become one; by majority where they are 0 or 1, by
+        their mean otherwise.
     stale
-        What to do with a label whose answer digest is not that of the stored answer: `refuse` or `keep`.
+        What to do with a label whose answer digest is not that of the stored answer: `refuse` or
+        `keep`.
     levels
         Over what agreement with people is correlated: `model`, `answer`, `item`.
 
@@ -219,27 +244,49 @@ def gather(
     by_name = forms_held(store, benchmark, forms)
     if benchmark.roles and not judges and not recorded:
         return _by_people(
-            benchmark, store, answers, respondents, by_name,
-            criterion=criterion, metrics=metrics, families=families, margin=margin, pool=pool, stale=stale, levels=levels,
-        )  # fmt: skip
+            benchmark,
+            store,
+            answers,
+            respondents,
+            by_name,
+            criterion=criterion,
+            metrics=metrics,
+            families=families,
+            margin=margin,
+            pool=pool,
+            stale=stale,
+            levels=levels,
+        )
     lead = judges[0].label if judges and benchmark.roles else "rule"
-    cells = _judged_cells(cells_in(asks, benchmark, list(by_name.values()), respondents), judges, lead)
+    cells = _judged_cells(
+        cells_in(asks, benchmark, list(by_name.values()), respondents), judges, lead
+    )
     reference = reference or Cell(judge=lead, sight=asks.sight)
     if reference not in cells:
         there = "; ".join(map(str, cells)) or "none"
-        raise DesignError(f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})")
+        raise DesignError(
+            f"the store holds no answer to {benchmark.name} in {reference} (it has: {there})"
+        )
     chosen = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
     if recorded:
         matrices = tool_matrices(benchmark, answers, cells, by_name, respondents)
         reference = reference if reference in matrices else next(iter(matrices))
     else:
-        matrices = {cell: _matrix(benchmark, answers, judges, cell, by_name[cell.form], respondents) for cell in cells}
+        matrices = {
+            cell: _matrix(benchmark, answers, judges, cell, by_name[cell.form], respondents)
+            for cell in cells
+        }
     form = by_name[reference.form]
     oracles = _oracles(benchmark, answers, matrices[reference], form, respondents)
-    probabilities = None if recorded else _probabilities(benchmark, answers, form, reference.run, respondents)
+    probabilities = (
+        None if recorded else _probabilities(benchmark, answers, form, reference.run, respondents)
+    )
     stopped = stopped_in(asks, benchmark, respondents) if reference.form == ORIGINAL else None
     if stopped is not None:
-        matrices = {stopped_cell(stopped, cell): on_common_items(stopped, matrix) for cell, matrix in matrices.items()}
+        matrices = {
+            stopped_cell(stopped, cell): on_common_items(stopped, matrix)
+            for cell, matrix in matrices.items()
+        }
         oracles = tuple(on_common_items(stopped, oracle) for oracle in oracles)
         reference = stopped_cell(stopped, reference)
         if probabilities is not None:
@@ -247,11 +294,19 @@ def gather(
     first = matrices[reference]
     differing = partial(_differing, answers, benchmark, form, reference.run, respondents, stale)
     labels = _labels(
-        store, benchmark, form, reference.run, Path(criterion) if criterion else None, first.respondents, differing
+        store,
+        benchmark,
+        form,
+        reference.run,
+        Path(criterion) if criterion else None,
+        first.respondents,
+        differing,
     )
     samples = _samples(labels, pool, differing(labels))
     labelled = (*label_matrices(samples, first, form), *oracles)
-    asked = [by_name[name] for name in dict.fromkeys(cell.form for cell in cells) if name != ORIGINAL]
+    asked = [
+        by_name[name] for name in dict.fromkeys(cell.form for cell in cells) if name != ORIGINAL
+    ]
     seen = pictures_of(benchmark, by_name[ORIGINAL]) if pictures else None
     return Evidence(
         benchmark=benchmark,
@@ -267,9 +322,15 @@ def gather(
         metrics=chosen,
         findings=tuple(findings_of(benchmark, by_name[ORIGINAL], seen, forms=asked)),
         # an example shows how HQM read an answer, which the tool's score does not follow from
-        examples=()
-        if recorded
-        else tuple(examples(benchmark, answers, judges, by_name, respondents, reference, matrices, labelled)),
+        examples=(
+            ()
+            if recorded
+            else tuple(
+                examples(
+                    benchmark, answers, judges, by_name, respondents, reference, matrices, labelled
+                )
+            )
+        ),
         margin=margin,
         tools=tool_comparisons(benchmark, answers, cells, by_name, respondents),
         scored_by=RECORDED if recorded else "",
@@ -278,10 +339,16 @@ def gather(
         stages=_stages(benchmark, answers, judges, reference, form, respondents, labels, samples),
         copies=seen.copies if seen is not None else {},
         stopped=stopped_rows(stopped, form, respondents) if stopped is not None else {},
-        analyses=()
-        if recorded
-        else analyses_of(
-            benchmark, form, first, partial(answers.by_respondent, benchmark, form, respondents, reference.run), labels
+        analyses=(
+            ()
+            if recorded
+            else analyses_of(
+                benchmark,
+                form,
+                first,
+                partial(answers.by_respondent, benchmark, form, respondents, reference.run),
+                labels,
+            )
         ),
         thumbnail=lambda name: thumbnail(asks.file(benchmark, name)[0]),
     )
@@ -311,25 +378,40 @@ def _by_people(
     """
     form, names = forms[ORIGINAL], [who.name for who in respondents]
     differing = partial(_differing, answers, benchmark, form, 0, respondents, stale)
-    labels = _labels(store, benchmark, form, 0, Path(criterion) if criterion else None, names, differing)
+    labels = _labels(
+        store, benchmark, form, 0, Path(criterion) if criterion else None, names, differing
+    )
     sample = _samples(labels, pool, differing(labels)).get(HUMAN)
     given = {(j.respondent, j.item): j for j in sample.judgements} if sample is not None else {}
     reference = Cell(judge=HUMAN)
-    builder = MatrixBuilder(reference, form, benchmark.verdict, benchmark.subsets, benchmark.groupings)
+    builder = MatrixBuilder(
+        reference, form, benchmark.verdict, benchmark.subsets, benchmark.groupings
+    )
     unlabelled = Verdict.unscored("missing", "nobody labelled it")
     for who in respondents:
         row = answers.responses(benchmark, form, who, 0)
         verdicts = [
-            benchmark.verdict_of_people(item, given[who.name, item.id]) if (who.name, item.id) in given else unlabelled
+            (
+                benchmark.verdict_of_people(item, given[who.name, item.id])
+                if (who.name, item.id) in given
+                else unlabelled
+            )
             for item in form.items
         ]
         scored = [verdict for verdict in verdicts if verdict is not None]
         if len(scored) < len(verdicts) or not given:
-            what = f"the answers to {benchmark.name} are judged by a model, none is named, and no label of people stands in for it"
-            raise DesignError(what, remedy="Name one with --judge, or bring judgements with --judgements.")
+            what = (
+                f"the answers to {benchmark.name} are judged by a model, none is named, and no"
+                " label of people stands in for it"
+            )
+            raise DesignError(
+                what, remedy="Name one with --judge, or bring judgements with --judgements."
+            )
         builder.add_verdicts(who.name, row, scored)
     first = builder.build(
-        digest(sorted([j.respondent, j.item, j.label] for j in given.values() if j.label is not None))
+        digest(
+            sorted([j.respondent, j.item, j.label] for j in given.values() if j.label is not None)
+        )
     )
     countable = tuple(metric for metric in benchmark.metrics if _summed(metric, first))
     wanted = tuple(benchmark.metric(name) for name in metrics) or benchmark.audited
@@ -352,14 +434,20 @@ def _by_people(
         margin=margin,
         scored_by="people",
         analyses=analyses_of(
-            benchmark, form, first, partial(answers.by_respondent, benchmark, form, respondents, 0), labels
+            benchmark,
+            form,
+            first,
+            partial(answers.by_respondent, benchmark, form, respondents, 0),
+            labels,
         ),
         levels=tuple(levels),
     )
 
 
 def _summed(metric: Metric, matrix: ScoreMatrix) -> bool:
-    """Whether the tallies of a matrix have all that a metric sums, and any answer to sum it over."""
+    """Whether the tallies of a matrix have all that a metric sums, and any answer to sum it
+    over.
+    """
     try:
         metric.of({key: np.ones(1) for key in matrix.tallies})
     except KeyError:
@@ -386,11 +474,17 @@ def _stages(
     return stage_evidence(benchmark, judges, reference, units, given, probabilities)
 
 
-def label_matrices(samples: Mapping[str, PooledLabels], first: ScoreMatrix, form: Form) -> list[ScoreMatrix]:
+def label_matrices(
+    samples: Mapping[str, PooledLabels], first: ScoreMatrix, form: Form
+) -> list[ScoreMatrix]:
     """An administration as the people see it who labelled its answers, judge by judge."""
     return [
         labels_matrix(
-            replace(first.cell, judge=judge), form, first.respondents, sample.judgements, sample.probabilities
+            replace(first.cell, judge=judge),
+            form,
+            first.respondents,
+            sample.judgements,
+            sample.probabilities,
         )
         for judge, sample in samples.items()
     ]
@@ -405,7 +499,9 @@ def _differing(
     stale: Stale,
     labels: Labels,
 ) -> int:
-    """How many labels are about other words than the stored answers'; they are refused unless `stale` keeps them."""
+    """How many labels are about other words than the stored answers'; they are refused unless
+    `stale` keeps them.
+    """
     if not any(LabelContext.of(judgement).answer_digest for judgement in labels.judgements):
         return 0
     labelled = {judgement.respondent for judgement in labels.judgements}
@@ -413,14 +509,18 @@ def _differing(
         (who.name, item.id): answer_digest(response)
         for who in respondents
         if who.name in labelled
-        for item, response in zip(form.items, answers.responses(benchmark, form, who, run), strict=True)
+        for item, response in zip(
+            form.items, answers.responses(benchmark, form, who, run), strict=True
+        )
         if response is not None
     }
     return check_digests(labels, stored, stale)
 
 
 def _samples(labels: Labels, pool: Pool | None, different: int) -> dict[str, PooledLabels]:
-    """The labels of every judge, pooled; so many of them are about other words than the stored answers'."""
+    """The labels of every judge, pooled; so many of them are about other words than the stored
+    answers'.
+    """
     return {judge: pool_labels(labels, judge, pool, stale=different) for judge in labels.by_judge}
 
 
@@ -433,7 +533,9 @@ def _labels(
     respondents: Sequence[str],
     check: Callable[[Labels], object],
 ) -> Labels:
-    """The labels of a file, with those in the store by judges that the file does not have; without a file, the store's."""
+    """The labels of a file, with those in the store by judges that the file does not have; without
+    a file, the store's.
+    """
     if criterion is None:
         return stored_labels(store, benchmark, form, run)
     labels = import_labels(store, benchmark, form, run, criterion, respondents, check)
@@ -446,8 +548,9 @@ def _labels(
 def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> list[Cell]:
     """The administrations as the judges see them.
 
-    The leading judge, or the rule, sees all of them that it judged. Its further askings, and the other judges, are about the
-    reference only; of other judges, only those whose judgements came in files have further askings.
+    The leading judge, or the rule, sees all of them that it judged. Its further askings, and the
+    other judges, are about the reference only; of other judges, only those whose judgements came in
+    files have further askings.
     """
     by_label = {judge.label: judge for judge in judges}
     judged = [replace(cell, judge=lead) for cell in cells]
@@ -456,9 +559,13 @@ def _judged_cells(cells: Sequence[Cell], judges: Sequence[Judge], lead: str) -> 
         if cell.form == ORIGINAL and cell.run == 0 and not cell.resolution:
             for label, judge in by_label.items():
                 again = (
-                    judge.askings() if label == lead or isinstance(judge, BroughtJudge) else judge.askings()[:1] and [0]
+                    judge.askings()
+                    if label == lead or isinstance(judge, BroughtJudge)
+                    else judge.askings()[:1] and [0]
                 )
-                askings = (replace(cell, judge=named(label, n)) for n in again if n or label != lead)
+                askings = (
+                    replace(cell, judge=named(label, n)) for n in again if n or label != lead
+                )
                 judged += [asking for asking in askings if judge.sees(asking)]
     return judged
 
@@ -474,13 +581,19 @@ def _matrix(
     label, asking = parse_judge(cell.judge)
     for judging in judges:
         if judging.label == label:
-            given = answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
+            given = answers.at(cell.resolution).by_respondent(
+                benchmark, form, respondents, cell.run
+            )
             return judging.matrix(cell, form, given, asking)
     return answers.matrix(benchmark, cell, form, respondents)
 
 
 def _oracles(
-    benchmark: Benchmark, answers: Answers, first: ScoreMatrix, form: Form, respondents: Sequence[StoredRespondent]
+    benchmark: Benchmark,
+    answers: Answers,
+    first: ScoreMatrix,
+    form: Form,
+    respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreMatrix, ...]:
     by_name = {respondent.name: respondent for respondent in respondents}
 
@@ -490,15 +603,24 @@ def _oracles(
     for judge in benchmark.judges():
         if labelled_by(judge) == "people":
             remedy = "Rename it in `judges()` of the adapter."
-            raise DesignError(f"{benchmark.name} calls a rule {judge!r}, the name of people's labels", remedy=remedy)
+            raise DesignError(
+                f"{benchmark.name} calls a rule {judge!r}, the name of people's labels",
+                remedy=remedy,
+            )
     return tuple(oracle_matrix(benchmark, first, judge, responses) for judge in benchmark.judges())
 
 
 def _probabilities(
-    benchmark: Benchmark, answers: Answers, form: Form, run: int, respondents: Sequence[StoredRespondent]
+    benchmark: Benchmark,
+    answers: Answers,
+    form: Form,
+    run: int,
+    respondents: Sequence[StoredRespondent],
 ) -> npt.NDArray[np.float64] | None:
     if benchmark.card.task not in ("yes_no", "choice") or benchmark.roles:
         return None
     rows = [answers.probabilities(benchmark, form, respondent, run) for respondent in respondents]
-    probabilities = np.array([[np.nan if p is None else p for p in row] for row in rows], dtype=np.float64)
+    probabilities = np.array(
+        [[np.nan if p is None else p for p in row] for row in rows], dtype=np.float64
+    )
     return probabilities if np.isfinite(probabilities).any() else None

@@ -1,4 +1,6 @@
-"""Which respondents belong to one family: checkpoints of a family say less than as many independent models."""
+"""Which respondents belong to one family: checkpoints of a family say less than as many independent
+models.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ _FAMILY = re.compile(r"[a-z]+\d*")
 
 
 def infer_family(name: str) -> str:
-    """The family that a respondent's name suggests: its first word, without what follows a dash, dot or space.
+    """The family that a respondent's name suggests: its first word, without what follows a dash,
+    dot or space.
 
     >>> [infer_family(n) for n in ("hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o@http://a/v1", "recorded/Qwen2-VL-7B")]
     ['llava', 'gpt', 'qwen2']
@@ -41,10 +44,14 @@ def read_families(path: Path) -> dict[str, str]:
 
 
 def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
-    """Every respondent's family: the one given under its whole or short name, else the one its name suggests."""
+    """Every respondent's family: the one given under its whole or short name, else the one its name
+    suggests.
+    """
     given = given or {}
     return [
-        given.get(name) or given.get(name.rpartition("/")[2].rpartition(":")[2]) or infer_family(name)
+        given.get(name)
+        or given.get(name.rpartition("/")[2].rpartition(":")[2])
+        or infer_family(name)
         for name in respondents
     ]
 
@@ -58,5 +65,7 @@ def told_from_names(respondents: Sequence[str], given: Mapping[str, str] | None 
     given = given or {}
     families = families_of(respondents, given)
     shared = {family for family in families if families.count(family) > 1}
-    known = [name in given or name.rpartition("/")[2].rpartition(":")[2] in given for name in respondents]
+    known = [
+        name in given or name.rpartition("/")[2].rpartition(":")[2] in given for name in respondents
+    ]
     return any(family in shared and not sure for family, sure in zip(families, known, strict=True))

@@ -62,7 +62,9 @@ class ScoreComparison:
 def compare_scores(
     benchmark: Benchmark, forms: Mapping[str, Form], recordings: Iterable[Recording]
 ) -> list[ScoreComparison]:
-    """Score recorded answers and set the tool's own scores beside; nothing for a benchmark that a model judges."""
+    """Score recorded answers and set the tool's own scores beside; nothing for a benchmark that a
+    model judges.
+    """
     if benchmark.roles:
         return []
     compared = (_compared(benchmark, forms[recording.form], recording) for recording in recordings)
@@ -100,7 +102,9 @@ def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreCo
     )
 
 
-def _difference(item: Item, answer: Response, recorded: Mapping[str, Any], verdict: Verdict) -> Difference:
+def _difference(
+    item: Item, answer: Response, recorded: Mapping[str, Any], verdict: Verdict
+) -> Difference:
     return Difference(
         item=item.id,
         answer=answer.text,

@@ -1,4 +1,6 @@
-"""Tidy pandas frames of audits and of the answers behind them: one row a thing, one column a fact, nothing rounded."""
+"""Tidy pandas frames of audits and of the answers behind them: one row a thing, one column a fact,
+nothing rounded.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,19 @@ Table = Literal["estimates", "scores", "states"]
 Kind = Literal["text", "number", "count", "truth"]
 
 _FACETS: Mapping[str, Kind] = {
-    "form": "text", "run": "count", "judge": "text", "sight": "text", "until": "text", "resolution": "text",
-}  # fmt: skip
+    "form": "text",
+    "run": "count",
+    "judge": "text",
+    "sight": "text",
+    "until": "text",
+    "resolution": "text",
+}
 TABLES: Mapping[Table, Mapping[str, Kind]] = {
     "estimates": {
-        **dict.fromkeys(("benchmark", "group", "indicator", "metric", "facet", "first", "other", "inference"), "text"),
+        **dict.fromkeys(
+            ("benchmark", "group", "indicator", "metric", "facet", "first", "other", "inference"),
+            "text",
+        ),
         **dict.fromkeys(("value", "low", "high", "level"), "number"),
         "method": "text",
         **dict.fromkeys(("n_items", "n_respondents", "unscored"), "count"),
@@ -34,18 +44,34 @@ TABLES: Mapping[Table, Mapping[str, Kind]] = {
         "metric": "text",
         **dict.fromkeys(("score", "low", "high"), "number"),
     },
-    "states": {**dict.fromkeys(("benchmark", "respondent"), "text"), **_FACETS, "state": "text", "answers": "count"},
+    "states": {
+        **dict.fromkeys(("benchmark", "respondent"), "text"),
+        **_FACETS,
+        "state": "text",
+        "answers": "count",
+    },
 }
 """Table of an audit -> its columns, in order, with what stands in them."""
 
 ANSWERS: Mapping[str, Kind] = {
-    "benchmark": "text", "respondent": "text", **_FACETS, "item": "text", "score": "number", "state": "text", "words": "number",
-}  # fmt: skip
+    "benchmark": "text",
+    "respondent": "text",
+    **_FACETS,
+    "item": "text",
+    "score": "number",
+    "state": "text",
+    "words": "number",
+}
 """The columns of a frame of answers."""
 ITEMS: Mapping[str, Kind] = {
-    **dict.fromkeys(("benchmark", "item", "part", "type", "cluster", "image", "prompt", "target"), "text"),
-    "n_respondents": "count", "n_scored": "count", "mean_score": "number", "rest_correlation": "number",
-}  # fmt: skip
+    **dict.fromkeys(
+        ("benchmark", "item", "part", "type", "cluster", "image", "prompt", "target"), "text"
+    ),
+    "n_respondents": "count",
+    "n_scored": "count",
+    "mean_score": "number",
+    "rest_correlation": "number",
+}
 """The columns of a frame of items."""
 
 _DTYPES = {"text": "str", "number": "float64", "count": "int64", "truth": "bool"}
@@ -60,7 +86,9 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Kind]) -> pd.
     listed = list(rows)
     return pd.DataFrame(
         {
-            name: pd.Series([np.nan if row[name] is None else row[name] for row in listed], dtype=_DTYPES[kind])
+            name: pd.Series(
+                [np.nan if row[name] is None else row[name] for row in listed], dtype=_DTYPES[kind]
+            )
             for name, kind in columns.items()
         }
     )
@@ -77,26 +105,50 @@ def facets(cell: str) -> dict[str, Any]:
 
 
 def estimate_rows(benchmark: str, estimate: Estimate) -> Iterator[dict[str, Any]]:
-    """An estimate with each of its intervals, then its values for single respondents where it has them."""
+    """An estimate with each of its intervals, then its values for single respondents where it has
+    them.
+    """
     common = {
-        "benchmark": benchmark, "indicator": estimate.indicator, "metric": estimate.metric, "facet": estimate.facet,
-        "first": estimate.first, "other": estimate.other, "n_items": estimate.n_items, "unscored": estimate.unscored,
-        "status": estimate.status, "reason": estimate.reason, "flags": " ".join(estimate.flags),
+        "benchmark": benchmark,
+        "indicator": estimate.indicator,
+        "metric": estimate.metric,
+        "facet": estimate.facet,
+        "first": estimate.first,
+        "other": estimate.other,
+        "n_items": estimate.n_items,
+        "unscored": estimate.unscored,
+        "status": estimate.status,
+        "reason": estimate.reason,
+        "flags": " ".join(estimate.flags),
         "signature": estimate.signature,
-    }  # fmt: skip
+    }
     none: dict[str, Any] = {"inference": "", "low": None, "high": None, "level": None, "method": ""}
     ends: list[dict[str, Any]] = [
-        {"inference": i.inference, "low": i.low, "high": i.high, "level": i.level, "method": i.method}
+        {
+            "inference": i.inference,
+            "low": i.low,
+            "high": i.high,
+            "level": i.level,
+            "method": i.method,
+        }
         for i in estimate.intervals
     ]
     for end in ends or [none]:
-        yield {**common, "group": ALL, "value": estimate.value, "n_respondents": estimate.n_respondents, **end}
+        yield {
+            **common,
+            "group": ALL,
+            "value": estimate.value,
+            "n_respondents": estimate.n_respondents,
+            **end,
+        }
     for name, value in _of_each(estimate).items():
         yield {**common, "group": name, "value": value, "n_respondents": 1, **none}
 
 
 _SAME = frozenset("sem mdc95 above_chance acquiescence balanced_score".split())
-"""Indicators whose detail `by_respondent` has the same quantity for each respondent; elsewhere it explains the estimate."""
+"""Indicators whose detail `by_respondent` has the same quantity for each respondent; elsewhere it
+explains the estimate.
+"""
 _WITHIN = {"item_agreement": "agreement", "coherence": "coherent"}
 """Indicators whose detail has it under this name, beside other things."""
 
@@ -114,34 +166,51 @@ def _of_each(estimate: Estimate) -> dict[str, float | None]:
         return {n: v.get("difference") for n, v in each.items() if isinstance(v, Mapping)}
     if last.endswith("_shift"):  # what was measured in the two administrations
         return {
-            n: None if None in (v[0], v[1]) else v[1] - v[0] for n, v in each.items() if isinstance(v, (list, tuple))
+            n: None if None in (v[0], v[1]) else v[1] - v[0]
+            for n, v in each.items()
+            if isinstance(v, (list, tuple))
         }
     return {}
 
 
 def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dict[str, Any]]:
-    """Every answer of every administration: its score (NaN where it was not scored), its state and its length."""
+    """Every answer of every administration: its score (NaN where it was not scored), its state and
+    its length.
+    """
     for matrix in matrices:
         at, scores = facets(str(matrix.cell)), matrix.values  # noqa: PD011 (an array, no frame)
         for row, respondent in enumerate(matrix.respondents):
             for column, item in enumerate(matrix.items):
                 yield {
-                    "benchmark": benchmark, "respondent": respondent, **at, "item": item.id,
-                    "score": float(scores[row, column]), "state": STATES[matrix.states[row, column]],
+                    "benchmark": benchmark,
+                    "respondent": respondent,
+                    **at,
+                    "item": item.id,
+                    "score": float(scores[row, column]),
+                    "state": STATES[matrix.states[row, column]],
                     "words": float(matrix.words[row, column]),
-                }  # fmt: skip
+                }
 
 
 def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
-    """Every item of one administration: what it asks, its mean score, and how it goes with the other items."""
+    """Every item of one administration: what it asks, its mean score, and how it goes with the
+    other items.
+    """
     scores, scored = matrix.values, matrix.scored  # noqa: PD011 (an array, no frame)
     rest = item_rest(scores) if len(matrix.respondents) > 1 else np.full(len(matrix.items), np.nan)
     for column, item in enumerate(matrix.items):
         known = scores[scored[:, column], column]
         yield {
-            "benchmark": benchmark, "item": item.id, "part": item.part, "type": item.type or "",
-            "cluster": item.cluster or item.id, "image": item.image or "", "prompt": item.prompt,
+            "benchmark": benchmark,
+            "item": item.id,
+            "part": item.part,
+            "type": item.type or "",
+            "cluster": item.cluster or item.id,
+            "image": item.image or "",
+            "prompt": item.prompt,
             "target": item.target if isinstance(item.target, str) else "",
-            "n_respondents": len(matrix.respondents), "n_scored": int(scored[:, column].sum()),
-            "mean_score": float(known.mean()) if known.size else None, "rest_correlation": float(rest[column]),
-        }  # fmt: skip
+            "n_respondents": len(matrix.respondents),
+            "n_scored": int(scored[:, column].sum()),
+            "mean_score": float(known.mean()) if known.size else None,
+            "rest_correlation": float(rest[column]),
+        }

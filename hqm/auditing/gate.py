@@ -1,7 +1,9 @@
-"""The gate: does an audit meet a policy? Thresholds are held against interval ends, and what was not measured fails.
+"""The gate: does an audit meet a policy? Thresholds are held against interval ends, and what was
+not measured fails.
 
-By rule, an estimate without the interval that the policy names is NOT MEASURED; only counts (`exact`) are held against a threshold
-without one. Every test that does not pass ends with what to do.
+By rule, an estimate without the interval that the policy names is NOT MEASURED; only counts
+(`exact`) are held against a threshold without one. Every test that does not pass ends with what to
+do.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ class Test:
 
     @property
     def passed(self) -> bool:
-        """Whether it does not stand in the way: it passed, or it was not measured and need not be."""
+        """Whether it does not stand in the way: it passed, or it was not measured and need not
+        be.
+        """
         return self.outcome == "PASS" or (self.outcome == "NOT MEASURED" and not self.required)
 
 
@@ -82,30 +86,50 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """The gate as JSON data."""
-        return {"policy": self.policy, "passed": self.passed, "tests": [asdict(test) for test in self.tests]}
+        return {
+            "policy": self.policy,
+            "passed": self.passed,
+            "tests": [asdict(test) for test in self.tests],
+        }
 
     def junit(self) -> str:
-        """The tests as JUnit XML: a suite for each benchmark; what was not measured is a failure of that type."""
+        """The tests as JUnit XML: a suite for each benchmark; what was not measured is a failure of
+        that type.
+        """
         root = ElementTree.Element("testsuites", name=f"hqm gate: {self.policy}")
         for name in dict.fromkeys(test.benchmark for test in self.tests):
             tests = [test for test in self.tests if test.benchmark == name]
             failed = sum(not test.passed for test in tests)
-            suite = ElementTree.SubElement(root, "testsuite", name=name, tests=str(len(tests)), failures=str(failed))
+            suite = ElementTree.SubElement(
+                root, "testsuite", name=name, tests=str(len(tests)), failures=str(failed)
+            )
             for test in tests:
                 case = ElementTree.SubElement(suite, "testcase", classname=name, name=test.what)
                 if not test.passed:
                     kind = test.outcome.lower().replace(" ", "-")
                     why = "\n".join(filter(None, (test.reason, test.remedy)))
-                    ElementTree.SubElement(case, "failure", message=test.sentence, type=kind).text = why
+                    ElementTree.SubElement(
+                        case, "failure", message=test.sentence, type=kind
+                    ).text = why
         ElementTree.indent(root)
-        return f"<?xml version='1.0' encoding='utf-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
+        return (
+            "<?xml version='1.0'"
+            f" encoding='utf-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n"
+        )
 
     def annotations(self) -> Iterator[str]:
         """A GitHub workflow command for every test that did not pass."""
         for test in self.tests:
             if not test.passed:
-                title = _escaped(f"{test.benchmark}: {test.what}").replace(":", "%3A").replace(",", "%2C")
-                yield f"::error title={title}::{_escaped(f'{test.outcome}: {test.sentence}. {test.remedy}')}"
+                title = (
+                    _escaped(f"{test.benchmark}: {test.what}")
+                    .replace(":", "%3A")
+                    .replace(",", "%2C")
+                )
+                yield (
+                    "::error"
+                    f" title={title}::{_escaped(f'{test.outcome}: {test.sentence}. {test.remedy}')}"
+                )
 
 
 def _escaped(text: str) -> str:
@@ -114,7 +138,9 @@ def _escaped(text: str) -> str:
 
 def hold_against(audit: Audit, policy: Policy) -> Gate:
     """Hold an audit against a policy."""
-    return Gate(policy.name, tuple(test for benchmark in audit.audits for test in _tests(benchmark, policy)))
+    return Gate(
+        policy.name, tuple(test for benchmark in audit.audits for test in _tests(benchmark, policy))
+    )
 
 
 def _tests(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
@@ -146,13 +172,30 @@ def _test(
 ) -> Test:
     if good or remedy is None:
         return Test(benchmark.benchmark, what, "PASS" if good else "FAIL", sentence, reason, end)
-    return Test(benchmark.benchmark, what, "FAIL", sentence, reason, end, remedy.text, remedy.needed)
+    return Test(
+        benchmark.benchmark, what, "FAIL", sentence, reason, end, remedy.text, remedy.needed
+    )
 
 
 def _absent(
-    benchmark: BenchmarkAudit, what: str, sentence: str, remedy: Remedy, reason: str = "", required: bool = True
+    benchmark: BenchmarkAudit,
+    what: str,
+    sentence: str,
+    remedy: Remedy,
+    reason: str = "",
+    required: bool = True,
 ) -> Test:
-    return Test(benchmark.benchmark, what, "NOT MEASURED", sentence, reason, None, remedy.text, remedy.needed, required)
+    return Test(
+        benchmark.benchmark,
+        what,
+        "NOT MEASURED",
+        sentence,
+        reason,
+        None,
+        remedy.text,
+        remedy.needed,
+        required,
+    )
 
 
 def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
@@ -161,7 +204,9 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
     estimates = [
         estimate
         for estimate in benchmark.estimates
-        if estimate.facet == facet and estimate.value is not None and not estimate.indicator.startswith("oracle.")
+        if estimate.facet == facet
+        and estimate.value is not None
+        and not estimate.indicator.startswith("oracle.")
     ]
     if not estimates:
         oracles = who_labelled(benchmark).by_oracles if facet == "judge" else ()
@@ -170,7 +215,9 @@ def _facet(benchmark: BenchmarkAudit, facet: str) -> Test:
         return _absent(benchmark, what, sentence, remedies.of_facet(facet))
     others = len({estimate.other for estimate in estimates})
     who = ", labels by people" if facet == "judge" and who_labelled(benchmark).by_people else ""
-    return _test(benchmark, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}{who}")
+    return _test(
+        benchmark, what, True, f"{others} {'comparison' if others == 1 else 'comparisons'}{who}"
+    )
 
 
 def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
@@ -184,7 +231,8 @@ def _size(benchmark: BenchmarkAudit, policy: Policy) -> Iterator[Test]:
         good = benchmark.items < limit
         sentence = f"{benchmark.items:,}, and this policy is for fewer than {limit:,}"
         remedy = Remedy(
-            "Use the default policy, which larger benchmarks can meet; or change `required.fewer_items_than`"
+            "Use the default policy, which larger benchmarks can meet; or change"
+            " `required.fewer_items_than`"
         )
         yield _test(benchmark, "items", good, sentence, end=float(benchmark.items), remedy=remedy)
 
@@ -206,12 +254,18 @@ def _unscored(benchmark: BenchmarkAudit, most: float) -> Test:
 
 def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
     """One test of all findings, and one more for every finding that is too grave."""
-    graver = [finding for finding in findings_in_order(benchmark) if _RANKS[severity_of(finding)] > _RANKS[most]]
+    graver = [
+        finding
+        for finding in findings_in_order(benchmark)
+        if _RANKS[severity_of(finding)] > _RANKS[most]
+    ]
     counts = findings_counted(benchmark)
     counted = ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items())
     if not graver:
         allowed = f"none graver than {most}" if most != "none" else "none"
-        yield _test(benchmark, "findings", True, f"{allowed} ({counted})", end=float(sum(counts.values())))
+        yield _test(
+            benchmark, "findings", True, f"{allowed} ({counted})", end=float(sum(counts.values()))
+        )
         return
     names = ", ".join(dict.fromkeys(f"{finding['code']} {finding['name']}" for finding in graver))
     remedy = Remedy("Mend each as said below; or change the policy key `limits.findings`", 0.0)
@@ -220,27 +274,48 @@ def _findings(benchmark: BenchmarkAudit, most: str) -> Iterator[Test]:
     for finding in graver:
         code = CODES.get(str(finding["code"]))
         what = f"finding {finding['code']} {finding['name']}"
-        todo = str(finding.get("remedy") or (code.remedy if code is not None else "Mend what it says."))
+        todo = str(
+            finding.get("remedy") or (code.remedy if code is not None else "Mend what it says.")
+        )
         examples = "; ".join(str(example) for example in finding.get("examples", ())[:3])
         sentence = f"{finding['sentence']}{f' ({examples})' if examples else ''}"
-        yield _test(benchmark, what, False, sentence, end=float(finding.get("count") or 0), remedy=Remedy(todo, 0.0))
+        yield _test(
+            benchmark,
+            what,
+            False,
+            sentence,
+            end=float(finding.get("count") or 0),
+            remedy=Remedy(todo, 0.0),
+        )
 
 
 _LEAKS = ("solvability.blind_accuracy", "solvability.leakage_cues")
 
 
 def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
-    """A test for every type and part whose gain lies above the limit at its lower end, or one that says that none does."""
+    """A test for every type and part whose gain lies above the limit at its lower end, or one that
+    says that none does.
+    """
     reason = "what can be answered without the picture measures no seeing; judged by type and part"
-    missing = [e for e in benchmark.estimates if e.indicator in _LEAKS and e.status not in ("ok", "not_informative")]
+    missing = [
+        e
+        for e in benchmark.estimates
+        if e.indicator in _LEAKS and e.status not in ("ok", "not_informative")
+    ]
     rows = leak_rows(benchmark)
     if missing and not rows:
         sentence = f"{missing[0].status.replace('_', ' ')}: {missing[0].reason}"
-        remedy = Remedy("Raise the number of items to 20 on 5 pictures at least; or set `limits.leak` to 1", 20.0)
+        remedy = Remedy(
+            "Raise the number of items to 20 on 5 pictures at least; or set `limits.leak` to 1",
+            20.0,
+        )
         yield _absent(benchmark, "leaks", sentence, remedy, reason)
         return
     if not rows and not any(estimate.indicator in _LEAKS for estimate in benchmark.estimates):
-        remedy = Remedy(f"Make the audit again with `hqm audit {benchmark.benchmark}`; or set `limits.leak` to 1")
+        remedy = Remedy(
+            f"Make the audit again with `hqm audit {benchmark.benchmark}`; or set `limits.leak`"
+            " to 1"
+        )
         yield _absent(benchmark, "leaks", "the audit has no such estimate", remedy, reason)
         return
     graver = [leak for leak in leaks_shown(benchmark) if leak.low > most]
@@ -248,9 +323,10 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
         by = leak.by[0] if leak.by[0] == "words" else f"the {leak.by[0]}"
         also = f" (also by {', '.join(leak.by[1:5])})" if leak.by[1:] else ""
         sentence = (
-            f"{'the words predict' if by == 'words' else by + ' predicts'} {leak.accuracy:.1%} of the right answers, the "
-            f"commonest answer {leak.baseline:.1%}{also}: lower end {leak.low:.3f} of the gain (all types, parts and cues "
-            f"together), at most {most:g} is asked for"
+            f"{'the words predict' if by == 'words' else by + ' predicts'} {leak.accuracy:.1%} of"
+            f" the right answers, the commonest answer {leak.baseline:.1%}{also}: lower end"
+            f" {leak.low:.3f} of the gain (all types, parts and cues together), at most {most:g} is"
+            " asked for"
         )
         what = f"leak in {leak.name}"
         yield _test(benchmark, what, False, sentence, reason, leak.low, remedies.of_leak(leak))
@@ -258,8 +334,8 @@ def _leaks(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
         tested = len({row["name"] for row in rows if row.get("low") is not None})
         lows = [float(row["low"]) for row in rows if row.get("low") is not None]
         sentence = (
-            f"in none of {tested} types and parts do words, position, numbering or surface beat the commonest answer by "
-            f"more than {most:g} (lower ends of the gain, all together)"
+            f"in none of {tested} types and parts do words, position, numbering or surface beat the"
+            f" commonest answer by more than {most:g} (lower ends of the gain, all together)"
         )
         yield _test(benchmark, "leaks", True, sentence, reason, max(lows, default=None))
 
@@ -268,16 +344,27 @@ def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
     """Whether a leak of this size would have been shown in every type and part."""
     reason = "that no leak was shown says something only where one would have been"
     what = "leaks that would be found"
-    rows = [row for row in leak_rows(benchmark) if row.get("cue") == "words" and not (row["type"] and row["part"])]
+    rows = [
+        row
+        for row in leak_rows(benchmark)
+        if row.get("cue") == "words" and not (row["type"] and row["part"])
+    ]
     small = [row for row in rows if row.get("status") == "insufficient"]
     judged = [row for row in rows if row.get("detectable") is not None]
     worst = max(judged, key=lambda row: float(row["detectable"]), default=None)
     for row in small:
-        remedy = Remedy(f"Raise the number of items in {row['name']} to 20 on 5 pictures at least; or drop the claim on it; or set `limits.leak_found` to 1", 20.0)  # fmt: skip
+        remedy = Remedy(
+            f"Raise the number of items in {row['name']} to 20 on 5 pictures at least; or drop the"
+            " claim on it; or set `limits.leak_found` to 1",
+            20.0,
+        )
         yield _absent(benchmark, f"{what} in {row['name']}", str(row["reason"]), remedy, reason)
     if worst is not None:
         size = float(worst["detectable"])
-        sentence = f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most {most:g} is asked for"
+        sentence = (
+            f"a gain of {size:.3f} in {worst['name']} ({worst['items']:,} items), at most {most:g}"
+            " is asked for"
+        )
         remedy = remedies.of_weak_search(str(worst["name"]), int(worst["items"]), size, most)
         yield _test(benchmark, what, size <= most, sentence, reason, size, remedy)
 
@@ -285,7 +372,9 @@ def _search(benchmark: BenchmarkAudit, most: float) -> Iterator[Test]:
 def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
     claimed = [kind for kind in types_measured(benchmark) if kind.claimed]
     if not claimed:
-        remedy = Remedy('Name the types in the card: types = ["existence"]; or set `coverage.claimed` to false')
+        remedy = Remedy(
+            'Name the types in the card: types = ["existence"]; or set `coverage.claimed` to false'
+        )
         yield _absent(benchmark, "coverage", "the card claims no type", remedy)
         return
     short, missing = [], []
@@ -293,34 +382,60 @@ def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
         too_few = kind.items < wanted.items_a_type
         too_wide = kind.error is None or kind.error > wanted.error
         if too_few or (too_wide and wanted.error < 1):
-            forecast = 0 if kind.error is None else math.ceil(kind.items * (kind.error / wanted.error) ** 2 - 1e-9)
+            forecast = (
+                0
+                if kind.error is None
+                else math.ceil(kind.items * (kind.error / wanted.error) ** 2 - 1e-9)
+            )
             needed = max(wanted.items_a_type, forecast or math.ceil(0.25 / wanted.error**2 - 1e-9))
-            known = "no item" if kind.error is None else f"{kind.items} items, error {kind.error:.3f}"
-            short.append(f"{kind.type} {known}{'' if kind.measured or not kind.items else ' (forecast)'}")
+            known = (
+                "no item" if kind.error is None else f"{kind.items} items, error {kind.error:.3f}"
+            )
+            short.append(
+                f"{kind.type} {known}{'' if kind.measured or not kind.items else ' (forecast)'}"
+            )
             missing.append((kind.type, needed))
     asked = (
-        f"a standard error of at most {wanted.error:g}" if wanted.error < 1 else f"{wanted.items_a_type} items or more"
+        f"a standard error of at most {wanted.error:g}"
+        if wanted.error < 1
+        else f"{wanted.items_a_type} items or more"
     )
     if not short:
         yield _test(benchmark, "coverage", True, f"all {len(claimed)} claimed types have {asked}")
         return
-    sentence = f"{len(short)} of {len(claimed)} claimed types do not have {asked}: {'; '.join(short)}"
+    sentence = (
+        f"{len(short)} of {len(claimed)} claimed types do not have {asked}: {'; '.join(short)}"
+    )
     counts = ", ".join(f"{kind} to {n:,}" for kind, n in missing)
-    text = f"Raise the number of items: {counts}; or drop these types from the card's `types`; or change the policy key `coverage.error`"
+    text = (
+        f"Raise the number of items: {counts}; or drop these types from the card's `types`; or"
+        " change the policy key `coverage.error`"
+    )
     if wanted.error >= 1:
         text = text.replace("coverage.error", "coverage.items_a_type")
-    yield _test(benchmark, "coverage", False, sentence, remedy=Remedy(text, float(max(n for _, n in missing))))
+    yield _test(
+        benchmark,
+        "coverage",
+        False,
+        sentence,
+        remedy=Remedy(text, float(max(n for _, n in missing))),
+    )
 
 
 def _threshold(benchmark: BenchmarkAudit, wanted: Requirement) -> Iterator[Test]:
-    estimates = [e for e in benchmark.estimates if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)]
+    estimates = [
+        e
+        for e in benchmark.estimates
+        if e.indicator == wanted.indicator and wanted.metric in ("", e.metric)
+    ]
     what = f"{wanted.indicator}{f' ({wanted.metric})' if wanted.metric else ''}"
     if not estimates:
         family = wanted.indicator.partition(".")[0]
         sentence = "the audit has no such estimate"
         if family == "criterion" and (oracles := who_labelled(benchmark).by_oracles):
             sentence += (
-                f": no people labelled answers ({', '.join(oracles)} is an oracle; a policy may ask for `oracle.*`)"
+                f": no people labelled answers ({', '.join(oracles)} is an oracle; a policy may ask"
+                " for `oracle.*`)"
             )
         remedy = remedies.of_unmeasured(family, wanted.indicator)
         yield _absent(benchmark, what, sentence, remedy, wanted.reason, not wanted.optional)
@@ -348,15 +463,30 @@ def _held(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement) ->
     good = end >= bound if wanted.at_least is not None else end <= bound
     side = "lower end" if lower else "upper end"
     shown = f"{end:g}" if wanted.exact else f"{side} {end:.3f} {_OVER.get(named, f'of {named}')}"
-    sentence = f"{shown}, {'at least' if wanted.at_least is not None else 'at most'} {bound:g} is asked for"
+    sentence = (
+        f"{shown}, {'at least' if wanted.at_least is not None else 'at most'} {bound:g} is"
+        " asked for"
+    )
     if who := estimate.detail.get("labelled_by"):
-        sentence += "; people labelled" if who == "people" else f"; labelled by {estimate.detail.get('labels_of')}, not by people: no validity"  # fmt: skip
+        sentence += (
+            "; people labelled"
+            if who == "people"
+            else f"; labelled by {estimate.detail.get('labels_of')}, not by people: no validity"
+        )
     return _test(
-        benchmark, what, good, sentence, wanted.reason, end, remedies.of_threshold(estimate, wanted, value, end)
+        benchmark,
+        what,
+        good,
+        sentence,
+        wanted.reason,
+        end,
+        remedies.of_threshold(estimate, wanted, value, end),
     )
 
 
-def _equivalent(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement, ends: tuple[float, float]) -> Test:
+def _equivalent(
+    benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requirement, ends: tuple[float, float]
+) -> Test:
     """Whether a difference is no larger than the policy's margin, whichever way it points."""
     low, high = ends
     margin, farther = wanted.bound, max(ends, key=abs)
@@ -370,13 +500,17 @@ def _equivalent(benchmark: BenchmarkAudit, estimate: Estimate, wanted: Requireme
 def _usable(estimate: Estimate, wanted: Requirement) -> bool:
     """Whether an estimate may be held against a threshold.
 
-    An oracle's agreement, which says nothing about validity, may where the policy asks for it by name. Faults that were
-    found count, also where the design would have missed most of them.
+    An oracle's agreement, which says nothing about validity, may where the policy asks for it by
+    name. Faults that were found count, also where the design would have missed most of them.
     """
     if estimate.status == "ok":
         return True
-    by_name = estimate.indicator.startswith("oracle.") and estimate.detail.get("labelled_by") == "oracle"
-    faults = wanted.exact and wanted.at_most is not None and (estimate.value or 0.0) > wanted.at_most
+    by_name = (
+        estimate.indicator.startswith("oracle.") and estimate.detail.get("labelled_by") == "oracle"
+    )
+    faults = (
+        wanted.exact and wanted.at_most is not None and (estimate.value or 0.0) > wanted.at_most
+    )
     return estimate.status == "not_informative" and (by_name or faults)
 
 
@@ -387,4 +521,8 @@ def _ends(estimate: Estimate, wanted: Requirement) -> tuple[float | None, float 
         pair: Sequence[float | None] = estimate.detail.get(wanted.detail) or (None, None)
         return pair[0], pair[1], wanted.detail
     interval = estimate.interval(wanted.interval)
-    return (interval.low, interval.high, wanted.interval) if interval else (None, None, wanted.interval)
+    return (
+        (interval.low, interval.high, wanted.interval)
+        if interval
+        else (None, None, wanted.interval)
+    )

@@ -1,8 +1,10 @@
-"""Scores with each picture left out, kept in an audit so that `hqm compare` can test differences without the answers.
+"""Scores with each picture left out, kept in an audit so that `hqm compare` can test differences
+without the answers.
 
-A difference between two measures is tested for these respondents by leaving each picture out of both. That needs every
-respondent's score without every picture. A respondent has few different ones (one wrong answer of three moves the score
-alike in every picture), so they are kept as the different values and, picture by picture, the place among them.
+A difference between two measures is tested for these respondents by leaving each picture out of
+both. That needs every respondent's score without every picture. A respondent has few different ones
+(one wrong answer of three moves the score alike in every picture), so they are kept as the
+different values and, picture by picture, the place among them.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class LeftOutRecord:
     sizes
         (clusters,): how many items each has.
     scores
-        Respondent -> (administrations,): scores over the items that all administrations have, oriented like the first.
+        Respondent -> (administrations,): scores over the items that all administrations have,
+        oriented like the first.
     without
         Respondent -> (administrations, clusters): the same without each cluster.
     """
@@ -49,7 +52,9 @@ class LeftOutRecord:
 
 
 def left_out_record(case: Case) -> LeftOutRecord | None:
-    """What a case says of scores without each picture; None where its administrations do not share their pictures."""
+    """What a case says of scores without each picture; None where its administrations do not share
+    their pictures.
+    """
     clusters = _names(case)
     if case.whole is not None or case.without.shape[2] != len(clusters) or not clusters:
         return None
@@ -76,28 +81,44 @@ def _names(case: Case) -> tuple[str, ...]:
 
 
 def written(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
-    """Records as `audit.json` has them: names of clusters once, and of every row its different values and their places."""
+    """Records as `audit.json` has them: names of clusters once, and of every row its different
+    values and their places.
+    """
     clusters: dict[str, dict[str, list[Any]]] = {}
     rows = []
     for record in records:
-        named: dict[str, list[Any]] = {"names": list(record.clusters), "sizes": record.sizes.astype(int).tolist()}
+        named: dict[str, list[Any]] = {
+            "names": list(record.clusters),
+            "sizes": record.sizes.astype(int).tolist(),
+        }
         key = digest(named)
         clusters[key] = named
         respondents = {
-            name: [_row(*each) for each in zip(record.scores[name], record.without[name], strict=True)]
+            name: [
+                _row(*each) for each in zip(record.scores[name], record.without[name], strict=True)
+            ]
             for name in record.scores
         }
-        rows.append({
-            "family": record.family, "metric": record.metric, "cells": list(record.cells), "clusters": key,
-            "respondents": respondents,
-        })  # fmt: skip
+        rows.append(
+            {
+                "family": record.family,
+                "metric": record.metric,
+                "cells": list(record.cells),
+                "clusters": key,
+                "respondents": respondents,
+            }
+        )
     return {"clusters": clusters, "records": rows} if rows else {}
 
 
 def _row(score: float, without: Array) -> dict[str, Any]:
     values, places = np.unique(without, return_inverse=True)
     known = [finite(float(value)) for value in values]
-    return {"score": finite(float(score)), "values": known, "places": " ".join(map(str, places.tolist()))}
+    return {
+        "score": finite(float(score)),
+        "values": known,
+        "places": " ".join(map(str, places.tolist())),
+    }
 
 
 def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
@@ -116,13 +137,19 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
             records[row["family"]] = _record(row, data["clusters"])
         except (IndexError, KeyError, ValueError):
             raise DataError(
-                f"the scores without each picture of {row['family']} ({metric}) do not fit together",
-                remedy="Make the audit again with `hqm audit NAME`; an audit is not meant to be edited.",
+                f"the scores without each picture of {row['family']} ({metric}) do not fit"
+                " together",
+                remedy=(
+                    "Make the audit again with `hqm audit NAME`; an audit is not meant to be"
+                    " edited."
+                ),
             ) from None
     return records
 
 
-def _record(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Sequence[Any]]]) -> LeftOutRecord:
+def _record(
+    row: Mapping[str, Any], named: Mapping[str, Mapping[str, Sequence[Any]]]
+) -> LeftOutRecord:
     clusters, cells = tuple(named[row["clusters"]]["names"]), tuple(row["cells"])
     sizes = np.array(named[row["clusters"]]["sizes"], dtype=np.float64)
     if sizes.shape != (len(clusters),):

@@ -1,4 +1,6 @@
-"""Score one file of recorded answers without a store: by rule, or by the judges' recorded replies."""
+"""Score one file of recorded answers without a store: by rule, or by the judges' recorded
+replies.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +45,24 @@ class FileScore:
     n: int
     """Items that the file should answer."""
     unscored: int
-    """Answers that could not be read, are errors, or are missing; a scorer may still count them as wrong."""
+    """Answers that could not be read, are errors, or are missing; a scorer may still count them as
+    wrong.
+    """
     metrics: Mapping[str, float | None]
     states: Mapping[str, int]
     signature: str
     mode: str | None = None
     """The judge procedure, where a release knows several."""
     withheld: int = 0
-    """Answers that were withheld and are scored all the same, as the release does; the flag WITHHELD stands for it."""
+    """Answers that were withheld and are scored all the same, as the release does; the flag
+    WITHHELD stands for it.
+    """
     criterion: Mapping[str, float | None] = field(default_factory=dict)
     """How the verdicts follow people's labels, where labels were given."""
     recorded: Mapping[str, Any] = field(default_factory=dict)
-    """The tool's own scores beside HQM's, where the file is a log that has them (`ScoreComparison.to_dict`)."""
+    """The tool's own scores beside HQM's, where the file is a log that has them
+    (`ScoreComparison.to_dict`).
+    """
     by_key: Mapping[str, Any] = field(default_factory=dict)
     """The same answers by a corrected key: `key`, `changed`, `left_out`, `n` and `metrics`."""
 
@@ -84,7 +92,8 @@ def score_file(
     part
         The part it answers; where the benchmark can, it is read from the file.
     judgements
-        The judges' recorded replies, for a benchmark that a model judges: in the release's own format, or in HQM's.
+        The judges' recorded replies, for a benchmark that a model judges: in the release's own
+        format, or in HQM's.
     criterion
         People's labels on these answers.
     partial
@@ -106,11 +115,18 @@ def score_file(
     else:
         form, given = benchmark.read_answers(answers, form)
     matrix = _matrix(
-        benchmark, form, [given.get(item.id) for item in form.items], judgements, answers.stem, partial=partial
+        benchmark,
+        form,
+        [given.get(item.id) for item in form.items],
+        judgements,
+        answers.stem,
+        partial=partial,
     )
     parts = {item.part for item in form.items}
     counts = matrix.state_counts()[_WHO]
-    reader = benchmark.parser.name if benchmark.card.task == "yes_no" and not benchmark.roles else None
+    reader = (
+        benchmark.parser.name if benchmark.card.task == "yes_no" and not benchmark.roles else None
+    )
     metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     signature = {
         "benchmark": benchmark.label,
@@ -129,18 +145,25 @@ def score_file(
         parser=reader,
         n=len(form),
         unscored=matrix.unscored(),
-        metrics={metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0])) for metric in metrics},
+        metrics={
+            metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0]))
+            for metric in metrics
+        },
         states={state: counts[state] for state in STATES if counts.get(state)},
         signature=sign(signature),
         mode=benchmark.mode or None,
         withheld=int(matrix.withheld.sum()),
-        criterion=_against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {},
+        criterion=(
+            _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
+        ),
         recorded=compared[0].to_dict() if compared else {},
         by_key=_by_key(benchmark, form, given, key) if key else {},
     )
 
 
-def _by_key(benchmark: Benchmark, form: Form, given: Mapping[str, Response], key: CorrectedKey) -> dict[str, Any]:
+def _by_key(
+    benchmark: Benchmark, form: Form, given: Mapping[str, Response], key: CorrectedKey
+) -> dict[str, Any]:
     """Every metric by a corrected key."""
     corrected = key.applied(form)
     matrix = _matrix(benchmark, corrected, [given.get(item.id) for item in corrected.items], None)
@@ -150,26 +173,40 @@ def _by_key(benchmark: Benchmark, form: Form, given: Mapping[str, Response], key
         "changed": sum(name in form.by_id for name in key.changed),
         "left_out": len(form) - len(corrected),
         "n": len(corrected),
-        "metrics": {metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0])) for metric in metrics},
+        "metrics": {
+            metric.name: finite(float(metric.printed(matrix.units(metric).sums)[0]))
+            for metric in metrics
+        },
     }
 
 
 def _of_log(
     benchmark: Benchmark, form: Form, path: Path, settings: LogSettings
 ) -> tuple[Form, Mapping[str, Response], list[ScoreComparison]]:
-    """The answers of a log, the parts of the form that it answers, and the tool's scores beside ours."""
+    """The answers of a log, the parts of the form that it answers, and the tool's scores beside
+    ours.
+    """
     taken = take_logs(benchmark, {form.name: benchmark.original}, [path], settings)
     if len(taken.recordings) != 1:
         those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
-        what = f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is scored"
+        what = (
+            f"the log holds {len(taken.recordings)} administrations ({those}, ...), and one is"
+            " scored"
+        )
         raise AnswerError(
-            what, place=str(path), remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`."
+            what,
+            place=str(path),
+            remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
     recording = taken.recordings[0]
     given = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
     parts = {form.by_id[key].part for key in given}
     form = replace(form, items=tuple(item for item in form.items if item.part in parts))
-    return form, given, compare_scores(benchmark, {form.name: form}, [replace(recording, answers=given)])
+    return (
+        form,
+        given,
+        compare_scores(benchmark, {form.name: form}, [replace(recording, answers=given)]),
+    )
 
 
 def _matrix(
@@ -181,34 +218,59 @@ def _matrix(
     *,
     partial: bool = False,
 ) -> ScoreMatrix:
-    builder = MatrixBuilder(Cell(), form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+    builder = MatrixBuilder(
+        Cell(), form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+    )
     if not benchmark.roles:
         if judgements is not None:
-            raise UsageError(f"{benchmark.name} is scored by rule, not by a judge", remedy="Leave out --judgements.")
+            raise UsageError(
+                f"{benchmark.name} is scored by rule, not by a judge",
+                remedy="Leave out --judgements.",
+            )
         builder.add(_WHO, row)
         return builder.build()
     if judgements is None:
         other = " or --mode rule" if "rule" in benchmark.modes else ""
         raise UsageError(
             f"the answers to {benchmark.name} are judged by a model",
-            remedy=f"Give the judge's recorded replies with --judgements{other}; or ask one: `hqm audit {benchmark.name} --judge NAME`.",
+            remedy=(
+                f"Give the judge's recorded replies with --judgements{other}; or ask one: `hqm"
+                f" audit {benchmark.name} --judge NAME`."
+            ),
         )
     if holds_marks(judgements):
-        texts = {item.id: answer.text for item, answer in zip(form.items, row, strict=True) if answer is not None}
+        texts = {
+            item.id: answer.text
+            for item, answer in zip(form.items, row, strict=True)
+            if answer is not None
+        }
         source = JudgementSource(judgements, judge="judge")
         taken = take_judgements(
-            benchmark, {form.name: form}, [source], [name], lambda *at: texts.get(at[3]), partial=partial
+            benchmark,
+            {form.name: form},
+            [source],
+            [name],
+            lambda *at: texts.get(at[3]),
+            partial=partial,
         )
         (judge,) = judges_of(benchmark, taken.sets)
         if len(judge.askings()) > 1:
             what = f"it holds {len(judge.askings())} judgements of an answer, and one is scored"
-            raise AnswerError(what, place=str(judgements), remedy="Audit them: `hqm audit NAME --judgements FILE`.")
-        builder.add_verdicts(_WHO, row, judge.verdicts(Cell(judge="judge"), form, {name: row})[name])
+            raise AnswerError(
+                what,
+                place=str(judgements),
+                remedy="Audit them: `hqm audit NAME --judgements FILE`.",
+            )
+        builder.add_verdicts(
+            _WHO, row, judge.verdicts(Cell(judge="judge"), form, {name: row})[name]
+        )
         return builder.build()
     replies = benchmark.read_replies(judgements, form)
     # what a release makes of an empty reply is asked for with what it makes of an empty answer
     heard = whole if benchmark.withheld == "unscored" else _as_it_is
-    judged = verdicts(benchmark, form, {_WHO: row}, lambda item: heard(played_back(replies.get(item.id, {}))))
+    judged = verdicts(
+        benchmark, form, {_WHO: row}, lambda item: heard(played_back(replies.get(item.id, {})))
+    )
     builder.add_verdicts(_WHO, row, judged[_WHO])
     return builder.build()
 
@@ -221,17 +283,27 @@ def _against_labels(
     benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
 ) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
-    labels = {j.item: j.label for j in benchmark.read_criterion(path, form, None) if j.respondent in ("", name)}
+    labels = {
+        j.item: j.label
+        for j in benchmark.read_criterion(path, form, None)
+        if j.respondent in ("", name)
+    }
     if not labels:
         raise AnswerError(
             f"it holds no label for {name!r}",
             place=str(path),
             remedy="Name the answer file as the respondent is called.",
         )
-    human = np.array([np.nan if labels.get(item.id) is None else labels[item.id] for item in form.items], dtype=float)
+    human = np.array(
+        [np.nan if labels.get(item.id) is None else labels[item.id] for item in form.items],
+        dtype=float,
+    )
     labelled = np.isfinite(human)
     both = labelled & np.isfinite(matrix.values[0])
-    values: dict[str, float | None] = {"labelled": float(labelled.sum()), "compared": float(both.sum())}
+    values: dict[str, float | None] = {
+        "labelled": float(labelled.sum()),
+        "compared": float(both.sum()),
+    }
     values["faithful"] = finite(float(human[labelled].mean())) if labelled.any() else None
     ours, theirs = matrix.values[0][both], human[both]
     values["correlation"] = finite(pearson(ours, theirs).value)
@@ -244,10 +316,11 @@ def _against_labels(
 def score_group(
     name: str, benchmarks: Sequence[Benchmark], answers: Path, *, judgements: Path | None = None
 ) -> FileScore:
-    """Score one answer file by all benchmarks of a group, and by the metrics that need them together.
+    """Score one answer file by all benchmarks of a group, and by the metrics that need them
+    together.
 
-    A member of whose questions the file answers none is left out. Metrics carry their benchmark in front
-    (`amber_d.accuracy`).
+    A member of whose questions the file answers none is left out. Metrics carry their benchmark in
+    front (`amber_d.accuracy`).
     """
     scores = []
     for benchmark in benchmarks:
@@ -256,9 +329,15 @@ def score_group(
             scores.append(score)
     if not scores:
         raise AnswerError(f"it answers no question of {name}", place=str(answers))
-    metrics = {f"{score.benchmark}.{metric}": value for score in scores for metric, value in score.metrics.items()}
+    metrics = {
+        f"{score.benchmark}.{metric}": value
+        for score in scores
+        for metric, value in score.metrics.items()
+    }
     for benchmark in benchmarks:
-        metrics.update(benchmark.group_metrics({score.benchmark: score.metrics for score in scores}))
+        metrics.update(
+            benchmark.group_metrics({score.benchmark: score.metrics for score in scores})
+        )
     return FileScore(
         benchmark=name,
         part=None,
@@ -268,7 +347,9 @@ def score_group(
         unscored=sum(score.unscored for score in scores),
         withheld=sum(score.withheld for score in scores),
         metrics=metrics,
-        states={s: total for s in STATES if (total := sum(score.states.get(s, 0) for score in scores))},
+        states={
+            s: total for s in STATES if (total := sum(score.states.get(s, 0) for score in scores))
+        },
         signature=sign(
             {
                 "group": name,

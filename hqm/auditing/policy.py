@@ -1,7 +1,7 @@
 """A policy: what an audit must show before its benchmark's scores are published.
 
-It is a TOML file. Two come with HQM, each with the reason for every threshold: `policy.toml` beside this module is the default,
-`policy_release_small.toml` is for benchmarks of fewer than 1,000 items.
+It is a TOML file. Two come with HQM, each with the reason for every threshold: `policy.toml` beside
+this module is the default, `policy_release_small.toml` is for benchmarks of fewer than 1,000 items.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.catalogue import indicators_of
 from hqm.types import Task
 
-POLICIES: Mapping[str, str] = {"default": "policy.toml", "release-small": "policy_release_small.toml"}
+POLICIES: Mapping[str, str] = {
+    "default": "policy.toml",
+    "release-small": "policy_release_small.toml",
+}
 """The policies that come with HQM, by the name that `--policy` takes."""
 
 
@@ -47,9 +50,13 @@ class Limits(_Section):
     findings: Literal["none", "note", "warning", "error"] = "error"
     """The gravest finding of `hqm check` (card, items, labels, pictures) that is let through."""
     leak: float = Field(default=1.0, ge=0, le=1)
-    """How far words, position, numbering or surface may beat the commonest answer in any type or part: the lower end of the gain."""
+    """How far words, position, numbering or surface may beat the commonest answer in any type or
+    part: the lower end of the gain.
+    """
     leak_found: float = Field(default=1.0, gt=0, le=1)
-    """The gain that the audit must have been able to show, with 80% power, in every type and part."""
+    """The gain that the audit must have been able to show, with 80% power, in every type and
+    part.
+    """
 
 
 class Coverage(_Section):
@@ -58,7 +65,9 @@ class Coverage(_Section):
     claimed: bool = False
     """Whether every type that the card claims must be measurable."""
     error: float = Field(default=1.0, gt=0)
-    """The largest standard error of a claimed type's score in the audit; without answers, by its number of items."""
+    """The largest standard error of a claimed type's score in the audit; without answers, by its
+    number of items.
+    """
     items_a_type: int = Field(default=1, ge=1)
     """How many items each must have, whatever its error."""
 
@@ -67,17 +76,24 @@ class Requirement(_Section):
     """`[[require]]`: one threshold on one indicator, for every estimate of it."""
 
     indicator: str
-    """Family and statistic, `test_retest.rho_g`. `criterion.*` needs labels by people; `oracle.*` may be asked for by that name."""
+    """Family and statistic, `test_retest.rho_g`.
+
+    `criterion.*` needs labels by people; `oracle.*` may be asked for by that name.
+    """
     metric: str = ""
     """Only this metric; all audited ones unless given."""
     interval: Literal["", "fixed_models", "model_population"] = ""
-    """The interval of which an end is held against the threshold; without that interval an estimate is NOT MEASURED."""
+    """The interval of which an end is held against the threshold; without that interval an estimate
+    is NOT MEASURED.
+    """
     detail: str = ""
     """In place of an interval of the estimate: the name of a [low, high] pair in its detail."""
     end: Literal["", "lower", "upper"] = ""
     """Which end; the unfavourable one unless given."""
     exact: bool = False
-    """The number is a count of the data and has no interval: it is held against the threshold itself."""
+    """The number is a count of the data and has no interval: it is held against the threshold
+    itself.
+    """
     optional: bool = False
     """Where the audit cannot measure it, the gate says so and may pass all the same."""
     at_least: float | None = None
@@ -85,7 +101,9 @@ class Requirement(_Section):
     at_most: float | None = None
     """The upper end must not lie above it."""
     within: float | None = Field(default=None, gt=0)
-    """A margin of equivalence, declared here and not taken from the data: both ends must lie from -within to within."""
+    """A margin of equivalence, declared here and not taken from the data: both ends must lie from
+    -within to within.
+    """
     tasks: tuple[Task, ...] = ()
     """The tasks it is asked of; all unless given."""
     reason: str = ""
@@ -96,21 +114,36 @@ class Requirement(_Section):
         if sum(bound is not None for bound in (self.at_least, self.at_most, self.within)) != 1:
             raise ValueError("give one of at_least, at_most and within")
         if self.within is not None and (self.exact or self.end):
-            raise ValueError("within asks for both ends of an interval: leave out `exact` and `end`")
+            raise ValueError(
+                "within asks for both ends of an interval: leave out `exact` and `end`"
+            )
         if bool(self.interval) + bool(self.detail) + self.exact != 1:
-            raise ValueError("give one of interval, detail and exact: a point estimate is no evidence")
+            raise ValueError(
+                "give one of interval, detail and exact: a point estimate is no evidence"
+            )
         if indicator_named(self.indicator) is None:
-            known = [f"{family}.{each.name}" for family in INDICATOR_FAMILIES for each in indicators_of(family)]
+            known = [
+                f"{family}.{each.name}"
+                for family in INDICATOR_FAMILIES
+                for each in indicators_of(family)
+            ]
             near = meant(self.indicator, known)
             raise ValueError(
-                f"no audit estimates {self.indicator!r}; {near or '`hqm list indicators` shows what there is'}"
+                f"no audit estimates {self.indicator!r};"
+                f" {near or '`hqm list indicators` shows what there is'}"
             )
         return self
 
     @property
     def rule(self) -> Literal["at_least", "at_most", "within"]:
         """Which of the three kinds of threshold it is."""
-        return "at_least" if self.at_least is not None else "at_most" if self.at_most is not None else "within"
+        return (
+            "at_least"
+            if self.at_least is not None
+            else "at_most"
+            if self.at_most is not None
+            else "within"
+        )
 
     @property
     def bound(self) -> float:
@@ -136,23 +169,34 @@ class Policy(_Section):
 
     @classmethod
     def load(cls, path: Path | str | None = None) -> Policy:
-        """Read a policy: a file, or one that comes with HQM by its name; the default one without a path.
+        """Read a policy: a file, or one that comes with HQM by its name; the default one without a
+        path.
 
         >>> Policy.load().require[0].at_least, Policy.load("release-small").required.fewer_items_than
         (0.9, 1000)
         """
-        own = "default" if path is None else str(path) if str(path) in POLICIES and not Path(path).exists() else ""
+        own = (
+            "default"
+            if path is None
+            else str(path)
+            if str(path) in POLICIES and not Path(path).exists()
+            else ""
+        )
         place = f"the policy {own}" if own else str(path)
         try:
             text = default_text(own) if own or path is None else read_text(path)
         except DataError as error:
-            raise CardError(f"it cannot be read: {error.what}", place=place, remedy="Correct the file.") from None
+            raise CardError(
+                f"it cannot be read: {error.what}", place=place, remedy="Correct the file."
+            ) from None
         try:
             return cls.model_validate(parse_toml(text))
         except DataError as error:
             raise CardError(error.what, place=place, remedy=error.remedy) from None
         except ValidationError as error:
-            raise CardError(fault_of(cls, error.errors()[0]), place=place, remedy="See docs/reference.md.") from None
+            raise CardError(
+                fault_of(cls, error.errors()[0]), place=place, remedy="See docs/reference.md."
+            ) from None
 
 
 def default_text(name: str = "default") -> str:

@@ -1,4 +1,6 @@
-"""A table of scores as it was printed: who, which columns, what each column is, and the numbers with their digits."""
+"""A table of scores as it was printed: who, which columns, what each column is, and the numbers
+with their digits.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ class Column:
     name
         Its heading, without arrows.
     scale
-        What a perfect score is: 1 for shares, 100 for per cent; None for points, whose end is not printed.
+        What a perfect score is: 1 for shares, 100 for per cent; None for points, whose end is not
+        printed.
     better
         Which way is good; empty where neither an arrow nor the user says it.
     decimals
@@ -55,7 +58,9 @@ class Column:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether it is turned round before it is added to others; a column of unknown direction is not."""
+        """Whether it is turned round before it is added to others; a column of unknown direction is
+        not.
+        """
         return self.better == "lower"
 
 
@@ -68,7 +73,8 @@ class Published:
     name
         The file's name without its ending.
     label_names, labels
-        The headings of the columns that name a row, and what stands there: one text for each such column.
+        The headings of the columns that name a row, and what stands there: one text for each such
+        column.
     respondents
         The name of each row: its labels joined.
     about
@@ -76,7 +82,8 @@ class Published:
     values
         (respondents, columns): the scores; NaN where nothing is printed.
     printed
-        The same as text, trailing zeros kept: how many digits were printed matters to the consistency checks.
+        The same as text, trailing zeros kept: how many digits were printed matters to the
+        consistency checks.
     summaries
         Rows that are the mean or the sum of the others: name -> what they print.
     digest
@@ -121,7 +128,9 @@ class Published:
         return scores
 
     def turned(self, name: str) -> Array:
-        """One column's scores, higher better: a column whose lower scores are better is turned round."""
+        """One column's scores, higher better: a column whose lower scores are better is turned
+        round.
+        """
         about, scores = self.about[self.place(name)], self.column(name)
         if not about.lower_is_better:
             return scores
@@ -140,7 +149,9 @@ class Published:
 
     @property
     def repeated(self) -> int | None:
-        """Which label names the respondents, where each stands in several rows (one for every data set, say)."""
+        """Which label names the respondents, where each stands in several rows (one for every data
+        set, say).
+        """
         if len(self.label_names) < 2:
             return None
         known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]
@@ -150,7 +161,8 @@ class Published:
 
 
 def read_table(path: Path, *, names: bool = True) -> Published:
-    """Read a table: CSV, tab-separated, Markdown or LaTeX. The leading columns of text name the rows, the others are scores.
+    """Read a table: CSV, tab-separated, Markdown or LaTeX. The leading columns of text name the
+    rows, the others are scores.
 
     Parameters
     ----------
@@ -171,10 +183,16 @@ def read_table(path: Path, *, names: bool = True) -> Published:
     head = _joined([row for _, row in rows[:depth]])
     body = rows[depth:]
     if sheet.typeset:
-        body = [(line, row) for line, row in body if sum(bool(cell.strip()) for cell in row) > 1 and len(set(row)) > 1]
+        body = [
+            (line, row)
+            for line, row in body
+            if sum(bool(cell.strip()) for cell in row) > 1 and len(set(row)) > 1
+        ]
     for line, row in body:
         if len(row) != len(head):
-            raise DataError(f"the row has {len(row)} fields, the header {len(head)}", place=f"{place}:{line}")
+            raise DataError(
+                f"the row has {len(row)} fields, the header {len(head)}", place=f"{place}:{line}"
+            )
     notes: list[str] = []
     head, body = _without_index(head, body, names=names)
     head, body, expanded = _expanded(head, body, place)
@@ -182,13 +200,19 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         names = False
         notes.append(expanded)
     wide = _label_columns(head, body) if names else 0
-    labels = _filled([[bare(cell) for cell in row[:wide]] for _, row in body], [line for line, _ in body], place)
+    labels = _filled(
+        [[bare(cell) for cell in row[:wide]] for _, row in body], [line for line, _ in body], place
+    )
     columns = [_heading(cell) for cell in head[wide:]]
     _check_columns([name for name, _, _ in columns], f"{place}:{rows[depth - 1][0]}")
-    comma = decimal_comma((bare(cell), f"{place}:{line}") for line, row in body for cell in row[wide:])
+    comma = decimal_comma(
+        (bare(cell), f"{place}:{line}") for line, row in body for cell in row[wide:]
+    )
     cells = [[cell_of(cell, f"{place}:{line}", comma) for cell in row[wide:]] for line, row in body]
     rows_named = (
-        [" / ".join(filter(None, label)) for label in labels] if wide else [str(i + 1) for i in range(len(body))]
+        [" / ".join(filter(None, label)) for label in labels]
+        if wide
+        else [str(i + 1) for i in range(len(body))]
     )
     summaries, kept = [], list(range(len(body)))
     if wide == 1:
@@ -197,7 +221,8 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         left = [i for i in range(len(body)) if i not in set(kept)]
         summaries = [(rows_named[i], tuple(cell.text for cell in cells[i])) for i in left]
         notes += [
-            f"the row {rows_named[i]!r} is taken as the mean or the sum of the others, not as a respondent"
+            f"the row {rows_named[i]!r} is taken as the mean or the sum of the others, not as a"
+            " respondent"
             for i in left
         ]
     _check_names([rows_named[i] for i in kept], place, unnamed=wide == 0)
@@ -211,24 +236,37 @@ def read_table(path: Path, *, names: bool = True) -> Published:
         for j, (name, better, percent) in enumerate(columns)
     )
     shares = [column.name for column in about if "%" in column.name and column.scale == 1]
-    notes += [f"the heading {name!r} says per cent, its numbers are read as shares of 1" for name in shares]
+    notes += [
+        f"the heading {name!r} says per cent, its numbers are read as shares of 1"
+        for name in shares
+    ]
     if any(cell.spread for row in cells for cell in row):
         notes.append(
-            "what stands behind ± is left out: the table does not say whether it is a deviation, an error or an interval"
+            "what stands behind ± is left out: the table does not say whether it is a deviation, an"
+            " error or an interval"
         )
     return Published(
-        name=path.stem, label_names=tuple(bare(cell) for cell in head[:wide]),
-        labels=tuple(tuple(labels[i]) for i in kept), respondents=tuple(rows_named[i] for i in kept), about=about, values=values,
-        printed=tuple(tuple(cell.text for cell in cells[i]) for i in kept), summaries=tuple(summaries),
-        digest=digest_file(path), notes=tuple(notes), named=wide > 0,
-    )  # fmt: skip
+        name=path.stem,
+        label_names=tuple(bare(cell) for cell in head[:wide]),
+        labels=tuple(tuple(labels[i]) for i in kept),
+        respondents=tuple(rows_named[i] for i in kept),
+        about=about,
+        values=values,
+        printed=tuple(tuple(cell.text for cell in cells[i]) for i in kept),
+        summaries=tuple(summaries),
+        digest=digest_file(path),
+        notes=tuple(notes),
+        named=wide > 0,
+    )
 
 
 # --- header ---
 
 
 def _header_rows(rows: Rows) -> int:
-    """How many rows are the header: further ones stand below groups of columns, and hold no number."""
+    """How many rows are the header: further ones stand below groups of columns, and hold no
+    number.
+    """
     depth = 1
     for _, row in rows[1:3]:
         above = [cell.strip() for cell in rows[depth - 1][1][1:]]
@@ -277,7 +315,11 @@ def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
     twice = next((name for name in names if counts[name] > 1), None)
     if twice is not None and not unnamed:
         number = re.fullmatch(r"[+-]?[\d.]+", twice)
-        remedy = "Keep one row each." if not number else "If the first column is a score too, add --no-names."
+        remedy = (
+            "Keep one row each."
+            if not number
+            else "If the first column is a score too, add --no-names."
+        )
         raise DataError(f"the respondent {twice!r} stands twice", place=place, remedy=remedy)
 
 
@@ -285,7 +327,9 @@ def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
 
 
 def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[str], Rows]:
-    """The table without the numbers before every row, pandas' own or ranks, where names or scores stand behind them."""
+    """The table without the numbers before every row, pandas' own or ranks, where names or scores
+    stand behind them.
+    """
     first = head[0].strip().lower()
     if len(head) < 2 or first not in ("", "unnamed: 0", "rank", "#", "no", "no.", "index"):
         return head, body
@@ -301,12 +345,16 @@ def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[st
 
 
 def _label_columns(head: Sequence[str], body: Rows) -> int:
-    """How many leading columns name the row: the first, and those behind it that hold words alone."""
+    """How many leading columns name the row: the first, and those behind it that hold words
+    alone.
+    """
     wide = 1
     while wide < len(head) - 1:
         cells = [bare(row[wide]) for _, row in body]
         words = [cell for cell in cells if cell and cell not in MISSING]
-        if not words or not all(re.search(r"[^\W\d_]", cell) and not is_score(cell) for cell in words):
+        if not words or not all(
+            re.search(r"[^\W\d_]", cell) and not is_score(cell) for cell in words
+        ):
             break
         if not any(is_score(row[j]) for _, row in body for j in range(wide + 1, len(head))):
             break
@@ -324,17 +372,26 @@ def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[l
         if row and blank:
             where = f"{place}:{line}"
             raise DataError(
-                "the respondent has no name", place=where, remedy="Write it in the first column, or add --no-names."
+                "the respondent has no name",
+                place=where,
+                remedy="Write it in the first column, or add --no-names.",
             )
         above = row
     return labels
 
 
 def _expanded(head: list[str], body: Rows, place: str) -> tuple[list[str], Rows, str]:
-    """A table of answer patterns with their counts, as one row for each respondent; others as they are."""
+    """A table of answer patterns with their counts, as one row for each respondent; others as they
+    are.
+    """
     first = [row[0].strip() for _, row in body]
     digits = {len(text) for text in first}
-    patterns = len(head) == 2 and len(digits) == 1 and digits.pop() > 1 and all(re.fullmatch("[01]+", t) for t in first)
+    patterns = (
+        len(head) == 2
+        and len(digits) == 1
+        and digits.pop() > 1
+        and all(re.fullmatch("[01]+", t) for t in first)
+    )
     last = [row[-1].strip() for _, row in body]
     counted = all(re.fullmatch(r"\d{1,7}", text) for text in last)
     if patterns and counted:
@@ -343,30 +400,49 @@ def _expanded(head: list[str], body: Rows, place: str) -> tuple[list[str], Rows,
     elif _COUNT.match(head[-1].strip()) and counted and len(head) > 2:
         start = 0 if all(text in ("0", "1") for text in first) else 1
         items, split = head[start:-1], [(line, row[start:-1]) for line, row in body]
-        if len(items) < 2 or not all(cell.strip() in ("0", "1") for _, row in split for cell in row):
+        if len(items) < 2 or not all(
+            cell.strip() in ("0", "1") for _, row in split for cell in row
+        ):
             return head, body, ""
     else:
         return head, body, ""
     total = sum(map(int, last))
     if total > _MOST_ROWS:
         raise DataError(
-            f"its counts add up to {total:,} respondents", place=place, remedy=f"Keep {_MOST_ROWS:,} at most."
+            f"its counts add up to {total:,} respondents",
+            place=place,
+            remedy=f"Keep {_MOST_ROWS:,} at most.",
         )
     rows = [row for row, count in zip(split, last, strict=True) for _ in range(int(count))]
-    return items, rows, f"{len(split)} patterns of answers were counted out to {total:,} respondents"
+    return (
+        items,
+        rows,
+        f"{len(split)} patterns of answers were counted out to {total:,} respondents",
+    )
 
 
 # --- columns ---
 
 
 def _column(
-    name: str, better: Direction | Literal[""], percent: bool, cells: Sequence[PrintedCell], place: str
+    name: str,
+    better: Direction | Literal[""],
+    percent: bool,
+    cells: Sequence[PrintedCell],
+    place: str,
 ) -> Column:
     known = np.array([cell.value for cell in cells if math.isfinite(cell.value)])
     marked = [cell for cell in cells if cell.percent]
     plain = [cell for cell in cells if not cell.percent and math.isfinite(cell.value)]
-    if marked and plain and all(abs(cell.value) <= 1 for cell in plain) and any(cell.value > 1.5 for cell in marked):
-        what = f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign"
+    if (
+        marked
+        and plain
+        and all(abs(cell.value) <= 1 for cell in plain)
+        and any(cell.value > 1.5 for cell in marked)
+    ):
+        what = (
+            f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign"
+        )
         raise DataError(what, place=place, remedy="Write all of them in per cent, or none.")
     fractions = [cell.text.partition(".")[2] for cell in cells if "e" not in cell.text.lower()]
     decimals = max(map(len, fractions), default=0)

@@ -1,4 +1,6 @@
-"""Audit a published table of scores, when nothing behind the numbers is at hand: what can be known is, the rest says why."""
+"""Audit a published table of scores, when nothing behind the numbers is at hand: what can be known
+is, the rest says why.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,29 @@ class TableAudit:
     def to_dict(self) -> dict[str, Any]:
         """As `--json` prints it, in the shape of `audit.json`."""
         return {
-            "benchmark": self.table, "version": "", "items": self.items, "columns": list(self.columns),
+            "benchmark": self.table,
+            "version": "",
+            "items": self.items,
+            "columns": list(self.columns),
             "read_as": [
-                {"column": c.name, "scale": c.scale, "better": c.better, "decimals": c.decimals, "items": c.items} for c in self.about
+                {
+                    "column": c.name,
+                    "scale": c.scale,
+                    "better": c.better,
+                    "decimals": c.decimals,
+                    "items": c.items,
+                }
+                for c in self.about
             ],
             "respondents": [{"name": name} for name in self.respondents],
             "estimates": [estimate.to_dict() for estimate in self.estimates],
-            "consistency": self.checked.sentence(), "checks": dict(self.checked.checks),
-            "violations": [dict(v) for v in self.violations], "flags": [dict(f) for f in self.flags],
-            "notes": list(self.notes), "coverage": {},
-        }  # fmt: skip
+            "consistency": self.checked.sentence(),
+            "checks": dict(self.checked.checks),
+            "violations": [dict(v) for v in self.violations],
+            "flags": [dict(f) for f in self.flags],
+            "notes": list(self.notes),
+            "coverage": {},
+        }
 
 
 def audit_table(
@@ -78,11 +93,14 @@ def audit_table(
     Parameters
     ----------
     columns
-        Two columns that are two administrations of one benchmark; without them, the columns are subscales.
+        Two columns that are two administrations of one benchmark; without them, the columns are
+        subscales.
     items
-        The number of items behind each score, where it is known: one number for all columns, or by column.
+        The number of items behind each score, where it is known: one number for all columns, or by
+        column.
     direction
-        Which way is good, of all columns or by column; the arrows of the headings unless given, else higher.
+        Which way is good, of all columns or by column; the arrows of the headings unless given,
+        else higher.
     families
         Respondent -> family; the family of others is inferred from their names.
     margin
@@ -103,10 +121,13 @@ def audit_table(
     wide = pivoted(table)
     if wide is not table:
         notes.append(
-            f"every respondent stands in several rows: coefficients are over {len(wide.respondents)} respondents, and "
-            "each row's data set makes columns of its own"
+            "every respondent stands in several rows: coefficients are over"
+            f" {len(wide.respondents)} respondents, and each row's data set makes columns of"
+            " its own"
         )
-    by_respondent = families_of(wide.respondents, families) if wide.named else list(wide.respondents)
+    by_respondent = (
+        families_of(wide.respondents, families) if wide.named else list(wide.respondents)
+    )
     make = Maker(wide)
     if columns is not None:
         used: tuple[str, ...] = columns
@@ -121,12 +142,22 @@ def audit_table(
     dependence = family_dependence(x, by_respondent, stream(seed, "families"))
     flags = _flags(len(wide.respondents), dependence)
     return TableAudit(
-        table.name, wide.respondents, used, table.about, _common(table.about), estimates, checked, flags, tuple(dict.fromkeys(notes)),
-    )  # fmt: skip
+        table.name,
+        wide.respondents,
+        used,
+        table.about,
+        _common(table.about),
+        estimates,
+        checked,
+        flags,
+        tuple(dict.fromkeys(notes)),
+    )
 
 
 def described(
-    table: Published, items: int | Mapping[str, int] | None, direction: Direction | Mapping[str, Direction] | None
+    table: Published,
+    items: int | Mapping[str, int] | None,
+    direction: Direction | Mapping[str, Direction] | None,
 ) -> Published:
     """The table with what its reader knows of its columns."""
     for given in (items, direction):
@@ -136,9 +167,17 @@ def described(
     about = []
     for column in table.about:
         # one number for all is that of the parts, not of their mean
-        own = items.get(column.name) if isinstance(items, Mapping) else None if is_summary(column) else items
+        own = (
+            items.get(column.name)
+            if isinstance(items, Mapping)
+            else None
+            if is_summary(column)
+            else items
+        )
         better = (
-            direction.get(column.name, column.better) if isinstance(direction, Mapping) else direction or column.better
+            direction.get(column.name, column.better)
+            if isinstance(direction, Mapping)
+            else direction or column.better
         )
         about.append(replace(column, items=own, better=better))
     return replace(table, about=tuple(about))
@@ -156,6 +195,10 @@ def _flags(n: int, dependence: FamilyDependence) -> tuple[Mapping[str, Any], ...
     flags = {"FEW_MODELS": f"{n} respondents"} if n < 20 else {}
     if "FAMILY_DEPENDENCE" in dependence.flags:
         flags["FAMILY_DEPENDENCE"] = (
-            f"scores within a family correlate {dependence.icc.value:.2f}; {n} respondents count as {dependence.n_eff:.1f}"
+            f"scores within a family correlate {dependence.icc.value:.2f}; {n} respondents count as"
+            f" {dependence.n_eff:.1f}"
         )
-    return tuple({"flag": name, "sentence": sentence, "what_to_do": FLAGS[name]} for name, sentence in flags.items())
+    return tuple(
+        {"flag": name, "sentence": sentence, "what_to_do": FLAGS[name]}
+        for name, sentence in flags.items()
+    )

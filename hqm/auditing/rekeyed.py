@@ -49,7 +49,9 @@ class KeyEffect:
 
 
 def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey) -> KeyEffect:
-    """Compare two audits of the same answers, the second by a corrected key, on the first audited metric."""
+    """Compare two audits of the same answers, the second by a corrected key, on the first audited
+    metric.
+    """
     metric = next(iter(before.metrics))
     higher = before.metrics[metric].get("better", "higher") != "lower"
     old = {row.name: row.scores.get(metric) for row in before.respondents}
@@ -57,10 +59,14 @@ def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey)
     ranks, new_ranks = _ranks(old, higher=higher), _ranks(new, higher=higher)
     rows = (
         KeyedScore(
-            respondent=name, score=old[name], corrected=new.get(name), rank=ranks.get(name), corrected_rank=new_ranks.get(name)
+            respondent=name,
+            score=old[name],
+            corrected=new.get(name),
+            rank=ranks.get(name),
+            corrected_rank=new_ranks.get(name),
         )
         for name in sorted(old, key=lambda name: ranks.get(name, math.inf))
-    )  # fmt: skip
+    )
     pairs = {name: (_value(before, name, metric), _value(after, name, metric)) for name in _SHOWN}
     return KeyEffect(
         benchmark=before.benchmark,
@@ -83,5 +89,9 @@ def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int
 
 
 def _value(audit: BenchmarkAudit, indicator: str, metric: str) -> float | None:
-    matching = [e for e in audit.estimates if e.indicator == indicator and e.metric == metric and e.status == "ok"]
+    matching = [
+        e
+        for e in audit.estimates
+        if e.indicator == indicator and e.metric == metric and e.status == "ok"
+    ]
     return matching[0].value if matching else None

@@ -1,4 +1,6 @@
-"""What to do about a test of the gate that did not pass, with the number that it takes where the audit tells it."""
+"""What to do about a test of the gate that did not pass, with the number that it takes where the
+audit tells it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,20 @@ from hqm.auditing.definitions import LeakShown
 from hqm.auditing.policy import Requirement
 from hqm.types import Estimate
 
-_GROWS = frozenset(("rho_g", "pearson", "icc_a1", "icc_c1", "ccc", "alpha", "omega_total", "split_half"))
-"""Statistics of a score's reliability: they grow with its items as Spearman and Brown's formula says."""
-_FISHER = _GROWS | {"spearman", "tau_b", "disattenuated", "pearson_same_items", "pearson_given_length", "kappa"}
+_GROWS = frozenset(
+    ("rho_g", "pearson", "icc_a1", "icc_c1", "ccc", "alpha", "omega_total", "split_half")
+)
+"""Statistics of a score's reliability: they grow with its items as Spearman and Brown's formula
+says.
+"""
+_FISHER = _GROWS | {
+    "spearman",
+    "tau_b",
+    "disattenuated",
+    "pearson_same_items",
+    "pearson_given_length",
+    "kappa",
+}
 """Statistics between -1 and 1 whose interval is judged on Fisher's scale."""
 _LARGEST = 1e7
 """A number beyond this is no advice."""
@@ -26,13 +39,20 @@ class Remedy:
     """Items, respondents or answers that the policy takes in all."""
 
 
-_PLACES = frozenset(("odd or even place", "place within the cluster", "tenth of the file", "label before"))
+_PLACES = frozenset(
+    ("odd or even place", "place within the cluster", "tenth of the file", "label before")
+)
 _NUMBERS = frozenset(("odd or even number", "last digit"))
 _MORE = {"model_population": "respondents", "fixed_models": "items", "items": "items"}
 _OTHERWISE = {
     "test_retest": "average several seeds, or drop the claim that one run ranks the respondents",
-    "parallel_forms": "report each wording by itself, and drop the claim that a score holds for other wordings",
-    "criterion": "read the answers on which scorer and people disagree, correct the scorer, or drop the claim that it follows people",
+    "parallel_forms": (
+        "report each wording by itself, and drop the claim that a score holds for other wordings"
+    ),
+    "criterion": (
+        "read the answers on which scorer and people disagree, correct the scorer, or drop the"
+        " claim that it follows people"
+    ),
     "oracle": "read the answers on which scorer and oracle disagree, and correct one of them",
     "consistency": "report the types by themselves, or drop the claim of one total",
     "discriminability": "drop the claim that respondents this close are separated",
@@ -53,7 +73,10 @@ def of_facet(facet: str) -> Remedy:
 
 def of_count(n: int, least: int, what: str, key: str) -> Remedy:
     """There are too few of something."""
-    return Remedy(f"Raise the number of {what} from {n:,} to {least:,}; or change the policy key `{key}`", float(least))
+    return Remedy(
+        f"Raise the number of {what} from {n:,} to {least:,}; or change the policy key `{key}`",
+        float(least),
+    )
 
 
 def of_unscored(total: int, lost: int, most: float, advice: str) -> Remedy:
@@ -61,8 +84,9 @@ def of_unscored(total: int, lost: int, most: float, advice: str) -> Remedy:
     allowed = math.floor(most * total + 1e-9)
     first = f"{advice}; then r" if advice else "R"
     text = (
-        f"{first}ead the unscored answers and get at least {lost - allowed:,} of the {lost:,} scored (a parser that accepts "
-        "them, or asking again); or change the policy key `limits.unscored`"
+        f"{first}ead the unscored answers and get at least {lost - allowed:,} of the {lost:,}"
+        " scored (a parser that accepts them, or asking again); or change the policy key"
+        " `limits.unscored`"
     )
     return Remedy(text, float(total - allowed))
 
@@ -72,7 +96,9 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
     key = f"or change `{wanted.rule}` of `{wanted.indicator}` in the policy"
     family, _, statistic = estimate.indicator.partition(".")
     if wanted.exact:
-        named = [str(row["item"]) for row in estimate.detail.get("candidates") or () if "item" in row]
+        named = [
+            str(row["item"]) for row in estimate.detail.get("candidates") or () if "item" in row
+        ]
         named = named or [str(item) for item in _listed(estimate.detail.get("items"))]
         such = f" ({', '.join(named[:8])}{', ...' if len(named) > 8 else ''})" if named else ""
         return Remedy(f"Read the items{such}, correct their right answers or take them out; {key}")
@@ -91,9 +117,14 @@ def of_threshold(estimate: Estimate, wanted: Requirement, value: float, end: flo
         )
         return Remedy(f"{first}; {otherwise}; {key}")
     also = (
-        f" (or average {math.ceil(needed / max(n, 1)):,} seeds)" if family == "test_retest" and what == "items" else ""
+        f" (or average {math.ceil(needed / max(n, 1)):,} seeds)"
+        if family == "test_retest" and what == "items"
+        else ""
     )
-    return Remedy(f"Raise the number of {what} from {n:,} to about {needed:,}{also}; {otherwise}; {key}", float(needed))
+    return Remedy(
+        f"Raise the number of {what} from {n:,} to about {needed:,}{also}; {otherwise}; {key}",
+        float(needed),
+    )
 
 
 def _listed(items: object) -> tuple[object, ...]:
@@ -132,14 +163,25 @@ def of_missing_interval(estimate: Estimate, interval: str) -> Remedy:
     """An estimate has a number, and no interval of the kind that the policy names."""
     key = f"or ask for another interval of `{estimate.indicator}` in the policy"
     if interval == "model_population" and estimate.n_respondents < 10:
-        text = f"An interval over other respondents needs about 10 of them, in several families: raise the number from {estimate.n_respondents} to 10"
+        text = (
+            "An interval over other respondents needs about 10 of them, in several families: raise"
+            f" the number from {estimate.n_respondents} to 10"
+        )
         return Remedy(f"{text}; {key}", 10.0)
-    return Remedy(f"A point estimate is no evidence: see the estimate's reason and methods in audit.json; {key}")
+    return Remedy(
+        "A point estimate is no evidence: see the estimate's reason and methods in audit.json;"
+        f" {key}"
+    )
 
 
 def of_unmeasured(family: str, indicator: str) -> Remedy:
     """The audit has no such number."""
-    facets = {"test_retest": "run", "parallel_forms": "form", "blindness": "sight", "resolution": "resolution"}
+    facets = {
+        "test_retest": "run",
+        "parallel_forms": "form",
+        "blindness": "sight",
+        "resolution": "resolution",
+    }
     if family == "criterion":
         text = "Have people label a few hundred answers: --criterion FILE"
     elif family in facets:
@@ -153,15 +195,21 @@ def of_leak(leak: LeakShown) -> Remedy:
     """A type or part can be answered without its pictures."""
     # what the words give away, single features of the words give away too
     placed = [cue for cue in leak.by if cue in _PLACES or cue in _NUMBERS]
-    ways = dict.fromkeys(_way(cue) for cue in (["words", *placed] if "words" in leak.by else leak.by[:4]))
+    ways = dict.fromkeys(
+        _way(cue) for cue in (["words", *placed] if "words" in leak.by else leak.by[:4])
+    )
     return Remedy(
-        f"{'; '.join(ways)}; or take {leak.name} out, or drop the claim on it; or change the policy key `limits.leak`"
+        f"{'; '.join(ways)}; or take {leak.name} out, or drop the claim on it; or change the policy"
+        " key `limits.leak`"
     )
 
 
 def _way(cue: str) -> str:
     if cue == "words":
-        return "Ask the same questions about pictures with the other answer, until the words say nothing"
+        return (
+            "Ask the same questions about pictures with the other answer, until the words say"
+            " nothing"
+        )
     if cue in _PLACES:
         return "Shuffle the items of the file with a seed that you publish"
     if cue in _NUMBERS:
@@ -172,5 +220,8 @@ def _way(cue: str) -> str:
 def of_weak_search(name: str, items: int, detectable: float, most: float) -> Remedy:
     """A type or part has too few items for a leak of this size to be shown."""
     needed = math.ceil(items * (detectable / most) ** 2)
-    text = f"Raise the number of items in {name} from {items:,} to about {needed:,}; or change the policy key `limits.leak_found`"
+    text = (
+        f"Raise the number of items in {name} from {items:,} to about {needed:,}; or change the"
+        " policy key `limits.leak_found`"
+    )
     return Remedy(text, float(needed))

@@ -1,8 +1,9 @@
 """The shape of an `audit.json`, against which a file is held before anything is read from it.
 
-An audit may have been edited, cut or merged by hand since it was written. A report would then stop in the middle, or show a
-wrong number; here the first wrong key is named by its path (`audits.0.respondents.2.scores.accuracy`). The shape
-stands in one module because the parts of an audit are held against each other.
+An audit may have been edited, cut or merged by hand since it was written. A report would then stop
+in the middle, or show a wrong number; here the first wrong key is named by its path
+(`audits.0.respondents.2.scores.accuracy`). The shape stands in one module because the parts of an
+audit are held against each other.
 """
 
 from __future__ import annotations
@@ -236,18 +237,23 @@ class _Detail(_Open):
 
 
 _NUMBERS = frozenset(
-    "ac1 accuracy adjacent after agreement alpha answers apart at_ceiling at_floor attenuation average_of_runs baseline before "
-    "bias_correction blind by_subscore by_total chance coherent correlation count detectable deviation difference easy error evenness forms g gain "
-    "hard high i2 if_all_right if_all_wrong images items_varying k kappa largest_error length low margin mdc95 mean_kappa missing_items "
-    "n_min observed of overlap p p_sensitivity p_specificity pairs phi phi_of_3 q ratio raw raw_full raw_same "
-    "reliability reliability_of_people reversals runs same_set scaled score se sem share shift solved_by_none splits statistic "
-    "target to_truth top5 unlabelled v variance varying whole without_high without_low without_strongest wordings worst".split()
+    "ac1 accuracy adjacent after agreement alpha answers apart at_ceiling at_floor attenuation"
+    " average_of_runs baseline before bias_correction blind by_subscore by_total chance coherent"
+    " correlation count detectable deviation difference easy error evenness forms g gain hard high"
+    " i2 if_all_right if_all_wrong images items_varying k kappa largest_error length low margin"
+    " mdc95 mean_kappa missing_items n_min observed of overlap p p_sensitivity p_specificity pairs"
+    " phi phi_of_3 q ratio raw raw_full raw_same reliability reliability_of_people reversals runs"
+    " same_set scaled score se sem share shift solved_by_none splits statistic target to_truth top5"
+    " unlabelled v variance varying whole without_high without_low without_strongest wordings worst".split()
 )
 _TEXTS = frozenset(
-    "best cue facet item label labelled_by labels_of name noise_of part phrase reason respondent second state status strategy strongest type".split()
+    "best cue facet item label labelled_by labels_of name noise_of part phrase reason respondent"
+    " second state status strategy strongest type".split()
 )
 _BY_NAME = frozenset(("by_respondent", "correlations", "ranks", "shares", "strategies"))
-"""Keys of details, and of the rows in them, that are numbers or texts wherever they stand; and whose own keys are names."""
+"""Keys of details, and of the rows in them, that are numbers or texts wherever they stand; and
+whose own keys are names.
+"""
 
 _PARTS: Mapping[str, Any] = {
     "task": Task,
@@ -288,7 +294,9 @@ _ESTIMATE: Mapping[str, Any] = {
 
 
 def _shape(kind: type[Any], parts: Mapping[str, Any]) -> Any:
-    """The shape of a frozen value in a file: its own fields, where `parts` do not know them better."""
+    """The shape of a frozen value in a file: its own fields, where `parts` do not know them
+    better.
+    """
     hints = get_type_hints(kind)
     members: dict[str, Any] = {}
     for member in fields(kind):
@@ -304,7 +312,8 @@ def _file(benchmark_audit: type[Any], respondent_scores: type[Any]) -> type[Base
     respondent: Any = _shape(respondent_scores, _RESPONDENT)
     rows = {"respondents": tuple[respondent, ...], "estimates": tuple[estimate, ...]}
     counts = dict.fromkeys(
-        ("respondents", "families", "items", "pictures", "forms", "runs", "askings", "labelled"), Count
+        ("respondents", "families", "items", "pictures", "forms", "runs", "askings", "labelled"),
+        Count,
     )
     parts: Any = _shape(StudyParts, counts)
     components: Any = create_model("Components", __base__=parts, types=(dict[str, parts], {}))
@@ -365,7 +374,9 @@ class _Wrong(Exception):  # noqa: N818 (always caught here)
 def _wrong(error: ValidationError) -> _Wrong:
     first = error.errors(include_url=False)[0]
     # a union names its members in the path, by types that no file has
-    key = ".".join(str(part) for part in first["loc"] if not isinstance(part, str) or "[" not in part)
+    key = ".".join(
+        str(part) for part in first["loc"] if not isinstance(part, str) or "[" not in part
+    )
     kinds = {"missing": "it is missing", "extra_forbidden": "no audit has it"}
     return _Wrong(key, kinds.get(first["type"], first["msg"]))
 
@@ -396,7 +407,9 @@ def _agree(audit: Mapping[str, Any], path: str) -> None:
     """What stands in one place of an audit fits to what stands in another."""
     for i, table in enumerate(audit.get("analyses", ())):
         if any(len(row) != len(table["columns"]) for row in table["rows"]):
-            raise _Wrong(f"{path}.analyses.{i}.rows", "a row has not as many entries as there are columns")
+            raise _Wrong(
+                f"{path}.analyses.{i}.rows", "a row has not as many entries as there are columns"
+            )
         if table["drawn"] and table["drawn"] not in table["columns"]:
             raise _Wrong(f"{path}.analyses.{i}.drawn", "it is none of the columns")
     if audit["reference"] not in audit["cells"]:
@@ -415,7 +428,9 @@ def _agree(audit: Mapping[str, Any], path: str) -> None:
             raise _Wrong(f"{here}.methods", "they are not those of the intervals")
         if estimate["status"] == "ok" and estimate["value"] is None:
             raise _Wrong(f"{here}.value", "it is missing though the status is ok")
-        if estimate["indicator"].startswith("items.") and isinstance(estimate["detail"].get("items"), int):
+        if estimate["indicator"].startswith("items.") and isinstance(
+            estimate["detail"].get("items"), int
+        ):
             raise _Wrong(f"{here}.detail.items", "it is no list of items")
         for name, (low, high) in estimate["intervals"].items():
             if low is not None and high is not None and low > high:

@@ -39,12 +39,32 @@ class Maker:
         few = ("FEW_MODELS",) if spans and n < 20 else ()
         signature = sign(
             {
-                "table": self.table.name, "data": self.table.digest, "metric": metric, "first": first, "other": other,
-                "respondents": n, "items": items or "unknown", "statistic": indicator,
-                "interval": method.replace(" ", "_") or "none", "hqm": __version__,
+                "table": self.table.name,
+                "data": self.table.digest,
+                "metric": metric,
+                "first": first,
+                "other": other,
+                "respondents": n,
+                "items": items or "unknown",
+                "statistic": indicator,
+                "interval": method.replace(" ", "_") or "none",
+                "hqm": __version__,
             }
-        )  # fmt: skip
+        )
         return Estimate(
-            indicator, metric, "", first, other, coefficient.value if math.isfinite(coefficient.value) else None, coefficient.status, coefficient.reason,
-            spans, n, items or 0, 0, (*flags, *few), signature, detail,
-        )  # fmt: skip
+            indicator,
+            metric,
+            "",
+            first,
+            other,
+            coefficient.value if math.isfinite(coefficient.value) else None,
+            coefficient.status,
+            coefficient.reason,
+            spans,
+            n,
+            items or 0,
+            0,
+            (*flags, *few),
+            signature,
+            detail,
+        )

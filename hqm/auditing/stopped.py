@@ -1,7 +1,9 @@
-"""A stopped administration as an audit sees it: the pictures that all respondents were asked, a random sample of the benchmark's.
+"""A stopped administration as an audit sees it: the pictures that all respondents were asked, a
+random sample of the benchmark's.
 
-Every indicator is computed on these pictures, on which nothing is missing because of the rule. A respondent that was asked more
-has a score of its own on all that it was asked, with an interval that holds whenever asking stopped.
+Every indicator is computed on these pictures, on which nothing is missing because of the rule. A
+respondent that was asked more has a score of its own on all that it was asked, with an interval
+that holds whenever asking stopped.
 """
 
 from __future__ import annotations
@@ -52,8 +54,11 @@ def stopped_cell(stopped: Stopped, cell: Cell) -> Cell:
     return replace(cell, until=stopped.label)
 
 
-def stopped_rows(stopped: Stopped, form: Form, respondents: Sequence[StoredRespondent]) -> dict[str, Any]:
-    """What `audit.json` says of it: the rule, the order's seed, the pictures used, and a row for each respondent.
+def stopped_rows(
+    stopped: Stopped, form: Form, respondents: Sequence[StoredRespondent]
+) -> dict[str, Any]:
+    """What `audit.json` says of it: the rule, the order's seed, the pictures used, and a row for
+    each respondent.
 
     `inclusion` is the probability that a picture was among those asked, the same for all pictures.
     """
@@ -61,7 +66,11 @@ def stopped_rows(stopped: Stopped, form: Form, respondents: Sequence[StoredRespo
     rows: list[Mapping[str, Any]] = []
     for who in respondents:
         stop, asked = stopped.stops.get(who.number), stopped.asked[who.number]
-        row: dict[str, Any] = {"respondent": who.name, "pictures": asked, "inclusion": asked / total}
+        row: dict[str, Any] = {
+            "respondent": who.name,
+            "pictures": asked,
+            "inclusion": asked / total,
+        }
         row["items"] = len(stopped.order.items(form, 0, asked))
         if asked == total:
             row["why"] = "every item was asked"

@@ -1,4 +1,6 @@
-"""Which columns of a published table are parts of one test, and a long table brought to one row for each respondent."""
+"""Which columns of a published table are parts of one test, and a long table brought to one row for
+each respondent.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Subscales:
     scores
         (respondents, columns): higher is better, on one scale.
     rates
-        (respondents, columns): the scores as shares between 0 and 1, as printed; None where they are none.
+        (respondents, columns): the scores as shares between 0 and 1, as printed; None where they
+        are none.
     notes
         What was left out or supposed.
     """
@@ -43,7 +46,9 @@ class Subscales:
 
 
 def pivoted(table: Published) -> Published:
-    """A table in which every respondent stands in several rows, as one row for each; others as they are."""
+    """A table in which every respondent stands in several rows, as one row for each; others as they
+    are.
+    """
     place = table.repeated
     if place is None:
         return table
@@ -56,18 +61,29 @@ def pivoted(table: Published) -> Published:
         m, s = names.index(row[place]), sets.index((*row[:place], *row[place + 1 :]))
         values[m, s * width : (s + 1) * width] = table.values[i]
         printed[m][s * width : (s + 1) * width] = table.printed[i]
-    about = [replace(column, name=f"{' / '.join(each)} {column.name}") for each in sets for column in table.about]
+    about = [
+        replace(column, name=f"{' / '.join(each)} {column.name}")
+        for each in sets
+        for column in table.about
+    ]
     return replace(
-        table, label_names=(table.label_names[place],), labels=tuple((name,) for name in names), respondents=tuple(names),
-        about=tuple(about), values=values, printed=tuple(tuple(row) for row in printed), summaries=(),
-    )  # fmt: skip
+        table,
+        label_names=(table.label_names[place],),
+        labels=tuple((name,) for name in names),
+        respondents=tuple(names),
+        about=tuple(about),
+        values=values,
+        printed=tuple(tuple(row) for row in printed),
+        summaries=(),
+    )
 
 
 def subscales_of(table: Published) -> Subscales:
     """The columns that are parts of one test.
 
-    Columns that are means of others are left out. Of several metrics of the same answers (precision, recall, F1) one is
-    taken, of every group of questions: the others say the same answers again.
+    Columns that are means of others are left out. Of several metrics of the same answers
+    (precision, recall, F1) one is taken, of every group of questions: the others say the same
+    answers again.
     """
     notes = []
     kept = [j for j, column in enumerate(table.about) if not is_summary(column)]
@@ -76,7 +92,8 @@ def subscales_of(table: Published) -> Subscales:
         metric = next((name for name in _LEADING if name in have), "")
         kept = [j for j in kept if metric_of(table.about[j].name)[0] == metric]
         notes.append(
-            f"of the metrics of the same answers, {metric or 'none'} is taken: the others are made from the same counts"
+            f"of the metrics of the same answers, {metric or 'none'} is taken: the others are made"
+            " from the same counts"
         )
     about = tuple(table.about[j] for j in kept)
     columns = tuple(column.name for column in about)
@@ -89,12 +106,22 @@ def subscales_of(table: Published) -> Subscales:
     elif len(scales) > 1:
         spread = np.nanstd(scores, axis=0, ddof=1)
         scores = (scores - np.nanmean(scores, axis=0)) / np.where(spread > 0, spread, 1.0)
-        notes.append("columns are on different scales, so each is standardised before they are added")
-    unknown = [column.name for column in about if not column.better and not metric_of(column.name)[0]]
+        notes.append(
+            "columns are on different scales, so each is standardised before they are added"
+        )
+    unknown = [
+        column.name for column in about if not column.better and not metric_of(column.name)[0]
+    ]
     if unknown and not table.binary:
         which = "all columns" if len(unknown) == len(about) else ", ".join(unknown[:10])
-        notes.append(f"higher is taken as better in {which}: say so, or the contrary, with --direction")
-    rates = raw / np.array([column.scale for column in about]) if None not in scales and columns else None
+        notes.append(
+            f"higher is taken as better in {which}: say so, or the contrary, with --direction"
+        )
+    rates = (
+        raw / np.array([column.scale for column in about])
+        if None not in scales and columns
+        else None
+    )
     if rates is not None and not ((rates >= 0) & (rates <= 1) | np.isnan(rates)).all():
         rates = None
     return Subscales(columns, about, scores, rates, tuple(notes))

@@ -1,4 +1,6 @@
-"""The estimates of a published table: two columns as two administrations, or columns as the parts of one test."""
+"""The estimates of a published table: two columns as two administrations, or columns as the parts
+of one test.
+"""
 
 from __future__ import annotations
 
@@ -50,25 +52,33 @@ _LENGTH = 1000
 _MOST_PAIRED = 200
 """Columns are correlated two by two up to so many."""
 _LIMITS = (
-    "columns are taken as drawn from others like them, and count equally; with one score a cell, what a respondent does in a "
-    "column beyond its own mean, and the luck of the column's items, are one error; the interval is over respondents, and "
-    "supposes that this error is normal and equally large everywhere"
+    "columns are taken as drawn from others like them, and count equally; with one score a cell,"
+    " what a respondent does in a column beyond its own mean, and the luck of the column's items,"
+    " are one error; the interval is over respondents, and supposes that this error is normal and"
+    " equally large everywhere"
 )
 
 
 _NEEDS_ITEMS = "the answers to single items are not in the table"
 _NO_ITEMS = "the number of items is not known: give it with --items"
 _ONE_FAMILY = (
-    "all respondents are of one family, so that no interval over others can be had; name families with --family"
+    "all respondents are of one family, so that no interval over others can be had; name families"
+    " with --family"
 )
 
 
 def _independent(dependence: FamilyDependence) -> tuple[float, str]:
-    """How many respondents are independent, and why there is no interval over others; an empty reason where there is one."""
+    """How many respondents are independent, and why there is no interval over others; an empty
+    reason where there is one.
+    """
     if dependence.families == 1:
         return 1.0, _ONE_FAMILY
     if math.isfinite(dependence.n_eff):
-        few = f"only {dependence.n_eff:.1f} of the respondents are independent" if dependence.n_eff < 3 else ""
+        few = (
+            f"only {dependence.n_eff:.1f} of the respondents are independent"
+            if dependence.n_eff < 3
+            else ""
+        )
         return dependence.n_eff, few
     return float(dependence.n), ""
 
@@ -83,12 +93,26 @@ def _widened(value: Coefficient, n_eff: float) -> Coefficient:
     from scipy.special import stdtrit
 
     tail = 0.5 + value.level / 2
-    half = (value.high - value.low) / 2 * float(stdtrit(n_eff - 1, tail) / stdtrit(n - 1, tail)) * math.sqrt(n / n_eff)
-    return replace(value, low=value.value - half, high=value.value + half, method=f"{value.method}, n_eff {n_eff:.4g}")
+    half = (
+        (value.high - value.low)
+        / 2
+        * float(stdtrit(n_eff - 1, tail) / stdtrit(n - 1, tail))
+        * math.sqrt(n / n_eff)
+    )
+    return replace(
+        value,
+        low=value.value - half,
+        high=value.value + half,
+        method=f"{value.method}, n_eff {n_eff:.4g}",
+    )
 
 
 def of_two(
-    make: Maker, table: Published, places: Sequence[int], families: Sequence[str], margin: float | None
+    make: Maker,
+    table: Published,
+    places: Sequence[int],
+    families: Sequence[str],
+    margin: float | None,
 ) -> Iterable[Estimate]:
     """Two columns as two administrations."""
     first, other = (table.about[j] for j in places)
@@ -99,7 +123,8 @@ def of_two(
     # differences are told as printed, unless one column must be turned round
     a, b = (x, y) if reversed_ else (table.values[known, places[0]], table.values[known, places[1]])
     dependence = family_dependence(
-        (x + y) / 2, [family for family, there in zip(families, known.tolist(), strict=True) if there]
+        (x + y) / 2,
+        [family for family, there in zip(families, known.tolist(), strict=True) if there],
     )
     n_eff, without = _independent(dependence)
     metric, names = "score", (first.name, other.name)
@@ -107,16 +132,26 @@ def of_two(
     flags = ("REVERSED",) if reversed_ else ()
     lost = len(known) - int(known.sum())
 
-    def signed(statistic: str, coefficient: Coefficient, *, more: Sequence[str] = (), **detail: Any) -> Estimate:
+    def signed(
+        statistic: str, coefficient: Coefficient, *, more: Sequence[str] = (), **detail: Any
+    ) -> Estimate:
         if lost:
             detail["respondents_left_out"] = lost
         if without and coefficient.status == "ok":
             detail["no_interval"] = without
-        return make(f"agreement.{statistic}", metric, coefficient, *names, (*more, *flags), items, **detail)
+        return make(
+            f"agreement.{statistic}", metric, coefficient, *names, (*more, *flags), items, **detail
+        )
 
     r = pearson(x, y, n_effective=n_eff)
     influence = _influence(x, y)
-    yield signed("pearson", r, more=influence.pop("flags", ()), n_effective=number(dependence.n_eff), **influence)
+    yield signed(
+        "pearson",
+        r,
+        more=influence.pop("flags", ()),
+        n_effective=number(dependence.n_eff),
+        **influence,
+    )
     yield signed("spearman", spearman(x, y, n_effective=n_eff))
     yield signed("tau_b", kendall_tau_b(x, y, n_effective=n_eff))
     both = icc(np.stack([x, y], axis=1), n_effective=n_eff)
@@ -143,7 +178,8 @@ def of_two(
         yield signed("equivalence", p, **about)
     else:
         apart = Coefficient.absent(
-            "not_applicable", "the two columns are on different scales, so that only their orders compare"
+            "not_applicable",
+            "the two columns are on different scales, so that only their orders compare",
         )
         for name in (
             "icc_a1",
@@ -160,16 +196,30 @@ def of_two(
             yield signed(name, apart)
     for k in (1, 3, 5):
         if k < len(x):
-            yield signed(f"top_{k}", top_k_overlap(x, y, k), chance=k / len(x), direction=_directions((first, other)))
+            yield signed(
+                f"top_{k}",
+                top_k_overlap(x, y, k),
+                chance=k / len(x),
+                direction=_directions((first, other)),
+            )
     restricted = range_restriction(x, lambda chosen: pearson(x[chosen], y[chosen]).value)
     yield signed(
-        "pearson_top_half", _observed(restricted), u=number(restricted.u), direction=_directions((first, other))
+        "pearson_top_half",
+        _observed(restricted),
+        u=number(restricted.u),
+        direction=_directions((first, other)),
     )
     if items and first.scale and first.scale == other.scale:
         floor = noise_floor(table.values[known, places[0]] / first.scale, items)
-        near = floor.status == "ok" and r.status == "ok" and r.value <= floor.value + 0.5 * (1 - floor.value)
+        near = (
+            floor.status == "ok"
+            and r.status == "ok"
+            and r.value <= floor.value + 0.5 * (1 - floor.value)
+        )
         yield signed("noise_floor", floor, more=("NOISE_FLOOR",) if near else ())
-        yield signed(f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, items, _LENGTH), length=_LENGTH)
+        yield signed(
+            f"icc_a1_{_LENGTH}", standardized_reliability(both.a1, items, _LENGTH), length=_LENGTH
+        )
     else:
         reason = _NO_ITEMS if first.scale else "the scores are no shares of items"
         unknown = Coefficient.absent("not_applicable", reason)
@@ -179,12 +229,17 @@ def of_two(
         yield signed(name, Coefficient.absent("not_applicable", _NEEDS_ITEMS))
 
 
-def _equivalent(a: Array, b: Array, declared: float | None, n_eff: float) -> tuple[Coefficient, dict[str, Any]]:
-    """The P-value of an equivalence test, where a margin is declared: the table holds no seeds, and sets none itself."""
+def _equivalent(
+    a: Array, b: Array, declared: float | None, n_eff: float
+) -> tuple[Coefficient, dict[str, Any]]:
+    """The P-value of an equivalence test, where a margin is declared: the table holds no seeds, and
+    sets none itself.
+    """
     margin = equivalence_margin(declared)
     if declared is None:
         reason = (
-            "no margin is declared (--margin), and a table without reruns shows no noise of seeds that could set one"
+            "no margin is declared (--margin), and a table without reruns shows no noise of seeds"
+            " that could set one"
         )
         return Coefficient.absent("not_applicable", reason), {}
     if margin.status != "ok":
@@ -193,8 +248,16 @@ def _equivalent(a: Array, b: Array, declared: float | None, n_eff: float) -> tup
         reason = "some respondents are relatives, which the test takes for independent"
         return Coefficient.absent("not_applicable", reason), {"margin": margin.value}
     tested = equivalence(a, b, margin.value)
-    p = Coefficient(tested.p, n=len(a)) if tested.status == "ok" else Coefficient.absent(tested.status, tested.reason)
-    return p, {"margin": margin.value, "margin_from": "declared", "shift": number(tested.shift.value)}
+    p = (
+        Coefficient(tested.p, n=len(a))
+        if tested.status == "ok"
+        else Coefficient.absent(tested.status, tested.reason)
+    )
+    return p, {
+        "margin": margin.value,
+        "margin_from": "declared",
+        "shift": number(tested.shift.value),
+    }
 
 
 def _influence(x: Array, y: Array) -> dict[str, Any]:
@@ -221,7 +284,9 @@ def _directions(about: Sequence[Column]) -> str:
     return ways.pop() if len(ways) == 1 else "by column"
 
 
-def of_subscales(make: Maker, parts: Subscales, families: Sequence[str], seed: int) -> Iterable[Estimate]:
+def of_subscales(
+    make: Maker, parts: Subscales, families: Sequence[str], seed: int
+) -> Iterable[Estimate]:
     """Columns as subscales of one test, or as its items."""
     table, scores = make.table, parts.scores
     complete = np.asarray(np.isfinite(scores).all(axis=1))
@@ -234,25 +299,42 @@ def of_subscales(make: Maker, parts: Subscales, families: Sequence[str], seed: i
             yield make(name, label, Coefficient.absent("insufficient", reason))
     else:
         yield from _of_parts(
-            make, parts, scores[complete], [f for f, c in zip(families, complete, strict=True) if c], seed
+            make,
+            parts,
+            scores[complete],
+            [f for f, c in zip(families, complete, strict=True) if c],
+            seed,
         )
     dependence = family_dependence(parts.total, families, stream(seed, "families"))
     yield make("families.icc", "mean", dependence.icc, n_effective=number(dependence.n_eff))
     if not table.binary:
         yield from _with_items(make, parts)
     for name, why in (
-        ("test_retest.pearson", "the table shows one administration: name two with --columns first,other"),
-        ("parallel_forms.icc_a1", "the table shows one form: name two columns with --columns first,other"),
-        ("criterion.pearson", "there are no people's scores: name their column with --columns score,people"),
+        (
+            "test_retest.pearson",
+            "the table shows one administration: name two with --columns first,other",
+        ),
+        (
+            "parallel_forms.icc_a1",
+            "the table shows one form: name two columns with --columns first,other",
+        ),
+        (
+            "criterion.pearson",
+            "there are no people's scores: name their column with --columns score,people",
+        ),
     ):
         yield make(name, label, Coefficient.absent("not_applicable", why))
     if table.binary and len(parts.columns) > 1:
         yield _discrimination(make, parts, label)
     else:
-        yield make("items.discrimination", label, Coefficient.absent("not_applicable", _NEEDS_ITEMS))
+        yield make(
+            "items.discrimination", label, Coefficient.absent("not_applicable", _NEEDS_ITEMS)
+        )
 
 
-def _of_parts(make: Maker, parts: Subscales, x: Array, families: Sequence[str], seed: int) -> Iterable[Estimate]:
+def _of_parts(
+    make: Maker, parts: Subscales, x: Array, families: Sequence[str], seed: int
+) -> Iterable[Estimate]:
     label, k = f"{len(parts.columns)} columns", len(parts.columns)
     total, lost = x.mean(axis=1), len(parts.scores) - len(x)
     dependence = family_dependence(total, families)
@@ -262,36 +344,79 @@ def _of_parts(make: Maker, parts: Subscales, x: Array, families: Sequence[str], 
         shared["no_interval"] = without
     alpha, forms = cronbach_alpha(x), icc(x, n_effective=n_eff)
     phi = dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
-    # the interval of Feldt is that of ICC(C,k), here for as many independent respondents as there are
+    # the interval of Feldt is that of ICC(C,k), here for as many independent respondents as there
+    # are
     yield make(
-        "consistency.alpha", label, replace(alpha.coefficient, low=forms.ck.low, high=forms.ck.high, method="Feldt", fixed=None)
-        if alpha.coefficient.status == "ok" else alpha.coefficient,
-        flags=alpha.coefficient.flags, **shared,
-    )  # fmt: skip
+        "consistency.alpha",
+        label,
+        (
+            replace(
+                alpha.coefficient, low=forms.ck.low, high=forms.ck.high, method="Feldt", fixed=None
+            )
+            if alpha.coefficient.status == "ok"
+            else alpha.coefficient
+        ),
+        flags=alpha.coefficient.flags,
+        **shared,
+    )
     yield make("consistency.alpha_standardized", label, standardized_alpha(x), **shared)
     for name, mean, single in (("g", forms.ck, forms.c1), ("phi", phi, forms.a1)):
         one_column = [number(v) for v in (single.value, single.low, single.high)]
         yield make(
-            f"generalizability.{name}", label, mean, columns=k, one_column=one_column, limits=_LIMITS, **shared,
+            f"generalizability.{name}",
+            label,
+            mean,
+            columns=k,
+            one_column=one_column,
+            limits=_LIMITS,
+            **shared,
             same_as="ICC(C,k)" if name == "g" else "ICC(A,k)",
-        )  # fmt: skip
-    yield make("consistency.omega", label, omega_t(x, stream(seed, "table.omega"), families=list(families)), **shared)
+        )
+    yield make(
+        "consistency.omega",
+        label,
+        omega_t(x, stream(seed, "table.omega"), families=list(families)),
+        **shared,
+    )
     halves = split_half(x, stream(seed, "table.halves"))
-    mean_of_halves = Coefficient(halves.mean, n=halves.n) if halves.status == "ok" else Coefficient.absent(halves.status, halves.reason, halves.n)  # fmt: skip
+    mean_of_halves = (
+        Coefficient(halves.mean, n=halves.n)
+        if halves.status == "ok"
+        else Coefficient.absent(halves.status, halves.reason, halves.n)
+    )
     yield make(
-        "consistency.split_half", label, mean_of_halves,
-        minimum=number(halves.minimum), maximum=number(halves.maximum), splits=halves.splits, **shared,
-    )  # fmt: skip
-    restricted = range_restriction(total, lambda chosen: cronbach_alpha(x[chosen]).coefficient.value)
+        "consistency.split_half",
+        label,
+        mean_of_halves,
+        minimum=number(halves.minimum),
+        maximum=number(halves.maximum),
+        splits=halves.splits,
+        **shared,
+    )
+    restricted = range_restriction(
+        total, lambda chosen: cronbach_alpha(x[chosen]).coefficient.value
+    )
     yield make(
-        "consistency.alpha_top_half", label, _observed(restricted), flags=restricted.flags, u=number(restricted.u),
-        direction=_directions(parts.about), **shared,
-    )  # fmt: skip
+        "consistency.alpha_top_half",
+        label,
+        _observed(restricted),
+        flags=restricted.flags,
+        u=number(restricted.u),
+        direction=_directions(parts.about),
+        **shared,
+    )
     pairs = [(i, j) for i in range(k) for j in range(i)]
     values = [pearson(x[:, i], x[:, j]).value for i, j in pairs] if k <= _MOST_PAIRED else []
     known = [v for v in values if math.isfinite(v)]
-    mean_r = Coefficient(float(np.mean(known)), n=len(total)) if known else Coefficient.absent("insufficient", "there are no two columns that vary")  # fmt: skip
-    matrix = {f"{parts.columns[i]} ~ {parts.columns[j]}": number(v) for (i, j), v in zip(pairs, values, strict=False)}
+    mean_r = (
+        Coefficient(float(np.mean(known)), n=len(total))
+        if known
+        else Coefficient.absent("insufficient", "there are no two columns that vary")
+    )
+    matrix = {
+        f"{parts.columns[i]} ~ {parts.columns[j]}": number(v)
+        for (i, j), v in zip(pairs, values, strict=False)
+    }
     yield make("consistency.mean_correlation", label, mean_r, correlations=matrix, **shared)
 
 
@@ -305,14 +430,17 @@ def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
         else Coefficient.absent("degenerate", "no item varies")
     )
     places = {
-        "ids": list(parts.columns), "difficulty": [number(item.difficulty) for item in study.items],
+        "ids": list(parts.columns),
+        "difficulty": [number(item.difficulty) for item in study.items],
         "item_rest": [number(item.item_rest) for item in study.items],
-    }  # fmt: skip
+    }
     return make("items.discrimination", label, value, items=len(parts.columns), map=places)
 
 
 def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
-    """What the number of items behind each score adds: the floor of coin flips, and which respondents differ."""
+    """What the number of items behind each score adds: the floor of coin flips, and which
+    respondents differ.
+    """
     columns: list[tuple[str, Column | None, Array | None]] = [
         (column.name, column, None if parts.rates is None else parts.rates[:, j])
         for j, column in enumerate(parts.about)
@@ -321,9 +449,17 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
     if len(parts.about) > 1:
         columns.append(("mean", None, parts.rates))
     for name, column, rates in columns:
-        items = column.items if column is not None else sum(filter(None, sizes)) if all(sizes) else None
+        items = (
+            column.items if column is not None else sum(filter(None, sizes)) if all(sizes) else None
+        )
         ratio = column is not None and metric_of(column.name)[0] in ("f1", "precision", "recall")
-        reason = "the scores are no shares of items" if rates is None or ratio else "" if items else _NO_ITEMS
+        reason = (
+            "the scores are no shares of items"
+            if rates is None or ratio
+            else ""
+            if items
+            else _NO_ITEMS
+        )
         if reason or rates is None or items is None:
             none = Coefficient.absent("not_applicable", reason)
             yield make("test_retest.noise_floor", name, none)
@@ -338,10 +474,18 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
         # the variance of coin flips in the mean of the columns, each with its own number of items
         noise = (by * (1 - by) / own).sum(axis=1) / by.shape[1] ** 2
         yield make("test_retest.noise_floor", name, _floor(x, by, own), items=items)
-        lower = column.lower_is_better if column is not None else all(c.lower_is_better for c in parts.about)
-        scored = x if column is not None or len({c.lower_is_better for c in parts.about}) == 1 else None
+        lower = (
+            column.lower_is_better
+            if column is not None
+            else all(c.lower_is_better for c in parts.about)
+        )
+        scored = (
+            x if column is not None or len({c.lower_is_better for c in parts.about}) == 1 else None
+        )
         if scored is None:
-            mixed = Coefficient.absent("not_applicable", "lower is better in some columns only: their mean is no rate")
+            mixed = Coefficient.absent(
+                "not_applicable", "lower is better in some columns only: their mean is no rate"
+            )
             yield make("discriminability.separable_pairs", name, mixed, items=items)
             continue
         differences = independent_differences(scored, np.sqrt(noise), higher_is_better=not lower)
@@ -352,17 +496,25 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
         apart, pairs = differences.separable_pairs(adjust=True)
         ranks = {names[i]: list(span) for i, span in enumerate(differences.rank_intervals)}
         yield make(
-            "discriminability.separable_pairs", name, Coefficient(apart / pairs if pairs else math.nan, n=len(x)), items=items,
-            ranks=ranks, assumed="independent items: the least that the table supports",
+            "discriminability.separable_pairs",
+            name,
+            Coefficient(apart / pairs if pairs else math.nan, n=len(x)),
+            items=items,
+            ranks=ranks,
+            assumed="independent items: the least that the table supports",
             direction=_directions([column] if column is not None else parts.about),
-        )  # fmt: skip
+        )
 
 
 def _floor(x: Array, by: Array, items: Array) -> Coefficient:
-    """The noise floor of the mean of columns: as many coin flips as all items, those of unequal columns weighted."""
+    """The noise floor of the mean of columns: as many coin flips as all items, those of unequal
+    columns weighted.
+    """
     if len(set(items.tolist())) == 1:
         return noise_floor(x, int(items.sum()), strata=by if by.shape[1] > 1 else None)
     # n flips at these rates have the variance of the columns' own flips together
     flips = (by * (1 - by)).mean()
     own = (by * (1 - by) / items).sum(axis=1).mean() / by.shape[1] ** 2
-    return noise_floor(x, max(2, round(float(flips / own))) if own > 0 else int(items.sum()), strata=by)
+    return noise_floor(
+        x, max(2, round(float(flips / own))) if own > 0 else int(items.sum()), strata=by
+    )

@@ -1,4 +1,6 @@
-"""A published table on the disk: CSV, tab-separated, Markdown or LaTeX, as rows of cells with their lines."""
+"""A published table on the disk: CSV, tab-separated, Markdown or LaTeX, as rows of cells with their
+lines.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ def read_sheet(path: Path) -> Sheet:
         rows, typeset = _separated(text, str(path)), False
     if typeset:
         # what pandas writes there for no number
-        rows = [(line, ["" if cell.strip() in ("nan", "NaN") else cell for cell in row]) for line, row in rows]
+        rows = [
+            (line, ["" if cell.strip() in ("nan", "NaN") else cell for cell in row])
+            for line, row in rows
+        ]
     return Sheet([(line, row) for line, row in rows if any(cell.strip() for cell in row)], typeset)
 
 
@@ -53,7 +58,8 @@ def read_sheet(path: Path) -> Sheet:
 def _separated(text: str, place: str) -> Rows:
     first = next((line for line in text.splitlines() if line.strip()), "")
     unquoted = re.sub(r'"[^"]*"', "", first)
-    # a decimal comma may stand in a table with tabs or semicolons, hardly a tab or semicolon in one with commas
+    # a decimal comma may stand in a table with tabs or semicolons, hardly a tab or semicolon in one
+    # with commas
     mark = next((mark for mark in "\t;" if mark in unquoted), ",")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
     rows: Rows = []
@@ -81,7 +87,9 @@ def _markdown(text: str) -> Rows:
             continue
         bare = bare.removeprefix("|")
         bare = bare.removesuffix("|") if not bare.endswith(r"\|") else bare
-        rows.append((number, [cell.replace(r"\|", "|").strip() for cell in re.split(r"(?<!\\)\|", bare)]))
+        rows.append(
+            (number, [cell.replace(r"\|", "|").strip() for cell in re.split(r"(?<!\\)\|", bare)])
+        )
     return rows
 
 
@@ -93,16 +101,38 @@ _LINES = re.compile(
     r"|(?:cmidrule|cline|cdashline|specialrule|addlinespace)(?:\([^)]*\))?(?:\[[^\]]*\])?(?:\{[^}]*\})*)(?:\[[^\]]*\])?"
 )
 _SIGNS = {
-    r"\%": "%", r"\&": "&", r"\_": "_", r"\#": "#", r"\$": "", r"\pm": "±", r"\uparrow": "↑", r"\downarrow": "↓",
-    r"\dagger": "†", r"\ddagger": "‡", r"\dag": "†", r"\ddag": "‡", r"\ast": "*", r"\star": "★", r"\textendash": "–",
-    r"\textemdash": "—", r"\,": "", r"\;": "", r"\!": "", r"\ ": " ", r"\quad": " ", r"\xspace": "", r"\tau": "tau",
-}  # fmt: skip
+    r"\%": "%",
+    r"\&": "&",
+    r"\_": "_",
+    r"\#": "#",
+    r"\$": "",
+    r"\pm": "±",
+    r"\uparrow": "↑",
+    r"\downarrow": "↓",
+    r"\dagger": "†",
+    r"\ddagger": "‡",
+    r"\dag": "†",
+    r"\ddag": "‡",
+    r"\ast": "*",
+    r"\star": "★",
+    r"\textendash": "–",
+    r"\textemdash": "—",
+    r"\,": "",
+    r"\;": "",
+    r"\!": "",
+    r"\ ": " ",
+    r"\quad": " ",
+    r"\xspace": "",
+    r"\tau": "tau",
+}
 
 
 def _latex(text: str, place: str) -> Rows:
     tables = list(_TABULAR.finditer(text))
     if len(tables) > 1:
-        raise DataError(f"it holds {len(tables)} tables", place=place, remedy="Keep one table in a file.")
+        raise DataError(
+            f"it holds {len(tables)} tables", place=place, remedy="Keep one table in a file."
+        )
     start = tables[0].start(2) if tables else 0
     body = tables[0][2] if tables else text
     body = re.sub(r"(?<!\\)%[^\n]*", "", body)
@@ -148,13 +178,21 @@ def plain(cell: str) -> str:
     >>> plain(r"\textbf{85.3}$_{\pm 0.4}$"), plain(r"\multirow{2}{*}{LLaVA}"), plain(r"Yes (\%) $\uparrow$")
     ('85.3± 0.4', 'LLaVA', 'Yes (%) ↑')
     """
-    text = re.sub(r"\\(?:multicolumn|multirow)\*?(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{[^{}]*\}", "", cell)
     text = re.sub(
-        r"\\(?:cellcolor|rowcolor|color|textcolor|rotatebox|makebox|vspace|hspace)(?:\[[^\]]*\])*\{[^{}]*\}", "", text
+        r"\\(?:multicolumn|multirow)\*?(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{[^{}]*\}", "", cell
+    )
+    text = re.sub(
+        r"\\(?:cellcolor|rowcolor|color|textcolor|rotatebox|makebox|vspace|hspace)(?:\[[^\]]*\])*\{[^{}]*\}",
+        "",
+        text,
     )
     for sign, meaning in _SIGNS.items():
         tail = r"(?![a-zA-Z])" if sign[-1].isalpha() else ""
         text = re.sub(re.escape(sign) + tail, meaning.replace("\\", r"\\"), text)
     text = re.sub(r"\\[a-zA-Z]+\*?", "", text)
-    text = re.sub(r"(?<!\\)[{}$^]|(?<=[\d}$])_(?=[±{])|_(?=\{)", "", text.replace("$_", "_").replace("_{", "{"))
+    text = re.sub(
+        r"(?<!\\)[{}$^]|(?<=[\d}$])_(?=[±{])|_(?=\{)",
+        "",
+        text.replace("$_", "_").replace("_{", "{"),
+    )
     return re.sub(r"\s+", " ", text.replace("~", " ")).strip()

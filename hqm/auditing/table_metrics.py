@@ -1,4 +1,6 @@
-"""Which columns of a published table are metrics of the same answers: precision, recall, F1, accuracy, yes ratio."""
+"""Which columns of a published table are metrics of the same answers: precision, recall, F1,
+accuracy, yes ratio.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _METRICS = {
 
 
 def metric_of(name: str) -> tuple[str, str]:
-    """Which metric of a confusion table a column is, and of which group of questions; ("", "") for others.
+    """Which metric of a confusion table a column is, and of which group of questions; ("", "") for
+    others.
 
     >>> metric_of("Existence F1"), metric_of("Yes (%)"), metric_of("object/P"), metric_of("Recall@5")
     (('f1', 'existence'), ('yes', ''), ('precision', 'object'), ('', ''))
@@ -34,7 +37,9 @@ def metric_of(name: str) -> tuple[str, str]:
 
 
 def groups_of(columns: Iterable[Column]) -> dict[str, dict[str, int]]:
-    """Group of questions -> metric -> its column; groups with two columns of one metric are left out."""
+    """Group of questions -> metric -> its column; groups with two columns of one metric are left
+    out.
+    """
     groups: dict[str, dict[str, int]] = {}
     doubtful = set()
     for j, column in enumerate(columns):
@@ -47,7 +52,9 @@ def groups_of(columns: Iterable[Column]) -> dict[str, dict[str, int]]:
 
 
 def confusion_groups(table: Published) -> dict[str, dict[str, int]]:
-    """Groups of columns that are metrics of the same answers, two at least: group -> metric -> place of its column."""
+    """Groups of columns that are metrics of the same answers, two at least: group -> metric ->
+    place of its column.
+    """
     return {group: places for group, places in groups_of(table.about).items() if len(places) > 1}
 
 

@@ -1,4 +1,6 @@
-"""Published numbers against what they are made of: shares of a number of items, means of parts, rows that stand twice."""
+"""Published numbers against what they are made of: shares of a number of items, means of parts,
+rows that stand twice.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,17 @@ def _rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
         # a ratio such as F1 is no whole number of items
         items = column.items if metric_of(column.name)[0] in ("", "accuracy", "yes") else None
         checked = check_table(
-            [table.respondents[i] for i in rows], [column.name], [[table.printed[i][j]] for i in rows], n=items,
-            decimals=column.decimals, scale=int(column.scale),
-        )  # fmt: skip
+            [table.respondents[i] for i in rows],
+            [column.name],
+            [[table.printed[i][j]] for i in rows],
+            n=items,
+            decimals=column.decimals,
+            scale=int(column.scale),
+        )
         tally.add("shares of a number of items", checked.grim_checked)
-        yield from (Contradiction(v) for v in checked.violations if v.kind in ("GRIM", "OUT_OF_BOUNDS"))
+        yield from (
+            Contradiction(v) for v in checked.violations if v.kind in ("GRIM", "OUT_OF_BOUNDS")
+        )
 
 
 def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
@@ -49,14 +57,20 @@ def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
     numbers = [table.printed[i] for i in rows]
     tally.add("pairs of rows", len(rows) * (len(rows) - 1) // 2 if len(table.about) > 2 else 0)
     bounds = (-1e12, 1e12)
-    checked = check_table([table.respondents[i] for i in rows], table.columns, numbers, bounds=bounds)
+    checked = check_table(
+        [table.respondents[i] for i in rows], table.columns, numbers, bounds=bounds
+    )
     unless = "they came out equal to the last printed digit by chance"
     kinds = ("DUPLICATE_ROW", "DUPLICATE_COLUMN")
     yield from (Contradiction(v, unless=unless) for v in checked.violations if v.kind in kinds)
 
 
-def _means(table: Published, groups: Mapping[str, Mapping[str, int]], tally: Tally) -> Iterator[Contradiction]:
-    """A column that is called a mean, or a total, is the mean or the sum of the columns beside it."""
+def _means(
+    table: Published, groups: Mapping[str, Mapping[str, int]], tally: Tally
+) -> Iterator[Contradiction]:
+    """A column that is called a mean, or a total, is the mean or the sum of the columns beside
+    it.
+    """
     for whole, column in enumerate(table.about):
         metric, _ = metric_of(column.name)
         if not is_summary(column):
@@ -76,22 +90,34 @@ def _means(table: Published, groups: Mapping[str, Mapping[str, int]], tally: Tal
         if not metric and any(len(places) > 1 for places in groups.values()):
             continue  # the mean of precision, recall and their like is none
         failed = []
-        rows = [i for i, row in enumerate(table.printed) if row[whole] and all(row[j] for j in same)]
+        rows = [
+            i for i, row in enumerate(table.printed) if row[whole] and all(row[j] for j in same)
+        ]
         for i in rows:
             row = [float(table.printed[i][j]) for j in same]
             reason = _no_mean(float(table.printed[i][whole]), column, row, parts)
             if reason:
                 failed.append(
                     Contradiction(
-                        Violation("ROW_MEAN", table.respondents[i], column.name, table.printed[i][whole], reason)
+                        Violation(
+                            "ROW_MEAN",
+                            table.respondents[i],
+                            column.name,
+                            table.printed[i][whole],
+                            reason,
+                        )
                     )
                 )
         tally.add("means of parts", len(rows))
         yield from failed
 
 
-def _no_mean(printed: float, whole: Column, values: Sequence[float], parts: Sequence[Column]) -> str:
-    """Why a number is neither the mean of its parts, weighted by their items or not, nor their sum; empty where it is."""
+def _no_mean(
+    printed: float, whole: Column, values: Sequence[float], parts: Sequence[Column]
+) -> str:
+    """Why a number is neither the mean of its parts, weighted by their items or not, nor their sum;
+    empty where it is.
+    """
     half = [0.5 * 10**-part.decimals for part in parts]
     own = 0.5 * 10**-whole.decimals
     ways = {"the mean of the parts": [1 / len(values)] * len(values)}

@@ -1,4 +1,6 @@
-"""The items that a person should read first: contradictory keys, then those whose answers speak against their key."""
+"""The items that a person should read first: contradictory keys, then those whose answers speak
+against their key.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from typing import Any
 from hqm.types import Estimate, Form, Item
 
 _MOST = 50
-"""How many items with contradictory keys are shown with their pictures; the list of the finding has all."""
+"""How many items with contradictory keys are shown with their pictures; the list of the finding has
+all.
+"""
 
 
 def items_to_read(
@@ -20,21 +24,33 @@ def items_to_read(
 ) -> list[dict[str, Any]]:
     """A row for each item to read, in the order of reading.
 
-    Of items with contradictory keys, one key in each group is wrong: they stand first. The others are ranked by the chance that
-    their key is wrong (`items.reading_list` of this metric).
+    Of items with contradictory keys, one key in each group is wrong: they stand first. The others
+    are ranked by the chance that their key is wrong (`items.reading_list` of this metric).
     """
     rows = [
-        {**_about(form.by_id[name], thumbnail), "why": "contradiction", "beside": [other for other in group if other != name]}
+        {
+            **_about(form.by_id[name], thumbnail),
+            "why": "contradiction",
+            "beside": [other for other in group if other != name],
+        }
         for group in _contradictory(form, findings)
         for name in group
-    ][:_MOST]  # fmt: skip
+    ][:_MOST]
     there = {row["item"] for row in rows}
     for estimate in estimates:
         if estimate.indicator == "items.reading_list" and estimate.metric == metric:
             for row in estimate.detail.get("reading_list") or ():
                 if row["item"] in form.by_id and row["item"] not in there:
                     about = _about(form.by_id[row["item"]], thumbnail)
-                    rows.append({**about, "why": "answers", "rank": row["rank"], "fails": list(row["fails"]), "expected": row["expected"]})  # fmt: skip
+                    rows.append(
+                        {
+                            **about,
+                            "why": "answers",
+                            "rank": row["rank"],
+                            "fails": list(row["fails"]),
+                            "expected": row["expected"],
+                        }
+                    )
     return rows
 
 

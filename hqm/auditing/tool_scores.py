@@ -1,4 +1,6 @@
-"""The scores that other tools recorded with stored answers: as one more scoring, and beside HQM's."""
+"""The scores that other tools recorded with stored answers: as one more scoring, and beside
+HQM's.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +40,33 @@ def tool_matrices(
     if benchmark.roles:
         what = f"{benchmark.name} is judged by a model, so a tool's scores are judgements"
         raise DesignError(what, remedy="Bring them with `hqm audit NAME --judgements FILE`.")
-    matrices = {cell: _matrix(benchmark, answers, cell, forms[cell.form], respondents) for cell in cells}
-    scored = {cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size}
+    matrices = {
+        cell: _matrix(benchmark, answers, cell, forms[cell.form], respondents) for cell in cells
+    }
+    scored = {
+        cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size
+    }
     if not scored:
-        remedy = "Bring the logs of the tool with `hqm import LOG --benchmark NAME --store FILE`; their scores are kept with the answers."
-        raise DesignError(f"no stored answer to {benchmark.name} carries a tool's score", remedy=remedy)
+        remedy = (
+            "Bring the logs of the tool with `hqm import LOG --benchmark NAME --store FILE`; their"
+            " scores are kept with the answers."
+        )
+        raise DesignError(
+            f"no stored answer to {benchmark.name} carries a tool's score", remedy=remedy
+        )
     return scored
 
 
 def _matrix(
-    benchmark: Benchmark, answers: Answers, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
+    benchmark: Benchmark,
+    answers: Answers,
+    cell: Cell,
+    form: Form,
+    respondents: Sequence[StoredRespondent],
 ) -> ScoreMatrix:
-    builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+    builder = MatrixBuilder(
+        cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+    )
     hashes = []
     for who in respondents:
         there = answers.at(cell.resolution)
@@ -66,12 +83,16 @@ def _recorded(detail: Mapping[str, Any]) -> Mapping[str, Any]:
     return recorded if isinstance(recorded, Mapping) else {}
 
 
-def _verdict(benchmark: Benchmark, item: Item, answer: Response | None, recorded: Mapping[str, Any]) -> Verdict:
+def _verdict(
+    benchmark: Benchmark, item: Item, answer: Response | None, recorded: Mapping[str, Any]
+) -> Verdict:
     score = recorded.get("score")
     if answer is None or not isinstance(score, (int, float)):
         return Verdict.unscored("missing", "no tool recorded a score of this answer")
     if not 0 <= score <= 1:
-        return Verdict.unscored("unparsed", f"the tool's score is {score:g}, which is no share of right")
+        return Verdict.unscored(
+            "unparsed", f"the tool's score is {score:g}, which is no share of right"
+        )
     return verdict_of_share(benchmark, item, float(score), str(recorded.get("read", "")))
 
 
@@ -82,11 +103,16 @@ def tool_comparisons(
     forms: Mapping[str, Form],
     respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreComparison, ...]:
-    """Where the tools' scores and HQM's differ, for every respondent and administration that carries a tool's score."""
+    """Where the tools' scores and HQM's differ, for every respondent and administration that
+    carries a tool's score.
+    """
     recordings = []
-    # only recorded answers can carry a tool's score, and a look at every detail of a large store takes long
+    # only recorded answers can carry a tool's score, and a look at every detail of a large store
+    # takes long
     for who in (respondent for respondent in respondents if not respondent.live):
-        for form, run in dict.fromkeys((cell.form, cell.run) for cell in cells if not cell.resolution):
+        for form, run in dict.fromkeys(
+            (cell.form, cell.run) for cell in cells if not cell.resolution
+        ):
             details = answers.details(benchmark, forms[form], who, run)
             if not any(detail and "score" in _recorded(detail) for detail in details):
                 continue

@@ -1,4 +1,6 @@
-"""What an audit is: every estimate of a benchmark, as one value that reports are made from; to JSON and back."""
+"""What an audit is: every estimate of a benchmark, as one value that reports are made from; to JSON
+and back.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class RespondentScores:
     """Administration under another judge -> share of answers that the judge found faithful."""
     identity: Mapping[str, Any] = field(default_factory=dict)
     printed: Mapping[str, str] = field(default_factory=dict)
-    """Metric -> the score in the reference administration as the release prints it, where the release rounds."""
+    """Metric -> the score in the reference administration as the release prints it, where the
+    release rounds.
+    """
 
 
 @dataclass(frozen=True)
@@ -70,35 +74,49 @@ class BenchmarkAudit:
     coverage: Mapping[str, Mapping[str, Any]]
     findings: tuple[Mapping[str, Any], ...]
     flags: tuple[Mapping[str, Any], ...] = ()
-    """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to do."""
+    """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
+    do.
+    """
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """The items on which administrations, judges or labellers disagree most, with all that was said."""
+    """The items on which administrations, judges or labellers disagree most, with all that was
+    said.
+    """
     to_read: tuple[Mapping[str, Any], ...] = ()
-    """The items that a person should read first, with picture, question, key, who fails them, and the chance of a fault."""
+    """The items that a person should read first, with picture, question, key, who fails them, and
+    the chance of a fault.
+    """
     pairs: tuple[Mapping[str, Any], ...] = ()
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
     """What the card says of the release: `citation`, `url`, `licence`."""
     left_out: Mapping[str, Any] = field(default_factory=dict)
-    """The scores with each picture left out, for `hqm compare`; `left_out_scores.read` reads them."""
+    """The scores with each picture left out, for `hqm compare`; `left_out_scores.read` reads
+    them.
+    """
 
     components: Mapping[str, Any] = field(default_factory=dict)
-    """Audited metric -> the variance components of all its administrations together, for `hqm design`;
-    `whole_study.parts_in` reads them."""
+    """Audited metric -> the variance components of all its administrations together, for `hqm
+    design`; `whole_study.parts_in` reads them."""
 
     stopped: Mapping[str, Any] = field(default_factory=dict)
-    """Where a rule stopped the asking (`hqm run --until`): rule, pictures and items used, and a row for each respondent."""
+    """Where a rule stopped the asking (`hqm run --until`): rule, pictures and items used, and a row
+    for each respondent.
+    """
     tools: tuple[Mapping[str, Any], ...] = ()
-    """Where the tools that recorded answers score them otherwise than HQM (`ScoreComparison.to_dict`)."""
+    """Where the tools that recorded answers score them otherwise than HQM
+    (`ScoreComparison.to_dict`).
+    """
 
     analyses: tuple[Mapping[str, Any], ...] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
 
     @property
     def items_used(self) -> int:
-        """The items that its numbers are computed on: all of them, unless a rule stopped the asking."""
+        """The items that its numbers are computed on: all of them, unless a rule stopped the
+        asking.
+        """
         return int(self.stopped.get("items", self.items))
 
     @property
@@ -116,7 +134,8 @@ class BenchmarkAudit:
         Raises
         ------
         DesignError
-            There is no such estimate; or an average over error sources is asked for, which does not exist.
+            There is no such estimate; or an average over error sources is asked for, which does not
+            exist.
         """
         if indicator.rpartition(".")[2] in ("average", "reliability_average", "overall", "grade"):
             raise DesignError(
@@ -126,7 +145,9 @@ class BenchmarkAudit:
         for estimate in self.estimates:
             if estimate.indicator == indicator and metric in (None, estimate.metric):
                 return estimate
-        raise DesignError(f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`.")
+        raise DesignError(
+            f"{self.benchmark} has no estimate {indicator!r}", remedy="See its `estimates`."
+        )
 
     def to_frame(self, what: Table = "estimates") -> pd.DataFrame:
         """The audit as a tidy pandas frame.
@@ -134,16 +155,24 @@ class BenchmarkAudit:
         Parameters
         ----------
         what
-            `estimates`: one row an estimate and kind of interval (`inference`); one that has no interval stands once, with
-            an empty `inference`. `group` is `all`, or the respondent where the estimate has a value for each.
-            `scores`: one row a respondent, administration and metric. `states`: one row a respondent, administration and
-            state, with the number of answers.
+            `estimates`: one row an estimate and kind of interval (`inference`); one that has no
+            interval stands once, with an empty `inference`. `group` is `all`, or the respondent
+            where the estimate has a value for each. `scores`: one row a respondent, administration
+            and metric. `states`: one row a respondent, administration and state, with the number of
+            answers.
 
-        Numbers are as they were computed, never rounded; one that does not exist is NaN, and `status` and `reason` say why.
+        Numbers are as they were computed, never rounded; one that does not exist is NaN, and
+        `status` and `reason` say why.
         """
         if what not in TABLES:
-            raise UsageError(f"there is no table {what!r} of an audit", remedy=f"It has {', '.join(TABLES)}.")
-        rows = {"estimates": self._estimate_rows, "scores": self._score_rows, "states": self._state_rows}[what]()
+            raise UsageError(
+                f"there is no table {what!r} of an audit", remedy=f"It has {', '.join(TABLES)}."
+            )
+        rows = {
+            "estimates": self._estimate_rows,
+            "scores": self._score_rows,
+            "states": self._state_rows,
+        }[what]()
         return frame(rows, TABLES[what])
 
     def _estimate_rows(self) -> Iterator[dict[str, Any]]:
@@ -155,11 +184,21 @@ class BenchmarkAudit:
             for name, scores in who.cells.items():
                 # the reference administration has every metric, the others the audited ones
                 for metric, score in (who.scores if name == self.reference else scores).items():
-                    low, high = who.intervals.get(metric, (None, None)) if name == self.reference else (None, None)
+                    low, high = (
+                        who.intervals.get(metric, (None, None))
+                        if name == self.reference
+                        else (None, None)
+                    )
                     yield {
-                        "benchmark": self.benchmark, "respondent": who.name, "family": self.families.get(who.name, ""),
-                        **facets(name), "metric": metric, "score": score, "low": low, "high": high,
-                    }  # fmt: skip
+                        "benchmark": self.benchmark,
+                        "respondent": who.name,
+                        "family": self.families.get(who.name, ""),
+                        **facets(name),
+                        "metric": metric,
+                        "score": score,
+                        "low": low,
+                        "high": high,
+                    }
 
     def _state_rows(self) -> Iterator[dict[str, Any]]:
         for who in self.respondents:
@@ -171,7 +210,9 @@ class BenchmarkAudit:
     def to_dict(self) -> dict[str, Any]:
         """The audit as `audit.json` has it; what is within is shared, so nobody may change it."""
         data = {f.name: getattr(self, f.name) for f in fields(self)}
-        data["respondents"] = [{f.name: getattr(who, f.name) for f in fields(who)} for who in self.respondents]
+        data["respondents"] = [
+            {f.name: getattr(who, f.name) for f in fields(who)} for who in self.respondents
+        ]
         data["estimates"] = [estimate.to_dict() for estimate in self.estimates]
         return data
 

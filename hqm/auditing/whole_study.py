@@ -1,4 +1,6 @@
-"""The variance components of all administrations together, metric by metric, kept in an audit for `hqm design`."""
+"""The variance components of all administrations together, metric by metric, kept in an audit for
+`hqm design`.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ from hqm.types import Cell
 
 
 def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
-    """What `hqm design` needs of one metric: the parts of the whole study, and of each hallucination type.
+    """What `hqm design` needs of one metric: the parts of the whole study, and of each
+    hallucination type.
 
-    A metric that is no mean of item scores is taken apart by its jackknife pseudo-values, whose mean it nearly is.
+    A metric that is no mean of item scores is taken apart by its jackknife pseudo-values, whose
+    mean it nearly is.
     """
     cells = _administrations(evidence)
     matrices = [evidence.matrices[cell] for cell in cells]
@@ -36,24 +40,34 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
     forms, runs = _places([c.form for c in cells]), _places([c.run for c in cells])
     respondents = evidence.first.respondents
     row = {name: i for i, name in enumerate(respondents)}
-    number = {key: i for i, key in enumerate(dict.fromkeys(key for keys in columns for key in keys))}
+    number = {
+        key: i for i, key in enumerate(dict.fromkeys(key for keys in columns for key in keys))
+    }
     x = np.full((len(row), len(number), len(set(forms)), len(set(runs))), np.nan)
     clusters: dict[str, str] = {}
     types: dict[str, str] = {}
     for matrix, own, keys, form, run in zip(matrices, units, columns, forms, runs, strict=True):
         rows = [row[name] for name in matrix.respondents]
-        x[np.ix_(rows, [number[key] for key in keys], [form], [run])] = _single(own, metric)[:, :, None, None]
-        items = [item for item, inside in zip(matrix.items, matrix.mask(metric), strict=True) if inside]
+        x[np.ix_(rows, [number[key] for key in keys], [form], [run])] = _single(own, metric)[
+            :, :, None, None
+        ]
+        items = [
+            item for item, inside in zip(matrix.items, matrix.mask(metric), strict=True) if inside
+        ]
         if metric.group:
             names = np.unique(matrix.clusters[matrix.mask(metric)], return_inverse=True)[0]
-            clusters |= {key: str(names[cluster]) for key, cluster in zip(keys, own.clusters, strict=True)}
+            clusters |= {
+                key: str(names[cluster]) for key, cluster in zip(keys, own.clusters, strict=True)
+            }
         else:
             clusters |= {item.id: item.cluster or item.id for item in items}
             types |= {item.id: item.type for item in items if item.type}
     pictures = np.array([clusters[key] for key in number])
     families = np.array(evidence.families) if evidence.families else None
     whole = (
-        study_parts(x, pictures, families) if x.size else StudyParts(status="insufficient", reason="nobody answered")
+        study_parts(x, pictures, families)
+        if x.size
+        else StudyParts(status="insufficient", reason="nobody answered")
     )
     whole = _with_labels(_with_judge(whole, evidence, metric), evidence, metric)
     of_type = {
@@ -65,8 +79,12 @@ def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
 
 def _plain(parts: StudyParts) -> dict[str, Any]:
     data = asdict(parts)
-    return {**data, "effects": [list(e) for e in parts.effects], "values": list(parts.values),
-            "covariance": [list(row) for row in parts.covariance]}  # fmt: skip
+    return {
+        **data,
+        "effects": [list(e) for e in parts.effects],
+        "values": list(parts.values),
+        "covariance": [list(row) for row in parts.covariance],
+    }
 
 
 def parts_in(data: Mapping[str, Any]) -> tuple[StudyParts, dict[str, StudyParts]]:
@@ -89,10 +107,13 @@ def _read(data: Mapping[str, Any]) -> StudyParts:
     row["covariance"] = tuple(tuple(map(float, line)) for line in row["covariance"])
     parts = StudyParts(**row)
     square = [len(line) for line in parts.covariance]
-    if len(parts.effects) != len(parts.values) or (square and square != [len(parts.values)] * len(parts.values)):
+    if len(parts.effects) != len(parts.values) or (
+        square and square != [len(parts.values)] * len(parts.values)
+    ):
         raise DataError(
-            "the components of the audit do not fit together", remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited."
-        )  # fmt: skip
+            "the components of the audit do not fit together",
+            remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited.",
+        )
     return parts
 
 
@@ -109,9 +130,14 @@ def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
 
 
 def _columns(matrices: Sequence[ScoreMatrix], metric: Metric) -> list[list[str]]:
-    """What each administration's units are called: items by their names, groups by their numbers."""
+    """What each administration's units are called: items by their names, groups by their
+    numbers.
+    """
     if not metric.group:
-        return [[item.id for item, inside in zip(m.items, m.mask(metric), strict=True) if inside] for m in matrices]
+        return [
+            [item.id for item, inside in zip(m.items, m.mask(metric), strict=True) if inside]
+            for m in matrices
+        ]
     return [[str(i) for i in range(m.units(metric).scored.shape[1])] for m in matrices]
 
 
@@ -140,12 +166,15 @@ def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyP
     """The parts with the noise of the judge, where it was asked about the same answers again."""
     label = parse_judge(evidence.reference.judge)[0]
     again = [
-        m for c, m in evidence.matrices.items()
+        m
+        for c, m in evidence.matrices.items()
         if evidence.reference.differing(c) == ("judge",) and parse_judge(c.judge)[0] == label
-    ]  # fmt: skip
+    ]
     if not again or not metric.share:
         return parts
-    asked = case("judge_consistency", "judge", (evidence.first, *again), metric, Protocol("", "", "")).item_scores
+    asked = case(
+        "judge_consistency", "judge", (evidence.first, *again), metric, Protocol("", "", "")
+    ).item_scores
     with np.errstate(invalid="ignore"):
         noise = asked.var(axis=0, ddof=1)
     known = noise[np.isfinite(noise)]
@@ -158,7 +187,12 @@ def _with_labels(parts: StudyParts, evidence: Evidence, metric: Metric) -> Study
     if not of_people or not metric.share:
         return parts
     beside = case(
-        "criterion", "judge", (evidence.first, of_people[0]), metric, Protocol("", "", ""), other_metric=FAITHFUL
+        "criterion",
+        "judge",
+        (evidence.first, of_people[0]),
+        metric,
+        Protocol("", "", ""),
+        other_metric=FAITHFUL,
     )
     apart = beside.item_scores[0] - beside.item_scores[1]
     several = apart[np.isfinite(apart).sum(axis=1) > 1]

@@ -1,4 +1,6 @@
-"""Further tables of a benchmark's own paper: what an adapter makes of all scored answers, beside the scores and their statistics."""
+"""Further tables of a benchmark's own paper: what an adapter makes of all scored answers, beside
+the scores and their statistics.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import Any
 from hqm.types import Item, Judgement
 
 Entry = str | float | int | None
-"""What stands in a table: a text, a number that is never rounded here, or None where there is none."""
+"""What stands in a table: a text, a number that is never rounded here, or None where there is
+none.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

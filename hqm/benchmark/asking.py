@@ -1,9 +1,10 @@
 """What a judge procedure is given and gives back.
 
-A procedure is an ordinary coroutine of a benchmark. It receives `ask`, which puts one prompt to the model that plays a
-role and returns its raw reply. The procedure does not know which model that is, where replies are stored, or whether the
-question was asked before. It therefore need not do anything so that judging can be resumed, that equal questions are asked
-once, that stored replies are read again, or that a judge is asked twice to measure its noise.
+A procedure is an ordinary coroutine of a benchmark. It receives `ask`, which puts one prompt to the
+model that plays a role and returns its raw reply. The procedure does not know which model that is,
+where replies are stored, or whether the question was asked before. It therefore need not do
+anything so that judging can be resumed, that equal questions are asked once, that stored replies
+are read again, or that a judge is asked twice to measure its noise.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an answer as a judge procedure reads it: its words, whether they describe the picture, and the facts they state."""
+    """A part of an answer as a judge procedure reads it: its words, whether they describe the
+    picture, and the facts they state.
+    """
 
     text: str
     descriptive: bool = True
@@ -45,7 +48,9 @@ class Part:
 
 
 Prompts = Literal["hqm", "official"]
-"""Whose prompts a judge is given: ours (`hqm`), or those of the benchmark's release (`official`)."""
+"""Whose prompts a judge is given: ours (`hqm`), or those of the benchmark's release
+(`official`).
+"""
 
 
 class AskJudge(Protocol):
@@ -60,7 +65,8 @@ class AskJudge(Protocol):
     image
         The picture's name below the benchmark's image folder, for a role that sees it.
     schema
-        A JSON schema that the reply should follow; a server that cannot enforce it is only asked for it in words.
+        A JSON schema that the reply should follow; a server that cannot enforce it is only asked
+        for it in words.
 
     Returns
     -------
@@ -70,20 +76,29 @@ class AskJudge(Protocol):
     Raises
     ------
     NoReply
-        The model gave no reply (an error, a refusal of the server). A procedure should not catch it: the answer is then
-        unscored.
+        The model gave no reply (an error, a refusal of the server). A procedure should not catch
+        it: the answer is then unscored.
     """
 
     async def __call__(
-        self, role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        role: str,
+        prompt: str,
+        image: str | None = None,
+        schema: Mapping[str, Any] | None = None,
     ) -> str: ...
 
 
 def fill(template: str, **values: object) -> str:
-    """Put values into the `{name}` places of a template; other braces stay, and braces inside a value are not filled.
+    """Put values into the `{name}` places of a template; other braces stay, and braces inside a
+    value are not filled.
 
     >>> fill('Reply {"ok": true} to {question}', question="{answer}?", answer="no")
     'Reply {"ok": true} to {answer}?'
     """
     names = "|".join(map(re.escape, values))
-    return re.sub(rf"\{{({names})\}}", lambda match: str(values[match[1]]), template) if values else template
+    return (
+        re.sub(rf"\{{({names})\}}", lambda match: str(values[match[1]]), template)
+        if values
+        else template
+    )

@@ -1,7 +1,8 @@
 """The card of a benchmark: `card.toml`, read into a checked value.
 
-A card says what a benchmark is, where its items lie, what their fields are called, and how an answer is read and scored.
-Unknown keys are refused, so that a typing error is never taken for a setting.
+A card says what a benchmark is, where its items lie, what their fields are called, and how an
+answer is read and scored. Unknown keys are refused, so that a typing error is never taken for a
+setting.
 """
 
 from __future__ import annotations
@@ -26,14 +27,21 @@ class DataSection(_Section):
     """`[data]`: where the items and pictures lie."""
 
     folder: str = ""
-    """The folder below the data root (`HQM_DATA` or `--data`), or `hf://datasets/<owner>/<name>[@<revision>]`; empty for
-    data beside the card."""
+    """The folder below the data root (`HQM_DATA` or `--data`), or
+    `hf://datasets/<owner>/<name>[@<revision>]`; empty for data beside the card."""
     items: str = ""
-    """The file of items, below the folder: JSON lines, a JSON array, CSV or Parquet. An adapter may read it instead."""
+    """The file of items, below the folder: JSON lines, a JSON array, CSV or Parquet.
+
+    An adapter may read it instead.
+    """
     images: str = ""
-    """The pictures: a folder, a zip or parquet files below the folder, or a web address; `--images` replaces it."""
+    """The pictures: a folder, a zip or parquet files below the folder, or a web address; `--images`
+    replaces it.
+    """
     checksums: str = ""
-    """The file with the sizes or SHA-256 sums of the pictures, below the folder: records, or what `sha256sum` prints."""
+    """The file with the sizes or SHA-256 sums of the pictures, below the folder: records, or what
+    `sha256sum` prints.
+    """
     encoding: str = "utf-8"
     """The encoding of the items file."""
 
@@ -43,7 +51,9 @@ class DataSection(_Section):
         try:
             "a".encode(encoding)
         except (LookupError, ValueError):
-            raise ValueError(f"there is no encoding {encoding!r}; write utf-8, latin-1, utf-16, ...") from None
+            raise ValueError(
+                f"there is no encoding {encoding!r}; write utf-8, latin-1, utf-16, ..."
+            ) from None
         return encoding
 
 
@@ -70,7 +80,9 @@ class FieldsSection(_Section):
     @model_validator(mode="after")
     def _apart(self) -> FieldsSection:
         if self.prompt == self.target:
-            raise ValueError(f"the question and the right answer are both the field {self.prompt!r}")
+            raise ValueError(
+                f"the question and the right answer are both the field {self.prompt!r}"
+            )
         return self
 
 
@@ -98,13 +110,17 @@ class GenerationSection(_Section):
     max_tokens: int = Field(default=64, gt=0)
     """The longest answer, in tokens."""
     temperature: float = Field(default=1.0, ge=0)
-    """Sampling temperature; 0 always takes the likeliest token, so that a retest is not informative."""
+    """Sampling temperature; 0 always takes the likeliest token, so that a retest is not
+    informative.
+    """
     top_p: float = Field(default=1.0, gt=0, le=1)
     """Nucleus sampling."""
 
 
 class JudgingSection(_Section):
-    """`[judging]`: how the models of a judge procedure are asked, unless the command line says otherwise."""
+    """`[judging]`: how the models of a judge procedure are asked, unless the command line says
+    otherwise.
+    """
 
     max_tokens: int = Field(default=512, gt=0)
     """The longest reply, in tokens."""
@@ -128,9 +144,13 @@ class SourceFile(_Section):
     optional: bool = False
     """Whether the benchmark works without it."""
     instead: str = ""
-    """Another file or folder with the same content in another layout; it is used where it is already there."""
+    """Another file or folder with the same content in another layout; it is used where it is
+    already there.
+    """
     made_from: tuple[str, ...] = ()
-    """The files that the adapter makes this one from (`make_files`); it has no address of its own."""
+    """The files that the adapter makes this one from (`make_files`); it has no address of its
+    own.
+    """
     how: str = ""
     """What must be accepted or done by hand to get it."""
 
@@ -176,7 +196,8 @@ class Card(_Section):
     Raises
     ------
     CardError
-        From `Card.load`: the file is not TOML, a required key is missing, or a key is unknown or has a wrong value.
+        From `Card.load`: the file is not TOML, a required key is missing, or a key is unknown or
+        has a wrong value.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=100)
@@ -192,7 +213,9 @@ class Card(_Section):
     group: str = ""
     """The name that stands for several benchmarks together (`shapes`, `amber`)."""
     adapter: str = Field(default="", pattern=r"^[a-z0-9_]*$")
-    """The module in `adapters` that scores it; when empty, the module of the benchmark's name, if there is one."""
+    """The module in `adapters` that scores it; when empty, the module of the benchmark's name, if
+    there is one.
+    """
     types: tuple[str, ...] = ()
     """The hallucination types it claims to measure."""
     labelled: bool = False
@@ -220,7 +243,8 @@ class Card(_Section):
         if unknown:
             near = meant(unknown[0], HALLUCINATION_TYPES)
             raise ValueError(
-                f"unknown {', '.join(unknown)}; the types are {', '.join(HALLUCINATION_TYPES)}. {near}".strip(" .")
+                f"unknown {', '.join(unknown)}; the types are {', '.join(HALLUCINATION_TYPES)}."
+                f" {near}".strip(" .")
             )
         return types
 

@@ -1,4 +1,6 @@
-"""Which column of a source is which field of an item: told from the names, or said with `--columns`."""
+"""Which column of a source is which field of an item: told from the names, or said with
+`--columns`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from hqm.types import LETTERS
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "item", "item_id", "question_id", "qid", "index", "idx"),
     "prompt": ("question", "prompt", "query", "text", "instruction"),
-    "target": ("answer", "target", "label", "truth", "right_answer", "ground_truth", "gt", "gt_answer"),
+    "target": (
+        "answer",
+        "target",
+        "label",
+        "truth",
+        "right_answer",
+        "ground_truth",
+        "gt",
+        "gt_answer",
+    ),
     "image": (
         "image",
         "picture",
@@ -30,9 +41,17 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "part": ("part", "split", "subset"),
     "cluster": ("cluster", "group"),
 }
-"""The fields of an item, and the names of columns that are taken for each; letter case and spaces do not matter."""
+"""The fields of an item, and the names of columns that are taken for each; letter case and spaces
+do not matter.
+"""
 
-_SAID = {"question": "prompt", "answer": "target", "picture": "image", "category": "type", "split": "part"}
+_SAID = {
+    "question": "prompt",
+    "answer": "target",
+    "picture": "image",
+    "category": "type",
+    "split": "part",
+}
 """Other names of fields, as `--columns` takes them."""
 
 
@@ -52,7 +71,9 @@ class Chosen:
     @property
     def all(self) -> tuple[str, ...]:
         """Every column that is read, once."""
-        return tuple(dict.fromkeys([*self.fields.values(), *self.letters, *filter(None, [self.index])]))
+        return tuple(
+            dict.fromkeys([*self.fields.values(), *self.letters, *filter(None, [self.index])])
+        )
 
     def column(self, field: str) -> str:
         """The column of a field, for a sentence; the field's own name where it has none."""
@@ -81,12 +102,16 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
                 remedy = f"Write FIELD=COLUMN; the fields are {', '.join(names)}."
                 raise UsageError(f"--columns {pair.strip()!r} names no field", remedy=remedy)
             if field in said:
-                raise UsageError(f"--columns names the field {field!r} twice", remedy="Keep one of the two.")
+                raise UsageError(
+                    f"--columns names the field {field!r} twice", remedy="Keep one of the two."
+                )
             said[field] = column.strip()
     return said
 
 
-def choose_columns(columns: Sequence[str], pictures: Sequence[str], said: Mapping[str, str], place: str) -> Chosen:
+def choose_columns(
+    columns: Sequence[str], pictures: Sequence[str], said: Mapping[str, str], place: str
+) -> Chosen:
     """The column of every field.
 
     Parameters
@@ -105,7 +130,9 @@ def choose_columns(columns: Sequence[str], pictures: Sequence[str], said: Mappin
     for field, column in said.items():
         if column and column not in columns:
             remedy = f"The columns are {there}."
-            raise DataError(f"there is no column {column!r} for the field {field!r}", place=place, remedy=remedy)
+            raise DataError(
+                f"there is no column {column!r} for the field {field!r}", place=place, remedy=remedy
+            )
     taken = {column for column in said.values() if column}
     normal: dict[str, str] = {}
     for column in columns:
@@ -121,7 +148,11 @@ def choose_columns(columns: Sequence[str], pictures: Sequence[str], said: Mappin
                 fields[field] = named
     if "prompt" not in fields:
         what = f"no column has the questions (there are {there})"
-        raise DataError(what, place=place, remedy="Name it question, or say which it is: --columns question=NAME.")
+        raise DataError(
+            what,
+            place=place,
+            remedy="Name it question, or say which it is: --columns question=NAME.",
+        )
     letters: tuple[str, ...] = ()
     if "options" not in fields and said.get("options") != "" and {"A", "B"} <= set(columns):
         letters = tuple(letter for letter in LETTERS if letter in columns and letter not in taken)
@@ -133,7 +164,9 @@ def choose_columns(columns: Sequence[str], pictures: Sequence[str], said: Mappin
 
 
 def _picture_column(named: str | None, pictures: Sequence[str]) -> str | None:
-    """A column of pictures goes before one of names (MathVista: `image` is a path, `decoded_image` the picture)."""
+    """A column of pictures goes before one of names (MathVista: `image` is a path, `decoded_image`
+    the picture).
+    """
     if named in pictures:
         return named
     return pictures[0] if len(pictures) == 1 else named

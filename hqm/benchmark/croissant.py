@@ -1,7 +1,7 @@
 """Croissant metadata of a benchmark, so that data set searches and loaders understand it.
 
-Croissant (MLCommons, version 1.0) is JSON-LD in the vocabulary of schema.org: what the data set is, its files with their
-checksums, and how the fields of its records are read from them.
+Croissant (MLCommons, version 1.0) is JSON-LD in the vocabulary of schema.org: what the data set is,
+its files with their checksums, and how the fields of its records are read from them.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ _ENCODINGS = {".json": "application/json", ".jsonl": "application/jsonlines", ".
 def croissant_metadata(benchmark: Benchmark, beside: Path) -> dict[str, Any]:
     """The Croissant metadata of a benchmark.
 
-    Files that lie in the benchmark's folder are named relative to the metadata file, files of a release by their pinned
-    address. The records are described where the card names an items file of JSON lines or CSV; items that an adapter reads
-    with code of its own cannot be described.
+    Files that lie in the benchmark's folder are named relative to the metadata file, files of a
+    release by their pinned address. The records are described where the card names an items file of
+    JSON lines or CSV; items that an adapter reads with code of its own cannot be described.
 
     Parameters
     ----------
@@ -128,7 +128,9 @@ def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
     """
     if name in groups():
         members = ", ".join(groups()[name])
-        raise UsageError(f"{name} stands for several benchmarks", remedy=f"Export one of {members}.")
+        raise UsageError(
+            f"{name} stands for several benchmarks", remedy=f"Export one of {members}."
+        )
     metadata = croissant_metadata(load(name, data=data), path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +141,9 @@ def write_croissant(name: str, path: Path, data: Path | None = None) -> int:
 
 
 def _licence(name: str) -> str:
-    """The licence's address when its name is an SPDX identifier, as Croissant recommends; else the name itself."""
+    """The licence's address when its name is an SPDX identifier, as Croissant recommends; else the
+    name itself.
+    """
     plain = name.replace("-", "").replace(".", "").isalnum()
     return f"https://spdx.org/licenses/{name}.html" if plain and " " not in name and name else name
 
@@ -190,7 +194,11 @@ def _pictures(benchmark: Benchmark, beside: Path) -> list[dict[str, Any]]:
 
 def _relative(path: Path, beside: Path) -> str:
     resolved, folder = path.resolve(), beside.resolve()
-    return resolved.relative_to(folder).as_posix() if resolved.is_relative_to(folder) else resolved.as_uri()
+    return (
+        resolved.relative_to(folder).as_posix()
+        if resolved.is_relative_to(folder)
+        else resolved.as_uri()
+    )
 
 
 def _records(card: Card, items: Path) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
-"""Fetch a benchmark's release from pinned addresses, with checksums and resumed downloads, or from a copy that is at hand.
+"""Fetch a benchmark's release from pinned addresses, with checksums and resumed downloads, or from
+a copy that is at hand.
 
-HQM ships no file of a release. A card's `[source]` says which files belong to it, where they lie at a pinned revision, and
-what must be accepted or done by hand. A file takes its place only when it is whole and has the right checksum; until then
-its name ends in `.part`.
+HQM ships no file of a release. A card's `[source]` says which files belong to it, where they lie at
+a pinned revision, and what must be accepted or done by hand. A file takes its place only when it is
+whole and has the right checksum; until then its name ends in `.part`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from hqm.signature import sha256_file
 from hqm.version import __version__
 
 RECORD = "made.json"
-"""The file beside those that were made: the checksum of each, and the checksums of what it was made from."""
+"""The file beside those that were made: the checksum of each, and the checksums of what it was made
+from.
+"""
 _CHUNK = 1 << 18
 
 Progress = Callable[[str, int, int], None]
@@ -40,8 +43,8 @@ Progress = Callable[[str, int, int], None]
 class Fetched:
     """What became of one file of a release.
 
-    `state` is `there` (it was there already, with the right checksum), `copied`, `downloaded`, `made` (from other files) or
-    `missing`; for a missing file, `how` says what to do.
+    `state` is `there` (it was there already, with the right checksum), `copied`, `downloaded`,
+    `made` (from other files) or `missing`; for a missing file, `how` says what to do.
     """
 
     path: Path
@@ -58,13 +61,14 @@ class Origin:
     Parameters
     ----------
     copy
-        A local copy to take the files from instead of the network: a data root, or the benchmark's own folder.
+        A local copy to take the files from instead of the network: a data root, or the benchmark's
+        own folder.
     mirror
-        A web address before host and path of every address: with `http://here`, what lies at `https://there/file` is
-        fetched from `http://here/there/file`.
+        A web address before host and path of every address: with `http://here`, what lies at
+        `https://there/file` is fetched from `http://here/there/file`.
     checksums
-        Checksums in place of the card's, for a mirror of another revision: `sha256sum` prints such a list. Names are
-        those in the card, with or without the benchmark's folder before them.
+        Checksums in place of the card's, for a mirror of another revision: `sha256sum` prints such
+        a list. Names are those in the card, with or without the benchmark's folder before them.
     """
 
     copy: Path | None = None
@@ -78,13 +82,17 @@ class Origin:
 
     def of(self, card: Card, file: SourceFile) -> SourceFile:
         """A file of a card with the address and the checksum that it has here."""
-        listed = self.checksums.listed.get(f"{card.data.folder}/{file.path}") or self.checksums.listed.get(file.path)
+        listed = self.checksums.listed.get(
+            f"{card.data.folder}/{file.path}"
+        ) or self.checksums.listed.get(file.path)
         if listed is not None:
             file = file.model_copy(update={"sha256": listed.sha256 or "", "size": listed.size or 0})
         if self.mirror and file.url:
             there = urlsplit(file.url)
             path = there.path + (f"?{there.query}" if there.query else "")
-            file = file.model_copy(update={"url": f"{self.mirror.rstrip('/')}/{there.netloc}{path}"})
+            file = file.model_copy(
+                update={"url": f"{self.mirror.rstrip('/')}/{there.netloc}{path}"}
+            )
         return file
 
 
@@ -96,7 +104,8 @@ def fetch(
     origin: Origin | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Fetched]:
-    """Bring the files of a benchmark's release below the data root, one by one; what is not needed any more is passed over.
+    """Bring the files of a benchmark's release below the data root, one by one; what is not needed
+    any more is passed over.
 
     Parameters
     ----------
@@ -114,7 +123,8 @@ def fetch(
     Raises
     ------
     DataError
-        A file's checksum is not the pinned one, it cannot be written, or others cannot be made from it.
+        A file's checksum is not the pinned one, it cannot be written, or others cannot be made from
+        it.
     """
     origin = origin or Origin()
     origin = replace(origin, copy=source or origin.copy)
@@ -135,7 +145,9 @@ def fetch(
     yield from making.files(inputs, origin.copy)
 
 
-def _fetched(card: Card, file: SourceFile, target: Path, origin: Origin, progress: Progress | None) -> Fetched:
+def _fetched(
+    card: Card, file: SourceFile, target: Path, origin: Origin, progress: Progress | None
+) -> Fetched:
     other = target.with_name(file.instead) if file.instead else target
     if target.is_file() and _is_right(target, file):
         return Fetched(target, "there", target.stat().st_size, file.optional)
@@ -160,7 +172,9 @@ def _check(path: Path, file: SourceFile, place: str) -> None:
 
 def _other(file: SourceFile, difference: str, place: str) -> DataError:
     remedy = "The file is damaged or of another revision: get the one that the card names."
-    return DataError(f"{file.path} is not the pinned one ({difference})", place=place, remedy=remedy)
+    return DataError(
+        f"{file.path} is not the pinned one ({difference})", place=place, remedy=remedy
+    )
 
 
 def _candidates(card: Card, source: Path, name: str) -> Iterator[Path]:
@@ -175,7 +189,9 @@ def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched
             try:
                 shutil.copyfile(candidate, part)
             except OSError as error:
-                raise DataError(f"it cannot be written: {error.strerror}", place=str(target)) from None
+                raise DataError(
+                    f"it cannot be written: {error.strerror}", place=str(target)
+                ) from None
             _check(part, file, str(candidate))
             part.replace(target)
             return Fetched(target, "copied", target.stat().st_size, file.optional)
@@ -189,11 +205,15 @@ def _copied(card: Card, file: SourceFile, source: Path, target: Path) -> Fetched
             source,
             target.with_name(file.instead),
         )
-    return Fetched(target, "missing", 0, file.optional, f"It is not in {source}. {_by_hand(file, target)}")
+    return Fetched(
+        target, "missing", 0, file.optional, f"It is not in {source}. {_by_hand(file, target)}"
+    )
 
 
 def _by_hand(file: SourceFile, target: Path) -> str:
-    where = f"Get it from {file.url} and put it at {target}." if file.url else f"Put it at {target}."
+    where = (
+        f"Get it from {file.url} and put it at {target}." if file.url else f"Put it at {target}."
+    )
     return f"{file.how} {where}".strip()
 
 
@@ -209,10 +229,20 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
     part = _part(target)
     try:
         _download(file, part, progress)
-    except (URLError, TimeoutError, ConnectionError, http.client.HTTPException, ValueError) as error:
+    except (
+        URLError,
+        TimeoutError,
+        ConnectionError,
+        http.client.HTTPException,
+        ValueError,
+    ) as error:
         reason = error.code if isinstance(error, HTTPError) else getattr(error, "reason", error)
         return Fetched(
-            target, "missing", 0, file.optional, f"It cannot be reached ({reason}). {_by_hand(file, target)}"
+            target,
+            "missing",
+            0,
+            file.optional,
+            f"It cannot be reached ({reason}). {_by_hand(file, target)}",
         )
     except OSError as error:
         raise DataError(f"it cannot be written: {error.strerror}", place=str(part)) from None
@@ -222,7 +252,9 @@ def _downloaded(file: SourceFile, target: Path, progress: Progress | None) -> Fe
 
 
 def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
-    """Download a file; an interrupted download goes on where it stopped, if the server allows that."""
+    """Download a file; an interrupted download goes on where it stopped, if the server allows
+    that.
+    """
     have = part.stat().st_size if part.exists() else 0
     if file.size and have >= file.size:
         part.unlink()
@@ -257,24 +289,37 @@ def _download(file: SourceFile, part: Path, progress: Progress | None) -> None:
 
 
 class _Making:
-    """The files of a release that are made from others, and the record of what they were made from."""
+    """The files of a release that are made from others, and the record of what they were made
+    from.
+    """
 
-    def __init__(self, card: Card, folder: Path, made: list[SourceFile], files: list[SourceFile]) -> None:
+    def __init__(
+        self, card: Card, folder: Path, made: list[SourceFile], files: list[SourceFile]
+    ) -> None:
         self.card, self.folder, self.made = card, folder, made
         self.pins = {file.path: file.sha256 for file in files if file.sha256}
         unknown = {name for file in made for name in file.made_from} - {file.path for file in files}
         if unknown:
-            raise CardError(f"no file {min(unknown)!r} is listed, but others are made from it", place=card.name)
+            raise CardError(
+                f"no file {min(unknown)!r} is listed, but others are made from it", place=card.name
+            )
 
     def settled(self, file: SourceFile, copy: Path | None) -> bool:
-        """Whether a file is not needed any more, because all that is made from it is there or in the copy."""
+        """Whether a file is not needed any more, because all that is made from it is there or in
+        the copy.
+        """
         users = [made for made in self.made if file.path in made.made_from]
         needed = [made for made in users if not made.optional] or users
-        if copy is not None and any(c.exists() for n in (file.path, file.instead) if n for c in self._in(copy, n)):
+        if copy is not None and any(
+            c.exists() for n in (file.path, file.instead) if n for c in self._in(copy, n)
+        ):
             copy = None  # what lies beside it may be of another revision: all is made anew
         return bool(users) and (
             all(self._whole(made) for made in users)
-            or (copy is not None and all(any(c.is_file() for c in self._in(copy, made.path)) for made in needed))
+            or (
+                copy is not None
+                and all(any(c.is_file() for c in self._in(copy, made.path)) for made in needed)
+            )
         )
 
     def files(self, inputs: Mapping[str, Path], copy: Path | None) -> Iterator[Fetched]:
@@ -295,12 +340,22 @@ class _Making:
                     part.write_text(text, encoding="utf-8")
                     part.replace(target)
                 except OSError as error:
-                    raise DataError(f"it cannot be written: {error.strerror}", place=str(part)) from None
-                self._note(target, made_from={name: self._sums(inputs[name]) for name in made.made_from})
+                    raise DataError(
+                        f"it cannot be written: {error.strerror}", place=str(part)
+                    ) from None
+                self._note(
+                    target, made_from={name: self._sums(inputs[name]) for name in made.made_from}
+                )
                 yield Fetched(target, "made", target.stat().st_size, made.optional)
             else:
                 lacking = ", ".join(name for name in made.made_from if name not in inputs)
-                fetched = Fetched(target, "missing", 0, made.optional, f"It is made from {lacking}. {made.how}".strip())
+                fetched = Fetched(
+                    target,
+                    "missing",
+                    0,
+                    made.optional,
+                    f"It is made from {lacking}. {made.how}".strip(),
+                )
                 if copy is not None:
                     fetched = replace(_copied(self.card, made, copy, target), how=fetched.how)
                 if fetched.state == "copied":
@@ -318,12 +373,20 @@ class _Making:
         return record if isinstance(record, dict) else {}
 
     def _whole(self, made: SourceFile) -> bool:
-        """Whether a made file is there as it was written, and was made from the files that are meant today."""
+        """Whether a made file is there as it was written, and was made from the files that are
+        meant today.
+        """
         target, entry = self.folder / safe_name(made.path), self._record().get(made.path)
-        if not isinstance(entry, dict) or not target.is_file() or entry.get("sha256") != sha256_file(target):
+        if (
+            not isinstance(entry, dict)
+            or not target.is_file()
+            or entry.get("sha256") != sha256_file(target)
+        ):
             return False
         sums = entry.get("made_from") or {}
-        return all(sums[name] == pin for name, pin in self.pins.items() if isinstance(sums.get(name), str))
+        return all(
+            sums[name] == pin for name, pin in self.pins.items() if isinstance(sums.get(name), str)
+        )
 
     def _note(self, target: Path, **origin: Any) -> None:
         record = self._record()
@@ -341,12 +404,16 @@ class _Making:
     def _sums(self, path: Path) -> str | dict[str, str]:
         """The checksum of a file, or of each file of a folder."""
         if path.is_dir():
-            return {file.name: sha256_file(file) for file in sorted(path.iterdir()) if file.is_file()}
+            return {
+                file.name: sha256_file(file) for file in sorted(path.iterdir()) if file.is_file()
+            }
         return sha256_file(path)
 
 
 def data_root(given: Path | None) -> Path:
-    """The folder for releases: the given one, else that of `HQM_DATA`, else `data` in the current folder."""
+    """The folder for releases: the given one, else that of `HQM_DATA`, else `data` in the current
+    folder.
+    """
     return given or Path(os.environ.get("HQM_DATA") or "data")
 
 

@@ -12,7 +12,8 @@ _COLUMNS = ("items", "keys", "images", "question", "type", "part", "what", "plac
 
 
 def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> str:
-    """The findings of benchmarks, as `to_dict` has them, as CSV; several items, keys or pictures of a row are joined by `|`.
+    """The findings of benchmarks, as `to_dict` has them, as CSV; several items, keys or pictures of
+    a row are joined by `|`.
 
     >>> finding = {"code": "D103", "name": "contradictory-label", "severity": "error", "rows": [{"items": ["a", "b"], "keys": ["yes", "no"]}]}
     >>> print(findings_csv([("mine", [finding])]).splitlines()[1])
@@ -25,9 +26,13 @@ def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) 
         for finding in findings:
             rows = finding.get("rows") or [{"what": finding.get("sentence", "")}]
             for i, row in enumerate(rows, 1):
-                more = "; ".join(f"{key}: {_text(value)}" for key, value in row.items() if key not in _COLUMNS)
+                more = "; ".join(
+                    f"{key}: {_text(value)}" for key, value in row.items() if key not in _COLUMNS
+                )
                 cells = (*(_text(row.get(name)) for name in _COLUMNS), more)
-                writer.writerow((benchmark, finding["code"], finding["name"], finding["severity"], i, *cells))
+                writer.writerow(
+                    (benchmark, finding["code"], finding["name"], finding["severity"], i, *cells)
+                )
     return out.getvalue()
 
 

@@ -1,4 +1,6 @@
-"""The pictures of a new benchmark: taken out of the cells of its source, checked, and written once by content."""
+"""The pictures of a new benchmark: taken out of the cells of its source, checked, and written once
+by content.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,19 @@ from hqm.files.images import ImageSource, check_content
 from hqm.files.names import image_path, is_url, safe_name
 
 SHORT = 64
-"""An image cell of at most so many characters is the index of another row that has the picture (VLMEvalKit)."""
+"""An image cell of at most so many characters is the index of another row that has the picture
+(VLMEvalKit).
+"""
 
 _SUFFIXES = {
-    "PNG": ".png", "JPEG": ".jpg", "MPO": ".jpg", "WEBP": ".webp", "GIF": ".gif", "BMP": ".bmp", "TIFF": ".tif",
-}  # fmt: skip
+    "PNG": ".png",
+    "JPEG": ".jpg",
+    "MPO": ".jpg",
+    "WEBP": ".webp",
+    "GIF": ".gif",
+    "BMP": ".bmp",
+    "TIFF": ".tif",
+}
 _BEGINNINGS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0AKg")
 """How JPEG, PNG, GIF, WebP, BMP and TIFF begin in base64."""
 _NAMED = re.compile(r"\.(png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
@@ -32,7 +42,9 @@ _REMEDY = "Correct the picture, or leave the row out."
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A short text in an image cell: a path, a web address or the index of another row; the whole column says which."""
+    """A short text in an image cell: a path, a web address or the index of another row; the whole
+    column says which.
+    """
 
     text: str
 
@@ -56,7 +68,8 @@ class Gathered:
         return len(self._by_content)
 
     def take(self, value: Any, row: SourceRow, column: str) -> str | Name | None:
-        """The name of the picture that a cell holds; the cell's text where it only names one; None for an empty cell.
+        """The name of the picture that a cell holds; the cell's text where it only names one; None
+        for an empty cell.
 
         Raises
         ------
@@ -68,7 +81,10 @@ class Gathered:
             value = _literal(value, place)
         if isinstance(value, (list, tuple)):
             if len(value) > 1:
-                remedy = "A question is asked about one picture: join them into one, or leave the row out."
+                remedy = (
+                    "A question is asked about one picture: join them into one, or leave the row"
+                    " out."
+                )
                 raise DataError(f"the cell has {len(value)} pictures", place=place, remedy=remedy)
             value = value[0] if value else None
         if isinstance(value, dict):
@@ -79,7 +95,11 @@ class Gathered:
             return self._write(bytes(value), place)
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             what = f"the cell is {type(value).__name__}, which is no picture"
-            raise DataError(what, place=place, remedy="Write a path, a web address, base64 or the picture's bytes.")
+            raise DataError(
+                what,
+                place=place,
+                remedy="Write a path, a web address, base64 or the picture's bytes.",
+            )
         text = str(value).strip()
         if is_packed(text):
             self.packed = True
@@ -104,12 +124,18 @@ class Gathered:
                 inside = safe_name(name, place)
                 path = self.images.path(inside) if self.images else image_path(row.folder, inside)
                 if path.stat().st_size > MAX_BYTES:
-                    what = f"the picture has {path.stat().st_size >> 20} MiB, more than {MAX_BYTES >> 20}"
+                    what = (
+                        f"the picture has {path.stat().st_size >> 20} MiB, more than"
+                        f" {MAX_BYTES >> 20}"
+                    )
                     raise ImageError(what, remedy=SMALLER)
                 content = path.read_bytes()
             except ImageError as error:
                 what = f"{name[:200]!r} cannot be used: {error.what}"
-                remedy = "Name the folder or zip of the pictures with --images, or leave them out: --columns image=."
+                remedy = (
+                    "Name the folder or zip of the pictures with --images, or leave them out:"
+                    " --columns image=."
+                )
                 raise DataError(what, place=place, remedy=remedy) from None
             except OSError as error:
                 what = f"{name[:200]!r} cannot be read: {error.strerror}"
@@ -143,7 +169,8 @@ class Gathered:
 
 
 def is_packed(text: str) -> bool:
-    """Whether a text is a picture in base64 or a data URL, sound or broken, and not the name of one.
+    """Whether a text is a picture in base64 or a data URL, sound or broken, and not the name of
+    one.
 
     >>> is_packed("iVBORw0KGgo" + "A" * 90), is_packed("val2014/COCO_val2014_000000000042.jpg"), is_packed("17")
     (True, False, False)
@@ -162,7 +189,9 @@ def _decoded(text: str, place: str) -> bytes:
         if not comma or not heading.endswith(";base64"):
             raise DataError("the data URL holds no base64", place=place, remedy=remedy)
     if not text.isascii():
-        raise DataError("it is no base64: it has characters beyond ASCII", place=place, remedy=remedy)
+        raise DataError(
+            "it is no base64: it has characters beyond ASCII", place=place, remedy=remedy
+        )
     if len(text) > MAX_BYTES * 4 // 3 + 1024:
         what = f"the picture has more than {MAX_BYTES >> 20} MiB"
         raise DataError(what, place=place, remedy=SMALLER)
@@ -180,7 +209,9 @@ def _bytes_of(value: dict[str, Any], place: str) -> Any:
     content, path = value.get("bytes"), value.get("path")
     if content is None and isinstance(path, str) and path.startswith("/"):
         what = f"the picture is not in the data set, which only names {path[:200]!r}"
-        raise DataError(what, place=place, remedy="Write its bytes into the data set, or paths below --images.")
+        raise DataError(
+            what, place=place, remedy="Write its bytes into the data set, or paths below --images."
+        )
     if content is not None and not isinstance(content, (bytes, bytearray, str)):
         raise DataError("its bytes are no bytes", place=place, remedy="Write the picture's bytes.")
     return path if content is None else content
@@ -195,4 +226,6 @@ def _literal(text: str, place: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        raise DataError("the list cannot be read", place=place, remedy="Write one picture, not a list.") from None
+        raise DataError(
+            "the list cannot be read", place=place, remedy="Write one picture, not a list."
+        ) from None

@@ -1,7 +1,9 @@
-"""Hand a benchmark's forms to another tool: a folder from which inspect or lmms-eval asks them, and whose logs come back.
+"""Hand a benchmark's forms to another tool: a folder from which inspect or lmms-eval asks them, and
+whose logs come back.
 
-The folder holds the questions as HQM asks them (options, prefix and suffix included), the pictures, and the tool's own files.
-Every row carries the item's id and the form, so that `hqm import` matches each answer by id.
+The folder holds the questions as HQM asks them (options, prefix and suffix included), the pictures,
+and the tool's own files. Every row carries the item's id and the form, so that `hqm import` matches
+each answer by id.
 """
 
 from __future__ import annotations
@@ -132,7 +134,10 @@ def hand_over(benchmark: Benchmark, tool: str, folder: Path, forms: Sequence[For
         "lmms-eval": _lmms_eval,
     }
     if tool not in writers:
-        raise UsageError(f"there is no tool {tool!r} to hand forms to", remedy=f"It is one of {', '.join(writers)}.")
+        raise UsageError(
+            f"there is no tool {tool!r} to hand forms to",
+            remedy=f"It is one of {', '.join(writers)}.",
+        )
     benchmark.prepare_images(benchmark.original)
     folder.mkdir(parents=True, exist_ok=True)
     return list(writers[tool](benchmark, folder, forms))
@@ -143,25 +148,35 @@ def _inspect(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Itera
     names = _pictures(benchmark, folder / "images", forms)
     for form in forms:
         path = folder / f"{form.name}.jsonl"
-        rows = ({**_row(benchmark, item, form), "image": names.get(item.image or "")} for item in form.items)
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        rows = (
+            {**_row(benchmark, item, form), "image": names.get(item.image or "")}
+            for item in form.items
+        )
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
         yield path
     generation, name = benchmark.card.generation, benchmark.name
     path = folder / f"{name}.py"
     path.write_text(
         _INSPECT.format(
-            title=benchmark.card.title, name=name, file=path.name, max_tokens=generation.max_tokens,
-            temperature=generation.temperature, top_p=generation.top_p,
+            title=benchmark.card.title,
+            name=name,
+            file=path.name,
+            max_tokens=generation.max_tokens,
+            temperature=generation.temperature,
+            top_p=generation.top_p,
         ),
         encoding="utf-8",
-    )  # fmt: skip
+    )
     yield path
 
 
 def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Iterator[Path]:
     pa = pyarrow_library()
     generation, name = benchmark.card.generation, benchmark.name
-    # the schema that the library `datasets` writes beside an image column, so that it decodes the pictures
+    # the schema that the library `datasets` writes beside an image column, so that it decodes the
+    # pictures
     texts = ("id", "form", "prompt", "target", "type", "part")
     features: dict[str, Any] = {key: {"dtype": "string", "_type": "Value"} for key in texts}
     features["image"] = {"_type": "Image"}
@@ -182,12 +197,18 @@ def _lmms_eval(benchmark: Benchmark, folder: Path, forms: Sequence[Form]) -> Ite
         settings = folder / f"{name}_{form.name}.yaml"
         settings.write_text(
             _LMMS_YAML.format(
-                title=benchmark.card.title, name=name, form=form.name, parquet=path.resolve(), version=_version(benchmark),
-                max_tokens=generation.max_tokens, temperature=generation.temperature, top_p=generation.top_p,
+                title=benchmark.card.title,
+                name=name,
+                form=form.name,
+                parquet=path.resolve(),
+                version=_version(benchmark),
+                max_tokens=generation.max_tokens,
+                temperature=generation.temperature,
+                top_p=generation.top_p,
                 sample=str(generation.temperature > 0).lower(),
             ),
             encoding="utf-8",
-        )  # fmt: skip
+        )
         yield settings
     path = folder / "utils.py"
     path.write_text(_LMMS_UTILS, encoding="utf-8")
@@ -200,17 +221,25 @@ def _version(benchmark: Benchmark) -> str:
 
 
 def _row(benchmark: Benchmark, item: Item, form: Form) -> dict[str, Any]:
-    target = item.target if isinstance(item.target, str) else json.dumps(item.target, ensure_ascii=False)
+    target = (
+        item.target if isinstance(item.target, str) else json.dumps(item.target, ensure_ascii=False)
+    )
     return {
-        "id": item.id, "form": form.name, "prompt": benchmark.asked(item), "target": "" if item.target is None else target,
-        "type": item.type or "", "part": item.part,
-    }  # fmt: skip
+        "id": item.id,
+        "form": form.name,
+        "prompt": benchmark.asked(item),
+        "target": "" if item.target is None else target,
+        "type": item.type or "",
+        "part": item.part,
+    }
 
 
 def _picture(benchmark: Benchmark, name: str) -> Path:
     if not benchmark.pictures.has(name):
         what = f"the picture {name!r} is missing, and the tool would ask without it"
-        raise DataError(what, place=str(benchmark.images), remedy="Name the pictures with --images.")
+        raise DataError(
+            what, place=str(benchmark.images), remedy="Name the pictures with --images."
+        )
     return Path(benchmark.pictures.path(name))
 
 

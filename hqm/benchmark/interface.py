@@ -1,7 +1,7 @@
 """The one interface to a benchmark: its card, its forms, and how an answer is scored.
 
-`Benchmark` is what follows from a card and an adapter. A subclass overrides members of `Adapter`, its base class; nothing
-has to be overridden.
+`Benchmark` is what follows from a card and an adapter. A subclass overrides members of `Adapter`,
+its base class; nothing has to be overridden.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ __all__ = ["Benchmark", "Scoring"]
 
 
 class Benchmark(Adapter):
-    """A benchmark: what is asked, and what an answer is worth. `Adapter` lists what a subclass may override.
+    """A benchmark: what is asked, and what an answer is worth. `Adapter` lists what a subclass may
+    override.
 
     Parameters
     ----------
@@ -44,23 +45,26 @@ class Benchmark(Adapter):
     data
         The folder with its data.
     images
-        Its pictures: a folder, a zip, parquet files or a web address; those of the card unless given.
+        Its pictures: a folder, a zip, parquet files or a web address; those of the card unless
+        given.
     scoring
-        `official` (what the released scorer computes) or `paper` (what the paper defines). They are the same for a
-        benchmark whose release and paper agree.
+        `official` (what the released scorer computes) or `paper` (what the paper defines). They are
+        the same for a benchmark whose release and paper agree.
     reader
         The name of the parser of yes/no answers; the card's unless given.
     mode
         Which of several judge procedures; the first of `modes` unless given.
     prompts
-        Whose prompts a judge is given: `hqm` (ours) or `official` (read from the release at run time).
+        Whose prompts a judge is given: `hqm` (ours) or `official` (read from the release at run
+        time).
     home
         The folder of the card, where our prompts lie.
     words
-        Which parts answer questions about words (nouns, likeness, concreteness): a name of `recipes`, `part=name`, or
-        both joined by commas; the first of `recipes` unless given.
+        Which parts answer questions about words (nouns, likeness, concreteness): a name of
+        `recipes`, `part=name`, or both joined by commas; the first of `recipes` unless given.
     withheld
-        Whether refused and empty answers are never scored (`unscored`), or as the release scores them (`official`).
+        Whether refused and empty answers are never scored (`unscored`), or as the release scores
+        them (`official`).
     """
 
     def __init__(
@@ -86,7 +90,9 @@ class Benchmark(Adapter):
             )
         if mode is not None and mode not in self.modes:
             known = f"It has {' and '.join(self.modes)}." if self.modes else "It has only one."
-            raise UsageError(f"{card.name} has no mode {mode!r}", remedy=known, given=mode, known=self.modes)
+            raise UsageError(
+                f"{card.name} has no mode {mode!r}", remedy=known, given=mode, known=self.modes
+            )
         self.card, self.data, self.scoring = card, data, scoring
         if withheld not in get_args(Withholding):
             known = " and ".join(get_args(Withholding))
@@ -125,7 +131,10 @@ class Benchmark(Adapter):
     @property
     def scorer(self) -> str:
         """How an answer becomes a number: the scoring, and the parser or judge procedure."""
-        judged = [f"mode={self.mode}" if self.mode else "", f"prompts={self.prompts}" if self.roles else ""]
+        judged = [
+            f"mode={self.mode}" if self.mode else "",
+            f"prompts={self.prompts}" if self.roles else "",
+        ]
         reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
         words = self.words.label if self.recipes else ""
         withheld = "withheld=official" if self.withheld == "official" else ""
@@ -139,12 +148,18 @@ class Benchmark(Adapter):
         """The original form, read once."""
         form = self.read()
         if not form.items:
-            raise DataError("it has no items", place=self.name, remedy="Check the items file that the card names.")
+            raise DataError(
+                "it has no items",
+                place=self.name,
+                remedy="Check the items file that the card names.",
+            )
         return form
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """How answers to a short form become scores on the full benchmark's scale; None of a benchmark that is no short form."""
+        """How answers to a short form become scores on the full benchmark's scale; None of a
+        benchmark that is no short form.
+        """
         name = self.card.shortened.calibration
         return read_calibration(self.data / name) if name else None
 
@@ -154,13 +169,19 @@ class Benchmark(Adapter):
         return self.reworded(1)
 
     def reworded(self, draw: int) -> Form:
-        """The form `parallel` (1), `parallel2` (2) and so on, made once together with those before it."""
+        """The form `parallel` (1), `parallel2` (2) and so on, made once together with those before
+        it.
+        """
         if self._rewordings is None or self._rewordings[0] is not self.original:
             self._rewordings = (self.original, [])
         made = self._rewordings[1]
         while len(made) < draw:
             original = self.original
-            made.append(self.rewording(original, len(made) + 1, tuple(made)) if made else self.parallel(original))
+            made.append(
+                self.rewording(original, len(made) + 1, tuple(made))
+                if made
+                else self.parallel(original)
+            )
         return made[draw - 1]
 
     @property
@@ -171,12 +192,16 @@ class Benchmark(Adapter):
         return self._further[1]
 
     def asked(self, item: Item) -> str:
-        """The text that a respondent is given: the question, its options, and what the card writes round them."""
+        """The text that a respondent is given: the question, its options, and what the card writes
+        round them.
+        """
         text = render_options(item.prompt, item.options) if item.options else item.prompt
         return f"{self.card.prompt.prefix}{text}{self.card.prompt.suffix}"
 
     def prompt(self, name: str) -> str:
-        """The judge's prompt template of this name: ours (`prompts/<name>.txt` beside the card) or the release's."""
+        """The judge's prompt template of this name: ours (`prompts/<name>.txt` beside the card) or
+        the release's.
+        """
         if self.prompts == "official":
             return self.official_prompt(name)
         return read_text((self._home or self.data) / "prompts" / f"{name}.txt")
@@ -184,7 +209,9 @@ class Benchmark(Adapter):
     @property
     def prompt_names(self) -> tuple[str, ...]:
         """The names of the judge's prompt templates that lie beside the card."""
-        return tuple(sorted(path.stem for path in ((self._home or self.data) / "prompts").glob("*.txt")))
+        return tuple(
+            sorted(path.stem for path in ((self._home or self.data) / "prompts").glob("*.txt"))
+        )
 
     # --- pictures and words ---
 
@@ -205,14 +232,22 @@ class Benchmark(Adapter):
 
     @cached_property
     def checksums(self) -> Checksums:
-        """The sizes and checksums that its pictures must have; none where its card names no list."""
-        return Checksums.load(self.data / self.card.data.checksums) if self.card.data.checksums else Checksums()
+        """The sizes and checksums that its pictures must have; none where its card names no
+        list.
+        """
+        return (
+            Checksums.load(self.data / self.card.data.checksums)
+            if self.card.data.checksums
+            else Checksums()
+        )
 
     @cached_property
     def words(self) -> Words:
         """The parts that answer questions about words, loaded when they are first used."""
         folders = (self.data / "words", self.data.parent / "words")
-        return find_words(self.recipe, next((folder for folder in folders if folder.is_dir()), folders[1]))
+        return find_words(
+            self.recipe, next((folder for folder in folders if folder.is_dir()), folders[1])
+        )
 
     # --- scoring ---
 
@@ -228,7 +263,10 @@ class Benchmark(Adapter):
                 return metric
         known = [metric.name for metric in self.metrics]
         raise UsageError(
-            f"{self.name} has no metric {name!r}", remedy=f"It has {', '.join(known)}.", given=name, known=known
+            f"{self.name} has no metric {name!r}",
+            remedy=f"It has {', '.join(known)}.",
+            given=name,
+            known=known,
         )
 
     def verdict(self, item: Item, response: Response) -> Verdict:
@@ -240,7 +278,9 @@ class Benchmark(Adapter):
         return settle(self.score(item, response), response)
 
     def alike(self, item: Item) -> Alike | None:
-        """What of an item decides the verdict on an answer; None where the item is looked at by itself."""
+        """What of an item decides the verdict on an answer; None where the item is looked at by
+        itself.
+        """
         decides = None if self.roles else self.decides(item)
         reader = self.reader(item) if decides is not None else None
         if reader is None or reader.kind is None:
@@ -248,7 +288,9 @@ class Benchmark(Adapter):
         return Alike(decides, reader, is_negated(item), reader.kind(item.prompt))
 
     def no_answer(self, response: Response) -> Verdict | None:
-        """The verdict on a response that is neither scored nor judged, because it is no answer; None for an answer."""
+        """The verdict on a response that is neither scored nor judged, because it is no answer;
+        None for an answer.
+        """
         return no_answer(response, self.withheld)
 
     def oracle(self, name: str) -> Callable[[Item, Response], Verdict]:
@@ -256,9 +298,15 @@ class Benchmark(Adapter):
         judge = self.judges()[name]
         return lambda item, response: self.no_answer(response) or judge(item, response)
 
-    def with_beside(self, item: Item, response: Response, given: Mapping[str, Response]) -> Response:
-        """The response together with the same respondent's other answers that the judge procedure sees (`beside`)."""
+    def with_beside(
+        self, item: Item, response: Response, given: Mapping[str, Response]
+    ) -> Response:
+        """The response together with the same respondent's other answers that the judge procedure
+        sees (`beside`).
+        """
         texts = {
-            key: given[key].text for key in self.beside(item) if key in given and self.no_answer(given[key]) is None
+            key: given[key].text
+            for key in self.beside(item)
+            if key in given and self.no_answer(given[key]) is None
         }
         return response._replace(detail={**response.detail, "beside": texts}) if texts else response

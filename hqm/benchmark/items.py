@@ -24,30 +24,40 @@ def read_items(card: Card, data: Path) -> Form:
     Raises
     ------
     DataError
-        The file is missing or broken, an id is used twice, a field is missing, or a target does not fit the task.
+        The file is missing or broken, an id is used twice, a field is missing, or a target does not
+        fit the task.
     """
     if not card.data.items:
-        raise DataError("its card names no items file", place=card.name, remedy='Set items = "..." under [data].')
+        raise DataError(
+            "its card names no items file",
+            place=card.name,
+            remedy='Set items = "..." under [data].',
+        )
     path = data / card.data.items
     items, seen = [], set()
     for i, record in enumerate(read_records(path, card.data.encoding), 1):
         place = f"{path}: record {i}"
         item = item_of(record, card, place)
         if item.id in seen:
-            raise DataError(f"the id {item.id!r} stands twice", place=place, remedy="Give every item its own id.")
+            raise DataError(
+                f"the id {item.id!r} stands twice",
+                place=place,
+                remedy="Give every item its own id.",
+            )
         seen.add(item.id)
         items.append(item)
     return Form(ORIGINAL, tuple(items))
 
 
 def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
-    """The item of a record whose fields have the names that the card gives; other fields become its `meta`.
+    """The item of a record whose fields have the names that the card gives; other fields become its
+    `meta`.
 
     Raises
     ------
     DataError
-        A field is missing, is misspelt, or holds what no text can be made of; the type is unknown, or the target does
-        not fit the task.
+        A field is missing, is misspelt, or holds what no text can be made of; the type is unknown,
+        or the target does not fit the task.
     ImageError
         The picture lies outside the image folder.
     """
@@ -88,25 +98,36 @@ def _check_names(record: Mapping[str, Any], known: frozenset[str], place: str) -
         meant = _near(str(name), absent)
         if meant:
             remedy = (
-                f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's [fields], if it is another."
+                f"Rename it to {meant[0]!r}; or rename the field, or map it in the card's [fields],"
+                " if it is another."
             )
-            raise FieldError(f"the field {name!r} looks like a misspelt {meant[0]!r}", place=place, remedy=remedy)
+            raise FieldError(
+                f"the field {name!r} looks like a misspelt {meant[0]!r}", place=place, remedy=remedy
+            )
 
 
 @lru_cache(maxsize=1024)
 def _near(name: str, absent: tuple[str, ...]) -> list[str]:
-    """The field that a record does not have and that a name is close to; asked again for every record of a file."""
+    """The field that a record does not have and that a name is close to; asked again for every
+    record of a file.
+    """
     return get_close_matches(name, absent, 1, 0.75)
 
 
 def _text(value: Any, name: str, place: str, *, required: bool = False) -> str:
     """A field's text: a text or a number is taken, null only for a field that may be empty."""
     if isinstance(value, bool) or not (value is None or isinstance(value, (str, int, float))):
-        kind = {bool: "true or false", dict: "an object", list: "a list"}.get(type(value), type(value).__name__)
-        raise FieldError(f"the field {name!r} is {kind}: {value!r:.60}", place=place, remedy="Write a text.")
+        kind = {bool: "true or false", dict: "an object", list: "a list"}.get(
+            type(value), type(value).__name__
+        )
+        raise FieldError(
+            f"the field {name!r} is {kind}: {value!r:.60}", place=place, remedy="Write a text."
+        )
     if required and (value is None or not str(value).strip()):
         raise FieldError(
-            f"the field {name!r} is {'null' if value is None else 'empty'}", place=place, remedy="Fill it."
+            f"the field {name!r} is {'null' if value is None else 'empty'}",
+            place=place,
+            remedy="Fill it.",
         )
     text = "" if value is None else str(value)
     _check_storable(value, place, name)
@@ -121,11 +142,15 @@ def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
         value = value.split("|")
     if not isinstance(value, (list, tuple)):
         remedy = 'Write a list, ["red", "blue"], or one text, "red|blue".'
-        raise FieldError(f"the options are {value!r:.60}, which is no list", place=place, remedy=remedy)
+        raise FieldError(
+            f"the options are {value!r:.60}, which is no list", place=place, remedy=remedy
+        )
     options = tuple(_text(option, name, place, required=True).strip() for option in value)
     twice = next((option for option in options if options.count(option) > 1), None)
     if twice is not None:
-        raise FieldError(f"the option {twice!r} stands twice", place=place, remedy="Keep one of the two.")
+        raise FieldError(
+            f"the option {twice!r} stands twice", place=place, remedy="Keep one of the two."
+        )
     if len(options) > len(LETTERS):
         what = f"it has {len(options)} options, and there are {len(LETTERS)} letters to name them"
         raise FieldError(what, place=place, remedy=f"Keep at most {len(LETTERS)} options.")
@@ -133,15 +158,23 @@ def _options(value: Any, name: str, place: str) -> tuple[str, ...]:
 
 
 def _check_storable(value: Any, place: str, name: str = "") -> None:
-    """Refuse what neither a hash nor a store can hold: a number that is none, half of a character."""
+    """Refuse what neither a hash nor a store can hold: a number that is none, half of a
+    character.
+    """
     if isinstance(value, str) and value.isascii() and "\0" not in value:
         return
     what = f"the field {name!r} has" if name else "it has"
     if isinstance(value, float) and not math.isfinite(value):
-        raise FieldError(f"{what} the number {value!r}", place=place, remedy="Write null, or leave it out.")
-    if isinstance(value, str) and ("\0" in value or any("\ud800" <= character <= "\udfff" for character in value)):
+        raise FieldError(
+            f"{what} the number {value!r}", place=place, remedy="Write null, or leave it out."
+        )
+    if isinstance(value, str) and (
+        "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
+    ):
         remedy = "Save the file as UTF-8 again."
-        raise FieldError(f"{what} a character that cannot be stored: {value!r:.60}", place=place, remedy=remedy)
+        raise FieldError(
+            f"{what} a character that cannot be stored: {value!r:.60}", place=place, remedy=remedy
+        )
     if isinstance(value, dict):
         for key, inside in value.items():
             _check_storable(key, place, name)
@@ -155,7 +188,9 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
     if card.task == "yes_no":
         said = str(target).strip().lower()
         if said not in ("yes", "no"):
-            raise DataError(f"the target is {target!r}", place=place, remedy='A yes/no target is "yes" or "no".')
+            raise DataError(
+                f"the target is {target!r}", place=place, remedy='A yes/no target is "yes" or "no".'
+            )
         return said
     if card.task == "choice":
         letters = LETTERS[: len(options)]
@@ -163,12 +198,25 @@ def _target(target: Any, card: Card, options: tuple[str, ...], place: str) -> An
         if text in options:
             letter = letters[options.index(text)]
             if len(text) == 1 and text in letters and text != letter:
-                what = f"the target {text!r} is the option {letter} and the letter of {options[letters.index(text)]!r}"
-                raise DataError(what, place=place, remedy="Order or write the options so that both mean the same.")
+                what = (
+                    f"the target {text!r} is the option {letter} and the letter of"
+                    f" {options[letters.index(text)]!r}"
+                )
+                raise DataError(
+                    what,
+                    place=place,
+                    remedy="Order or write the options so that both mean the same.",
+                )
             return letter
         if len(options) < 2 or text.upper() not in letters or len(text) != 1:
-            remedy = "A choice needs two options or more, and a target that is an option or its letter."
-            raise DataError(f"the target is {target!r} and the options are {list(options)}", place=place, remedy=remedy)
+            remedy = (
+                "A choice needs two options or more, and a target that is an option or its letter."
+            )
+            raise DataError(
+                f"the target is {target!r} and the options are {list(options)}",
+                place=place,
+                remedy=remedy,
+            )
         return text.upper()
     if card.task == "vqa":
         _check_short(target, place)
@@ -179,13 +227,21 @@ def _check_short(target: Any, place: str) -> None:
     """Refuse a right answer that no short answer can name."""
     targets = target if isinstance(target, list) else [target]
     if target is None or not targets or not all(_is_short(each) for each in targets):
-        what = "it has no target" if target is None or target in ("", []) else f"the target is {target!r:.60}"
+        what = (
+            "it has no target"
+            if target is None or target in ("", [])
+            else f"the target is {target!r:.60}"
+        )
         remedy = "A short-answer item needs the right answer: a text, a number, or a list of them."
         raise DataError(what, place=place, remedy=remedy)
 
 
 def _is_short(target: Any) -> bool:
-    return isinstance(target, (str, int, float)) and not isinstance(target, bool) and bool(str(target).strip())
+    return (
+        isinstance(target, (str, int, float))
+        and not isinstance(target, bool)
+        and bool(str(target).strip())
+    )
 
 
 def hallucination_type(label: Any, place: str = "") -> str | None:
@@ -220,6 +276,8 @@ def one_part(form: Form, part: str, benchmark: str) -> Form:
     within = form.only(part)
     if not within.items:
         parts = list(dict.fromkeys(item.part for item in form.items if item.part))
-        known = f"Its parts are {', '.join(parts)}." if parts else "It has no parts: leave --part out."
+        known = (
+            f"Its parts are {', '.join(parts)}." if parts else "It has no parts: leave --part out."
+        )
         raise UsageError(f"{benchmark} has no part {part!r}", remedy=known, given=part, known=parts)
     return within

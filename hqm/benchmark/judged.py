@@ -1,4 +1,6 @@
-"""One judgement in a file, whatever its layout: what was judged, whose answer, who judged, and what was said."""
+"""One judgement in a file, whatever its layout: what was judged, whose answer, who judged, and what
+was said.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from hqm.types import ORIGINAL
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a judge said of one answer: raw replies role by role, or a mark that was read out of them already."""
+    """What a judge said of one answer: raw replies role by role, or a mark that was read out of
+    them already.
+    """
 
     replies: Replies = field(default_factory=dict)
     mark: str | None = None
@@ -26,12 +30,17 @@ class Heard:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Heard:
-        return cls({role: tuple(texts) for role, texts in data.get("replies", {}).items()}, data.get("mark"))
+        return cls(
+            {role: tuple(texts) for role, texts in data.get("replies", {}).items()},
+            data.get("mark"),
+        )
 
     def joined(self, other: Heard) -> Heard:
         """The replies of both, in their order."""
         roles = dict.fromkeys([*self.replies, *other.replies])
-        return Heard({role: (*self.replies.get(role, ()), *other.replies.get(role, ())) for role in roles})
+        return Heard(
+            {role: (*self.replies.get(role, ()), *other.replies.get(role, ())) for role in roles}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +57,9 @@ class JudgedRow:
     question: str = ""
     parts: tuple[str, ...] = ()
     position: int | None = None
-    """The number of the row among the benchmark's items, from 0, where the file has nothing but an order."""
+    """The number of the row among the benchmark's items, from 0, where the file has nothing but an
+    order.
+    """
     respondent: str = ""
     judge: str = ""
     asking: int | None = None
@@ -57,7 +68,9 @@ class JudgedRow:
     run: int = 0
     """The run of the answers, from the column `answer_run`."""
     stem: str | None = None
-    """What names the judge in place of the file's name, where the file is one of several parts of one result."""
+    """What names the judge in place of the file's name, where the file is one of several parts of
+    one result.
+    """
     answer: str | None = None
     """The answer that was judged, where the row has it: it must be the answer that is audited."""
 

@@ -16,7 +16,12 @@ from hqm.signature import digest_file
 from hqm.types import LETTERS, Form, Item, Response
 
 _TARGETS = ("target", "label", "answer", "key")
-_MARKS = {"keep": "keep", "wrong key": "wrong key", "ambiguous": "leave out", "bad picture": "leave out"}
+_MARKS = {
+    "keep": "keep",
+    "wrong key": "wrong key",
+    "ambiguous": "leave out",
+    "bad picture": "leave out",
+}
 """What a reader may mark in the column `mark`, as the report's list of items to read writes it."""
 _LEFT_OUT = frozenset({"", "ambiguous", "unclear", "left out", "null", "none"})
 _SUFFIXES = (".json", ".jsonl", ".csv")
@@ -24,7 +29,9 @@ _SUFFIXES = (".json", ".jsonl", ".csv")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedKey:
-    """What a corrected key says of a form: the targets it gives, and the items that it leaves out as ambiguous."""
+    """What a corrected key says of a form: the targets it gives, and the items that it leaves out
+    as ambiguous.
+    """
 
     path: str
     digest: str
@@ -33,7 +40,9 @@ class CorrectedKey:
     changed: tuple[str, ...]
     """The items whose target is another one than the release's."""
     left_out: tuple[str, ...]
-    """The items that have no right answer by this key, as their picture or question is ambiguous."""
+    """The items that have no right answer by this key, as their picture or question is
+    ambiguous.
+    """
 
     def applied(self, form: Form) -> Form:
         """The form by this key: targets replaced, ambiguous items left out."""
@@ -41,7 +50,9 @@ class CorrectedKey:
         items = (item for item in form.items if item.id not in gone)
         return replace(
             form,
-            items=tuple(replace(i, target=self.targets[i.id]) if i.id in self.targets else i for i in items),
+            items=tuple(
+                replace(i, target=self.targets[i.id]) if i.id in self.targets else i for i in items
+            ),
             left_out=tuple(left for left in form.left_out if left.id not in gone),
         )
 
@@ -58,11 +69,14 @@ class CorrectedKey:
 def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) -> CorrectedKey:
     """Read a corrected key of a benchmark's original form.
 
-    `whole` is the form with all items, where `benchmark.original` was cut to a part: a key answers all of them.
+    `whole` is the form with all items, where `benchmark.original` was cut to a part: a key answers
+    all of them.
 
-    Two shapes are read. Records `item,target` change the items that they name; an empty target, or `ambiguous`, leaves
-    the item out; a column `mark` (keep, wrong key, ambiguous, bad picture) goes before the target. Records in the shape of the release (RePOPE: question_id, image, text, label), one file a part or a
-    folder of them, replace the key of their parts; items of these parts that they do not have are ambiguous.
+    Two shapes are read. Records `item,target` change the items that they name; an empty target, or
+    `ambiguous`, leaves the item out; a column `mark` (keep, wrong key, ambiguous, bad picture) goes
+    before the target. Records in the shape of the release (RePOPE: question_id, image, text,
+    label), one file a part or a folder of them, replace the key of their parts; items of these
+    parts that they do not have are ambiguous.
 
     Raises
     ------
@@ -73,7 +87,12 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
     """
     if benchmark.roles or benchmark.card.task not in ("yes_no", "choice"):
         what = f"the answers to {benchmark.name} are not held against a key of right answers"
-        raise UsageError(what, remedy="A corrected key is for yes/no and multiple-choice questions that a rule scores.")
+        raise UsageError(
+            what,
+            remedy=(
+                "A corrected key is for yes/no and multiple-choice questions that a rule scores."
+            ),
+        )
     form, path = whole or benchmark.original, Path(path)
     files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
     targets: dict[str, Any] = {}
@@ -87,14 +106,22 @@ def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) 
         targets |= named
         left_out += gone
     if not targets and not left_out:
-        raise DataError("it corrects no item", place=str(path), remedy="Write the columns item,target.")
+        raise DataError(
+            "it corrects no item", place=str(path), remedy="Write the columns item,target."
+        )
     changed = tuple(key for key, target in targets.items() if target != form.by_id[key].target)
     return CorrectedKey(
-        path=str(path), digest=digest_file(path), targets=targets, changed=changed, left_out=tuple(left_out)
+        path=str(path),
+        digest=digest_file(path),
+        targets=targets,
+        changed=changed,
+        left_out=tuple(left_out),
     )
 
 
-def _by_item(records: Sequence[Mapping[str, Any]], form: Form, path: Path) -> tuple[dict[str, Any], list[str]]:
+def _by_item(
+    records: Sequence[Mapping[str, Any]], form: Form, path: Path
+) -> tuple[dict[str, Any], list[str]]:
     targets: dict[str, Any] = {}
     left_out = []
     for i, record in enumerate(records, 1):
@@ -102,10 +129,14 @@ def _by_item(records: Sequence[Mapping[str, Any]], form: Form, path: Path) -> tu
         key = str(record["item"])
         if key not in form.by_id:
             raise DataError(
-                f"the benchmark has no item {key!r}", place=place, remedy="Check that the key belongs to it."
+                f"the benchmark has no item {key!r}",
+                place=place,
+                remedy="Check that the key belongs to it.",
             )
         if key in targets or key in left_out:
-            raise DataError(f"the item {key!r} stands twice", place=place, remedy="Keep one of the two.")
+            raise DataError(
+                f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
+            )
         if str(record.get("mark") or "").strip():
             value = _marked(record, form.by_id[key], place)
         else:
@@ -118,10 +149,17 @@ def _by_item(records: Sequence[Mapping[str, Any]], form: Form, path: Path) -> tu
 
 
 def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
-    """The target that a reader's mark gives; empty to leave the item out. A wrong key of yes or no means the other one."""
+    """The target that a reader's mark gives; empty to leave the item out.
+
+    A wrong key of yes or no means the other one.
+    """
     mark = str(record["mark"]).strip().lower()
     if mark not in _MARKS:
-        raise DataError(f"the mark of {item.id} is {mark!r:.40}", place=place, remedy=f"Write {', '.join(_MARKS)}.")
+        raise DataError(
+            f"the mark of {item.id} is {mark!r:.40}",
+            place=place,
+            remedy=f"Write {', '.join(_MARKS)}.",
+        )
     target = str(next((record[name] for name in _TARGETS if record.get(name)), "")).strip()
     match _MARKS[mark]:
         case "leave out":
@@ -132,7 +170,11 @@ def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
         return "no" if item.target == "yes" else "yes"
     if not target or _valid(target, item, place) == item.target:
         what = f"the key of {item.id} is marked as wrong, and no other one is given"
-        raise DataError(what, place=place, remedy="Write the right answer in the column target, or mark it ambiguous.")
+        raise DataError(
+            what,
+            place=place,
+            remedy="Write the right answer in the column target, or mark it ambiguous.",
+        )
     return target
 
 
@@ -141,29 +183,43 @@ def _by_release(
 ) -> tuple[dict[str, Any], list[str]]:
     parts = _parts_of(path, form)
     rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
-    within = replace(form, items=tuple(item for item in form.items if not parts or item.part in parts))
+    within = replace(
+        form, items=tuple(item for item in form.items if not parts or item.part in parts)
+    )
     matched = match_rows(rows, within, benchmark.spelled)
     if not matched.complete:
         first = rows[(matched.unmatched or matched.ambiguous)[0]]
         many = len(matched.unmatched) + len(matched.ambiguous)
-        what = f"{many} of {len(rows)} rows fit no item of their own, the first asks {first.question!r:.80} about {first.image or 'no picture'}"
-        raise DataError(what, place=first.place, remedy="Check that the key belongs to this benchmark.")
+        what = (
+            f"{many} of {len(rows)} rows fit no item of their own, the first asks"
+            f" {first.question!r:.80} about {first.image or 'no picture'}"
+        )
+        raise DataError(
+            what, place=first.place, remedy="Check that the key belongs to this benchmark."
+        )
     targets = {
         key: _valid(_target(records[i], rows[i].place), form.by_id[key], rows[i].place)
         for i, keys in matched.items.items()
         for key in keys
     }
     covered = {form.by_id[key].part for key in targets}
-    return targets, [item.id for item in form.items if item.part in covered and item.id not in targets]
+    return targets, [
+        item.id for item in form.items if item.part in covered and item.id not in targets
+    ]
 
 
 def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> LogRow:
     ids = [str(record[name]) for name in ("question_id", "id") if name in record]
     question = str(record.get("text") or record.get("question") or record.get("prompt") or "")
     return LogRow(
-        place=place, respondent="", answer=Response(""), ids=tuple(ids), image=str(record.get("image") or ""),
-        question=question, parts=parts,
-    )  # fmt: skip
+        place=place,
+        respondent="",
+        answer=Response(""),
+        ids=tuple(ids),
+        image=str(record.get("image") or ""),
+        question=question,
+        parts=parts,
+    )
 
 
 def _parts_of(path: Path, form: Form) -> tuple[str, ...]:
@@ -178,7 +234,9 @@ def _target(record: Mapping[str, Any], place: str) -> str:
         if name in record:
             return "" if record[name] is None else str(record[name])
     there = ", ".join(map(repr, record))
-    raise DataError(f"none of the fields {', '.join(_TARGETS)} is there (there are {there})", place=place)
+    raise DataError(
+        f"none of the fields {', '.join(_TARGETS)} is there (there are {there})", place=place
+    )
 
 
 def _valid(value: str, item: Item, place: str) -> str:
@@ -187,7 +245,11 @@ def _valid(value: str, item: Item, place: str) -> str:
         return plain.lower()
     if item.task == "choice" and plain.upper() in LETTERS[: len(item.options)]:
         return plain.upper()
-    possible = "yes or no" if item.task == "yes_no" else f"a letter from A to {LETTERS[max(len(item.options) - 1, 0)]}"
+    possible = (
+        "yes or no"
+        if item.task == "yes_no"
+        else f"a letter from A to {LETTERS[max(len(item.options) - 1, 0)]}"
+    )
     raise DataError(
         f"the target of {item.id} is {value!r:.40}",
         place=place,

@@ -1,4 +1,6 @@
-"""Recorded administrations from the logs of other tools: read, matched to the items, and put into forms and runs."""
+"""Recorded administrations from the logs of other tools: read, matched to the items, and put into
+forms and runs.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Matching:
     rows: int
     matched: int
     items: int
-    """Items that the matched rows answer; more than rows where a row stands for a question of several parts."""
+    """Items that the matched rows answer; more than rows where a row stands for a question of
+    several parts.
+    """
     how: Mapping[How, int]
     unmatched: tuple[str, ...] = ()
     """The rows that fit no item: place and question."""
@@ -61,7 +65,9 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What logs gave: the administrations, how their rows were matched, and what a reader should know."""
+    """What logs gave: the administrations, how their rows were matched, and what a reader should
+    know.
+    """
 
     recordings: tuple[Recording, ...]
     matchings: tuple[Matching, ...]
@@ -70,21 +76,31 @@ class Taken:
     def only(self, forms: Mapping[str, Form]) -> Taken:
         """The administrations with the items of these forms alone, as where one part is audited."""
         cut = (
-            replace(r, answers={key: answer for key, answer in r.answers.items() if key in forms[r.form].by_id})
+            replace(
+                r,
+                answers={
+                    key: answer for key, answer in r.answers.items() if key in forms[r.form].by_id
+                },
+            )
             for r in self.recordings
         )
         return replace(self, recordings=tuple(recording for recording in cut if recording.answers))
 
 
 def take_logs(
-    benchmark: Benchmark, forms: Mapping[str, Form], paths: Sequence[Path], settings: LogSettings = LogSettings()
+    benchmark: Benchmark,
+    forms: Mapping[str, Form],
+    paths: Sequence[Path],
+    settings: LogSettings = LogSettings(),
 ) -> Taken:
     """Read logs as recorded administrations of a benchmark.
 
-    `forms` are those that may have been asked, by name; a log that names none answers the original one.
+    `forms` are those that may have been asked, by name; a log that names none answers the original
+    one.
 
-    A file that equals another byte for byte is left out: it is a copy, not a second run. Files of one respondent become
-    runs one after another where they answer the same items, and one run where they answer different ones.
+    A file that equals another byte for byte is left out: it is a copy, not a second run. Files of
+    one respondent become runs one after another where they answer the same items, and one run where
+    they answer different ones.
 
     Raises
     ------
@@ -110,10 +126,25 @@ def take_logs(
             matchings.append(_matching(log, (*key[:2], at), rows, matched, answers))
     refused = [matching for matching in matchings if not matching.complete]
     if refused and not settings.partial:
-        raise AnswerError(_refusal(refused[0]), place=refused[0].path, remedy="Name the benchmark, part or release that was answered, or take what matches with --partial.")  # fmt: skip
-    recordings = [Recording(*key, answers, ", ".join(origin[key])) for key, answers in recorded.items() if answers]
+        raise AnswerError(
+            _refusal(refused[0]),
+            place=refused[0].path,
+            remedy=(
+                "Name the benchmark, part or release that was answered, or take what matches with"
+                " --partial."
+            ),
+        )
+    recordings = [
+        Recording(*key, answers, ", ".join(origin[key]))
+        for key, answers in recorded.items()
+        if answers
+    ]
     if not recordings:
-        raise AnswerError("no row answers an item", place=", ".join(map(str, paths)), remedy="Check the benchmark.")
+        raise AnswerError(
+            "no row answers an item",
+            place=", ".join(map(str, paths)),
+            remedy="Check the benchmark.",
+        )
     return Taken(tuple(recordings), tuple(matchings), (*notes, *_same_answers(recordings)))
 
 
@@ -123,7 +154,9 @@ def _without_copies(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
     for log in logs:
         content = sha256_file(Path(log.path))
         if content in first:
-            notes.append(f"{log.path} is left out: it equals {first[content]} byte for byte, so it is a copy")
+            notes.append(
+                f"{log.path} is left out: it equals {first[content]} byte for byte, so it is a copy"
+            )
         else:
             first[content] = log.path
             kept.append(log)
@@ -143,22 +176,35 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
             who = f"runs {other.run} and {recording.run} of {recording.respondent}"
             why = "a copy, or a respondent that answers without chance"
         else:
-            who, why = f"{other.respondent} and {recording.respondent}", "one respondent under two names?"
-        notes.append(f"{who} hold the same {len(content)} answers ({other.source}, {recording.source}): {why}")
+            who, why = (
+                f"{other.respondent} and {recording.respondent}",
+                "one respondent under two names?",
+            )
+        notes.append(
+            f"{who} hold the same {len(content)} answers ({other.source}, {recording.source}):"
+            f" {why}"
+        )
     return notes
 
 
 def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
     names = {row.respondent for log in logs for row in log.rows}
     if respondent is not None and len(names) > 1:
-        what = f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:_SHOWN])}), and --respondent gives one name"
-        raise UsageError(what, remedy="Import the files of one respondent, or leave out --respondent.")
+        what = (
+            f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:_SHOWN])}), and"
+            " --respondent gives one name"
+        )
+        raise UsageError(
+            what, remedy="Import the files of one respondent, or leave out --respondent."
+        )
 
 
 def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, list[LogRow]]:
     rows: dict[Key, list[LogRow]] = {}
     for row in log.rows:
-        rows.setdefault((respondent or row.respondent, row.form or ORIGINAL, row.run + run), []).append(row)
+        rows.setdefault(
+            (respondent or row.respondent, row.form or ORIGINAL, row.run + run), []
+        ).append(row)
     return rows
 
 
@@ -175,14 +221,22 @@ def _form(forms: Mapping[str, Form], name: str, log: Log) -> Form:
 
 
 def _with_pictures(rows: list[LogRow], log: Log) -> list[LogRow]:
-    """The rows with the pictures of the question file beside them, where the log has ids but no pictures (LLaVA)."""
+    """The rows with the pictures of the question file beside them, where the log has ids but no
+    pictures (LLaVA).
+    """
     if log.tool != "LLaVA" or any(row.image for row in rows) or not all(row.ids for row in rows):
         return rows
-    plain = [AnswerRow(place=r.place, answer=r.answer.text, id=r.ids[0], question=r.question) for r in rows]
+    plain = [
+        AnswerRow(place=r.place, answer=r.answer.text, id=r.ids[0], question=r.question)
+        for r in rows
+    ]
     beside = with_questions_beside(plain, Path(log.path))
     if beside is None:
         return rows
-    return [replace(row, image=said.image, parts=said.parts) for row, said in zip(rows, beside, strict=True)]
+    return [
+        replace(row, image=said.image, parts=said.parts)
+        for row, said in zip(rows, beside, strict=True)
+    ]
 
 
 def _answers(rows: Sequence[LogRow], matched: Matched, form: Form, log: Log) -> dict[str, Response]:
@@ -192,7 +246,9 @@ def _answers(rows: Sequence[LogRow], matched: Matched, form: Form, log: Log) -> 
         for key in keys:
             if key in answers:
                 what = f"{key} is answered twice, first in {places[key].rpartition(': ')[2]}"
-                raise AnswerError(what, place=rows[i].place, remedy="Keep one answer for each item and run.")
+                raise AnswerError(
+                    what, place=rows[i].place, remedy="Keep one answer for each item and run."
+                )
             answers[key], places[key] = _kept(rows[i], form.by_id[key], log), rows[i].place
     return answers
 
@@ -202,21 +258,32 @@ def _kept(row: LogRow, item: Item, log: Log) -> Response:
     answer = _from_score(row, item) if row.answer.state == "missing" else row.answer
     recorded = {"tool": log.tool, "score": row.score, "read": row.read}
     recorded = {name: value for name, value in recorded.items() if value not in (None, "")}
-    return answer._replace(detail={**answer.detail, "recorded": recorded}) if len(recorded) > 1 else answer
+    return (
+        answer._replace(detail={**answer.detail, "recorded": recorded})
+        if len(recorded) > 1
+        else answer
+    )
 
 
 def _from_score(row: LogRow, item: Item) -> Response:
-    """The answer that a score alone leaves: to a yes/no question, right is the key and wrong is its opposite."""
+    """The answer that a score alone leaves: to a yes/no question, right is the key and wrong is its
+    opposite.
+    """
     if item.task != "yes_no" or row.score not in (0.0, 1.0) or item.target not in ("yes", "no"):
         what = "only a score is recorded, from which no answer follows"
-        remedy = "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm audit --table FILE`."
+        remedy = (
+            "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm audit"
+            " --table FILE`."
+        )
         raise AnswerError(what, place=row.place, remedy=remedy)
     opposite = {"yes": "no", "no": "yes"}
     text = item.target if row.score == 1.0 else opposite[item.target]
     return Response(text, "ok", "", {"from_score": True})
 
 
-def _free_run(recorded: Mapping[Key, Mapping[str, Response]], key: Key, answers: Mapping[str, Response]) -> int:
+def _free_run(
+    recorded: Mapping[Key, Mapping[str, Response]], key: Key, answers: Mapping[str, Response]
+) -> int:
     run = key[2]
     while recorded.get((*key[:2], run), {}).keys() & answers.keys():
         run += 1
@@ -227,17 +294,33 @@ def _matching(
     log: Log, key: Key, rows: Sequence[LogRow], matched: Matched, answers: Mapping[str, Response]
 ) -> Matching:
     def places(numbers: Sequence[int]) -> tuple[str, ...]:
-        return tuple(f"{rows[i].place.rpartition(': ')[2]} asks {rows[i].question!r:.80}" + (f" about {rows[i].image}" if rows[i].image else "") for i in numbers)  # fmt: skip
+        return tuple(
+            f"{rows[i].place.rpartition(': ')[2]} asks {rows[i].question!r:.80}"
+            + (f" about {rows[i].image}" if rows[i].image else "")
+            for i in numbers
+        )
 
     return Matching(
-        path=log.path, tool=log.tool, respondent=key[0], form=key[1], run=key[2], rows=len(rows), matched=len(matched.items),
-        items=len(answers), how=matched.how, unmatched=places(matched.unmatched), ambiguous=places(matched.ambiguous),
-    )  # fmt: skip
+        path=log.path,
+        tool=log.tool,
+        respondent=key[0],
+        form=key[1],
+        run=key[2],
+        rows=len(rows),
+        matched=len(matched.items),
+        items=len(answers),
+        how=matched.how,
+        unmatched=places(matched.unmatched),
+        ambiguous=places(matched.ambiguous),
+    )
 
 
 def _refusal(matching: Matching) -> str:
     said = [f"{matching.matched} of {matching.rows} rows match an item"]
-    for what, places in (("match none", matching.unmatched), ("match several different questions", matching.ambiguous)):
+    for what, places in (
+        ("match none", matching.unmatched),
+        ("match several different questions", matching.ambiguous),
+    ):
         if places:
             more = f", and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
             said.append(f"{len(places)} {what}: {'; '.join(places[:_SHOWN])}{more}")

@@ -1,4 +1,6 @@
-"""Which objects captions make up: how often, of which category, and how often beside a person (AMBER's Figures 7 and 8)."""
+"""Which objects captions make up: how often, of which category, and how often beside a person
+(AMBER's Figures 7 and 8).
+"""
 
 from __future__ import annotations
 
@@ -55,11 +57,22 @@ def made_up_objects(
     yield Analysis(
         name="made_up_objects",
         title="Objects made up most often",
-        about=f"The {TOP} objects that each respondent makes up most often: how often, as a share of all objects it makes up, and in how many of its captions (AMBER, Figure 7).",
-        columns=("Respondent", "Object", "Category", "Times", "Share of made-up objects", "Captions with it", "Captions"),
+        about=(
+            f"The {TOP} objects that each respondent makes up most often: how often, as a share of"
+            " all objects it makes up, and in how many of its captions (AMBER, Figure 7)."
+        ),
+        columns=(
+            "Respondent",
+            "Object",
+            "Category",
+            "Times",
+            "Share of made-up objects",
+            "Captions with it",
+            "Captions",
+        ),
         rows=tuple(objects),
         drawn="Share of made-up objects",
-    )  # fmt: skip
+    )
     yield Analysis(
         name="made_up_categories",
         title="Made-up objects by category",
@@ -71,11 +84,22 @@ def made_up_objects(
     yield Analysis(
         name="made_up_beside_person",
         title="Objects made up where there is a person",
-        about=f"The {TOP_BESIDE} objects that each respondent makes up in most captions where a person is in the picture, or is itself made up; the last column is the share of its other captions that make up the same object (AMBER, Figure 8).",
-        columns=("Respondent", "Object", "Captions with it", "Captions with a person", "Share with a person", "Share without a person"),
+        about=(
+            f"The {TOP_BESIDE} objects that each respondent makes up in most captions where a"
+            " person is in the picture, or is itself made up; the last column is the share of its"
+            " other captions that make up the same object (AMBER, Figure 8)."
+        ),
+        columns=(
+            "Respondent",
+            "Object",
+            "Captions with it",
+            "Captions with a person",
+            "Share with a person",
+            "Share without a person",
+        ),
         rows=tuple(beside),
         drawn="Share with a person",
-    )  # fmt: skip
+    )
 
 
 def _most(counts: Counter[str]) -> list[tuple[str, int]]:

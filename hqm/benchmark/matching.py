@@ -1,7 +1,8 @@
 """Match the rows of another tool's log to a benchmark's items, by what a row says of its question.
 
-A row says one thing or several: an id, a picture, the text that was asked, the part it belongs to. An item fits when it
-contradicts none of them. A row's number in the tool's data decides only where the row says nothing that tells items apart.
+A row says one thing or several: an id, a picture, the text that was asked, the part it belongs to.
+An item fits when it contradicts none of them. A row's number in the tool's data decides only where
+the row says nothing that tells items apart.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Matched:
     """Which item each row answers, and the rows for which that is not known."""
 
     items: Mapping[int, tuple[str, ...]]
-    """Row number -> the items that the row answers; several where the benchmark asks the same question in several parts."""
+    """Row number -> the items that the row answers; several where the benchmark asks the same
+    question in several parts.
+    """
     unmatched: tuple[int, ...] = ()
     """Rows that fit no item."""
     ambiguous: tuple[int, ...] = ()
@@ -40,8 +43,9 @@ class Matched:
 def match_rows(rows: Sequence[LogRow], form: Form, spelling: Callable[[str], str] = str) -> Matched:
     """Match the rows of one respondent, form and run.
 
-    `spelling` maps a text to how the benchmark's copies agree on it. Rows that ask one and the same question (the same picture and text) which the benchmark asks as often are given to
-    these items in their order: the items are exchangeable.
+    `spelling` maps a text to how the benchmark's copies agree on it. Rows that ask one and the same
+    question (the same picture and text) which the benchmark asks as often are given to these items
+    in their order: the items are exchangeable.
     """
     index = _Index(form, spelling)
     candidates = [index.fitting(row) for row in rows]
@@ -72,11 +76,15 @@ def match_rows(rows: Sequence[LogRow], form: Form, spelling: Callable[[str], str
             how["row number"] += len(waiting)
         else:
             ambiguous += waiting
-    return Matched(items=items, unmatched=tuple(unmatched), ambiguous=tuple(sorted(ambiguous)), how=dict(how))
+    return Matched(
+        items=items, unmatched=tuple(unmatched), ambiguous=tuple(sorted(ambiguous)), how=dict(how)
+    )
 
 
 def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], How]], form: Form) -> None:
-    """Leave out the parts of which the rows answer less than half: their items share a text with what was answered."""
+    """Leave out the parts of which the rows answer less than half: their items share a text with
+    what was answered.
+    """
     sizes = Counter(item.part for item in form.items)
     if len(sizes) < 2:
         return
@@ -121,13 +129,22 @@ class _Index:
         if pictured:
             keys = [key for key in pictured if self._asks(row, self.form.by_id[key])]
             longest = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
-            keys = [key for key in keys if len(self.form.by_id[key].prompt) == longest] if row.question else keys
+            keys = (
+                [key for key in keys if len(self.form.by_id[key].prompt) == longest]
+                if row.question
+                else keys
+            )
             return self._of_parts(keys, row), "picture and question"
         if row.image and self.pictures:
             return (), "picture and question"
         if row.question:
             keys = next(
-                (self.questions[text] for text in _asked(self.spelling(row.question)) if text in self.questions), []
+                (
+                    self.questions[text]
+                    for text in _asked(self.spelling(row.question))
+                    if text in self.questions
+                ),
+                [],
             )
             return self._of_parts(keys, row), "question"
         return tuple(item.id for item in self.form.items), "row number"
@@ -141,28 +158,39 @@ class _Index:
         return ()
 
     def _agrees(self, row: LogRow, item: Item) -> bool:
-        """Whether an item of the row's id has the row's picture and text; ids of other tools may be numbers of their own."""
+        """Whether an item of the row's id has the row's picture and text; ids of other tools may be
+        numbers of their own.
+        """
         if row.image and item.image and picture_key(row.image) != picture_key(item.image):
             return False
         return self._asks(row, item)
 
     def _asks(self, row: LogRow, item: Item) -> bool:
         """Whether a row's text holds an item's question; true where the row has no text."""
-        return not row.question or _bare(self.spelling(item.prompt)) in normalised(self.spelling(row.question))
+        return not row.question or _bare(self.spelling(item.prompt)) in normalised(
+            self.spelling(row.question)
+        )
 
     def _of_parts(self, keys: Iterable[str], row: LogRow) -> tuple[str, ...]:
         keys = tuple(keys)
         named = tuple(
             key
             for key in keys
-            if {self.form.by_id[key].part, self.form.by_id[key].part.rpartition("_")[2]} & set(row.parts)
+            if {self.form.by_id[key].part, self.form.by_id[key].part.rpartition("_")[2]}
+            & set(row.parts)
         )
         return named or keys
 
     def same(self, keys: Sequence[str]) -> bool:
         """Whether these items ask the same: one picture, one text, one right answer."""
         return (
-            len({(i.image, normalised(i.prompt), str(i.target)) for i in map(self.form.by_id.__getitem__, keys)}) == 1
+            len(
+                {
+                    (i.image, normalised(i.prompt), str(i.target))
+                    for i in map(self.form.by_id.__getitem__, keys)
+                }
+            )
+            == 1
         )
 
     def one_a_part(self, keys: Sequence[str]) -> bool:

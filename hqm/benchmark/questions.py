@@ -1,6 +1,7 @@
 """The items of a new benchmark, read from a source and checked before anything is kept.
 
-Whatever is wrong ends the reading with one sentence that names the file, the row, the column and the remedy.
+Whatever is wrong ends the reading with one sentence that names the file, the row, the column and
+the remedy.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class _Draft:
     image: str | Name | None
 
 
-def read_questions(source: Source, said: Mapping[str, str], gathered: Gathered, task: Task | None = None) -> Questions:
+def read_questions(
+    source: Source, said: Mapping[str, str], gathered: Gathered, task: Task | None = None
+) -> Questions:
     """The items of a source; their pictures are written where `gathered` says.
 
     Parameters
@@ -61,15 +64,21 @@ def read_questions(source: Source, said: Mapping[str, str], gathered: Gathered, 
     Raises
     ------
     DataError
-        A column is missing, or a cell holds what no item can be made of; the sentence names file, row and column.
+        A column is missing, or a cell holds what no item can be made of; the sentence names file,
+        row and column.
     """
     chosen = choose_columns(source.columns, source.pictures, said, source.parts[0].table.label)
     drafts = _read(source, chosen, gathered)
     if not drafts:
-        raise DataError("it has no questions", place=source.name, remedy="Write one in a row below the heading.")
+        raise DataError(
+            "it has no questions", place=source.name, remedy="Write one in a row below the heading."
+        )
     _place_pictures(drafts, chosen, gathered)
     answered = answers_of(
-        [(draft.row, draft.fields.pop("target", None), draft.fields.pop("options", None)) for draft in drafts],
+        [
+            (draft.row, draft.fields.pop("target", None), draft.fields.pop("options", None))
+            for draft in drafts
+        ],
         chosen,
         task,
     )
@@ -80,16 +89,22 @@ def read_questions(source: Source, said: Mapping[str, str], gathered: Gathered, 
         _item(draft, answer, answered.task, use_of_types, splits)
         for draft, answer in zip(drafts, answered.rows, strict=True)
     )
-    columns = {use_of_types if field == "type" else field: column for field, column in chosen.fields.items()}
+    columns = {
+        use_of_types if field == "type" else field: column
+        for field, column in chosen.fields.items()
+    }
     read = {column for field, column in columns.items() if field} | {*chosen.letters, chosen.index}
     columns.pop("", None)
     if chosen.letters:
         columns["options"] = ", ".join(chosen.letters)
     unused = tuple(column for column in source.columns if column not in read)
     return Questions(
-        rows=rows, task=answered.task, columns=columns, unused=unused,
+        rows=rows,
+        task=answered.task,
+        columns=columns,
+        unused=unused,
         parts=splits if "part" not in columns else (),
-    )  # fmt: skip
+    )
 
 
 def _read(source: Source, chosen: Chosen, gathered: Gathered) -> list[_Draft]:
@@ -108,11 +123,16 @@ def _read(source: Source, chosen: Chosen, gathered: Gathered) -> list[_Draft]:
             continue
         if not fields["prompt"]:
             place = row.at(chosen.column("prompt"))
-            raise DataError("the question is empty", place=place, remedy="Write it, or remove the row.")
+            raise DataError(
+                "the question is empty", place=place, remedy="Write it, or remove the row."
+            )
         image = gathered.take(shows, row, chosen.column("image"))
-        # the pictures are written: what is kept of the row is its place and the cell that others may refer to
+        # the pictures are written: what is kept of the row is its place and the cell that others
+        # may refer to
         index = {chosen.index: _cell(row, chosen.index)} if chosen.index else {}
-        drafts.append(_Draft(SourceRow(row.place, index, row.split, row.folder), number, fields, image))
+        drafts.append(
+            _Draft(SourceRow(row.place, index, row.split, row.folder), number, fields, image)
+        )
     return drafts
 
 
@@ -122,7 +142,9 @@ def _is_empty(value: Any) -> bool:
 
 
 def _cell(row: SourceRow, column: str, *, many: bool = False) -> Any:
-    """A cell as text, None where it is empty; with `many`, also a list of texts or true and false."""
+    """A cell as text, None where it is empty; with `many`, also a list of texts or true and
+    false.
+    """
     value = row.cells[column]
     if value is None or (isinstance(value, float) and value != value):
         return None
@@ -136,16 +158,30 @@ def _cell(row: SourceRow, column: str, *, many: bool = False) -> Any:
 
 def _text(value: Any, place: str) -> str:
     if isinstance(value, (bytes, dict, list, tuple, bool)) or value is None:
-        kind = {bytes: "bytes", dict: "an object", bool: "true or false", type(None): "null"}.get(type(value), "a list")
-        raise DataError(f"the cell is {kind}, and not a text: {value!r:.60}", place=place, remedy="Write a text.")
+        kind = {bytes: "bytes", dict: "an object", bool: "true or false", type(None): "null"}.get(
+            type(value), "a list"
+        )
+        raise DataError(
+            f"the cell is {kind}, and not a text: {value!r:.60}",
+            place=place,
+            remedy="Write a text.",
+        )
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # pandas makes whole numbers decimal where a cell is empty
     text = str(value).strip()
     if len(text) > _LONGEST:
         what = f"the cell has {len(text):,} characters, more than {_LONGEST:,}"
-        raise DataError(what, place=place, remedy="Shorten it; a picture belongs into the column image.")
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text if not text.isascii()):
-        raise DataError("the cell has a character that cannot be stored", place=place, remedy="Save it as UTF-8.")
+        raise DataError(
+            what, place=place, remedy="Shorten it; a picture belongs into the column image."
+        )
+    if "\0" in text or any(
+        "\ud800" <= character <= "\udfff" for character in text if not text.isascii()
+    ):
+        raise DataError(
+            "the cell has a character that cannot be stored",
+            place=place,
+            remedy="Save it as UTF-8.",
+        )
     return text
 
 
@@ -153,7 +189,9 @@ def _text(value: Any, place: str) -> str:
 
 
 def _place_pictures(drafts: Sequence[_Draft], chosen: Chosen, gathered: Gathered) -> None:
-    """Give every item the name of its picture, once it is known whether short texts are paths or indexes."""
+    """Give every item the name of its picture, once it is known whether short texts are paths or
+    indexes.
+    """
     column = chosen.column("image")
     by_index: dict[str, _Draft] = {}
     if gathered.packed:
@@ -162,7 +200,9 @@ def _place_pictures(drafts: Sequence[_Draft], chosen: Chosen, gathered: Gathered
     pictures = []
     for draft in drafts:
         shown = _shown(draft, by_index, chosen) if gathered.packed else draft.image
-        pictures.append(gathered.named(shown.text, draft.row, column) if isinstance(shown, Name) else shown)
+        pictures.append(
+            gathered.named(shown.text, draft.row, column) if isinstance(shown, Name) else shown
+        )
     for draft, picture in zip(drafts, pictures, strict=True):
         draft.image = picture
 
@@ -174,18 +214,29 @@ def _shown(draft: _Draft, by_index: Mapping[str, _Draft], chosen: Chosen) -> str
     while isinstance(at.image, Name) and not is_url(at.image.text):
         name = at.image.text
         if name in seen:
-            what = f"the row is shown the picture of row {' -> '.join([*seen, name])}, which goes in a circle"
-            raise DataError(what, place=place, remedy="Give one of these rows its picture in base64.")
+            what = (
+                f"the row is shown the picture of row {' -> '.join([*seen, name])}, which goes in a"
+                " circle"
+            )
+            raise DataError(
+                what, place=place, remedy="Give one of these rows its picture in base64."
+            )
         seen.append(name)
         if name not in by_index:
             what = f"{name!r} is the {chosen.index or 'number'} of no row, and no picture in base64"
             raise DataError(
-                what, place=place, remedy="Write the picture in base64, or the index of a row that has one."
+                what,
+                place=place,
+                remedy="Write the picture in base64, or the index of a row that has one.",
             )
         at = by_index[name]
     if at is not draft and at.image is None:
         what = f"the row is shown the picture of row {seen[-1]!r}, which has none"
-        raise DataError(what, place=place, remedy="Write the picture in base64, or the index of a row that has one.")
+        raise DataError(
+            what,
+            place=place,
+            remedy="Write the picture in base64, or the index of a row that has one.",
+        )
     return at.image
 
 
@@ -193,8 +244,8 @@ def _shown(draft: _Draft, by_index: Mapping[str, _Draft], chosen: Chosen) -> str
 
 
 def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
-    """What the column of types is taken for: `type`; `part` where none of its labels is a type and nobody said that they
-    are; nothing where there is a column of parts already.
+    """What the column of types is taken for: `type`; `part` where none of its labels is a type and
+    nobody said that they are; nothing where there is a column of parts already.
 
     Raises
     ------
@@ -208,7 +259,10 @@ def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
     if len(unknown) == len(labelled) and "type" not in chosen.said:
         return "" if "part" in chosen.fields else "part"
     column = chosen.column("type")
-    what = f"{unknown[0].fields['type']!r:.80} is no hallucination type ({', '.join(HALLUCINATION_TYPES)})"
+    what = (
+        f"{unknown[0].fields['type']!r:.80} is no hallucination type"
+        f" ({', '.join(HALLUCINATION_TYPES)})"
+    )
     remedy = f"Write one of them, or take the column as parts: --columns type=,part={column}."
     raise DataError(what, place=unknown[0].row.at(column), remedy=remedy)
 
@@ -221,7 +275,9 @@ def _is_type(label: str) -> bool:
 
 
 def _give_ids(drafts: Sequence[_Draft], chosen: Chosen, splits: Sequence[str]) -> None:
-    """Give every item an id of its own: its column's, else its number; where splits share ids, the split stands before."""
+    """Give every item an id of its own: its column's, else its number; where splits share ids, the
+    split stands before.
+    """
     for draft in drafts:
         draft.fields["id"] = draft.fields.get("id") or f"q{draft.number:04}"
     if splits:
@@ -241,7 +297,9 @@ def _give_ids(drafts: Sequence[_Draft], chosen: Chosen, splits: Sequence[str]) -
         first[key] = draft
 
 
-def _item(draft: _Draft, answer: Answered, task: Task, use_of_types: str, splits: Sequence[str]) -> dict[str, Any]:
+def _item(
+    draft: _Draft, answer: Answered, task: Task, use_of_types: str, splits: Sequence[str]
+) -> dict[str, Any]:
     fields = dict(draft.fields)
     label = fields.pop("type", None)
     if use_of_types and label:
@@ -255,7 +313,9 @@ def _item(draft: _Draft, answer: Answered, task: Task, use_of_types: str, splits
     try:
         item_of(record, card, draft.row.place)
     except HQMError as error:
-        raise DataError(error.what, place=error.place or draft.row.place, remedy=error.remedy) from None
+        raise DataError(
+            error.what, place=error.place or draft.row.place, remedy=error.remedy
+        ) from None
     return record
 
 

@@ -29,7 +29,9 @@ class Recording:
     """Item id -> response."""
     source: str = field(default="", compare=False)
     resolution: str = ""
-    """The percentage of their size to which the pictures were scaled; empty where they were shown as they are."""
+    """The percentage of their size to which the pictures were scaled; empty where they were shown
+    as they are.
+    """
 
 
 def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
@@ -38,7 +40,8 @@ def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> 
         if name in record:
             return record[name]
     raise AnswerError(
-        f"none of the fields {', '.join(map(repr, names))} is there (there are {', '.join(map(repr, record)) or 'none'})",
+        f"none of the fields {', '.join(map(repr, names))} is there (there are"
+        f" {', '.join(map(repr, record)) or 'none'})",
         place=place,
     )
 
@@ -52,14 +55,18 @@ def answer_text(value: Any, place: str) -> str:
         It is an object, a list, true or false, which no respondent wrote.
     """
     if isinstance(value, (dict, list, bool)):
-        raise AnswerError(f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text.")
+        raise AnswerError(
+            f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text."
+        )
     return "" if value is None else str(value)
 
 
 def _name(value: Any, what: str, place: str) -> str:
     """An id or a name: a text that is not empty, or a number."""
     if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
-        raise AnswerError(f"the {what} is {value!r:.60}", place=place, remedy="Write a text or a whole number.")
+        raise AnswerError(
+            f"the {what} is {value!r:.60}", place=place, remedy="Write a text or a whole number."
+        )
     return str(value)
 
 
@@ -82,12 +89,15 @@ def _response(record: Mapping[str, Any], place: str) -> Response:
         try:
             canonical_json(detail)
         except ValueError:
-            raise AnswerError("its detail has a number that is none (NaN, infinity)", place=place) from None
+            raise AnswerError(
+                "its detail has a number that is none (NaN, infinity)", place=place
+            ) from None
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
 def read_answers(path: Path, form: Form) -> dict[str, Response]:
-    """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or `response`, `text`).
+    """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or
+    `response`, `text`).
 
     Raises
     ------
@@ -100,18 +110,23 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
         key = storable(_name(first_field(record, _IDS, place), "item", place))
         if key not in form.by_id:
             raise AnswerError(
-                f"the benchmark has no item {key!r}", place=place, remedy="Check that the file belongs to it."
+                f"the benchmark has no item {key!r}",
+                place=place,
+                remedy="Check that the file belongs to it.",
             )
         if key in answers:
             raise AnswerError(
-                f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
+                f"the item {key!r} is answered twice",
+                place=place,
+                remedy="Keep one answer for each item.",
             )
         answers[key] = _response(record, place)
     return answers
 
 
 def percentage(value: Any, place: str = "") -> str:
-    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty for 100 and for nothing.
+    """To what percentage of their width and height pictures were scaled, as a cell writes it; empty
+    for 100 and for nothing.
 
     >>> percentage(50), percentage("25 %"), percentage(100), percentage(None)
     ('50', '25', '', '')
@@ -131,12 +146,18 @@ def percentage(value: Any, place: str = "") -> str:
 
 
 def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
-    """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and `answer`.
+    """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and
+    `answer`.
 
-    A file without the first three of them holds one respondent, named after the file, that answered the original form once.
-    A field `resolution` says to what percentage of their width and height the pictures were scaled.
+    A file without the first three of them holds one respondent, named after the file, that answered
+    the original form once. A field `resolution` says to what percentage of their width and height
+    the pictures were scaled.
     """
-    files = sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"}) if path.is_dir() else [path]
+    files = (
+        sorted(p for p in path.iterdir() if p.suffix in {".json", ".jsonl", ".csv"})
+        if path.is_dir()
+        else [path]
+    )
     if not files:
         raise AnswerError("the folder has no .json, .jsonl or .csv file", place=str(path))
     reader = _Reader(known)
@@ -156,15 +177,21 @@ class _Reader:
     def __init__(self, known: Mapping[str, Form]) -> None:
         self.known = known
         self.recorded: dict[tuple[str, str, int, str], dict[str, Response]] = {}
-        # most files name their few administrations in every record, and give the same few answers again and again
+        # most files name their few administrations in every record, and give the same few answers
+        # again and again
         self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
         self._same: dict[tuple[str, str], Response] = {}
-        self._items = {name: {key: i for key, i in form.by_id.items() if key.strip()} for name, form in known.items()}
+        self._items = {
+            name: {key: i for key, i in form.by_id.items() if key.strip()}
+            for name, form in known.items()
+        }
 
     def not_plain(
         self, records: Iterable[tuple[int, Mapping[str, Any]]], stem: str
     ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Take in the records whose administration and answer were met before, and give the others back with their numbers."""
+        """Take in the records whose administration and answer were met before, and give the others
+        back with their numbers.
+        """
         of_names, same = self._of_names, self._same
         for i, record in records:
             get = record.get
@@ -222,7 +249,9 @@ class _Reader:
             self._of_names[named, form, run] = self._items[form], answers
         if key in answers:
             raise AnswerError(
-                f"the item {key!r} is answered twice", place=place, remedy="Keep one answer for each item."
+                f"the item {key!r} is answered twice",
+                place=place,
+                remedy="Keep one answer for each item.",
             )
         answer = _response(record, place)
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:

@@ -1,8 +1,8 @@
 """Find a benchmark by its name, folder, Python file or entry point, and load it.
 
 load("pope")                 a card in benchmarks/pope, scored by adapters/pope.py
-load("my_benchmark/")        a folder with card.toml and items, no code; or the path of its card.toml
-load("my_benchmark.py")      one file: CARD = {...} and a subclass of Benchmark
+load("my_benchmark/")        a folder with card.toml and items, no code; or the path of its
+card.toml load("my_benchmark.py")      one file: CARD = {...} and a subclass of Benchmark
 load("theirs")               another package, by an entry point of the group `hqm.benchmarks`
 """
 
@@ -32,7 +32,10 @@ from hqm.scoring.states import Withholding
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"
-_ADAPTERS = "Remove the key `adapter`, or name a module of `hqm.adapters`; own code belongs into an adapter.py."
+_ADAPTERS = (
+    "Remove the key `adapter`, or name a module of `hqm.adapters`; own code belongs into an"
+    " adapter.py."
+)
 
 
 def shipped() -> Path:
@@ -40,13 +43,17 @@ def shipped() -> Path:
     check_origin()
     spec = importlib.util.find_spec("hqm.benchmarks")
     if spec is None or not spec.submodule_search_locations:
-        raise DataError("the folder of benchmarks is not installed", remedy="Install hqm-audit again.")
+        raise DataError(
+            "the folder of benchmarks is not installed", remedy="Install hqm-audit again."
+        )
     return Path(next(iter(spec.submodule_search_locations)))
 
 
 def names() -> tuple[str, ...]:
     """The names of all known benchmarks, sorted."""
-    return tuple(sorted(_shipped_names(shipped()) | {point.name for point in entry_points(group=GROUP)}))
+    return tuple(
+        sorted(_shipped_names(shipped()) | {point.name for point in entry_points(group=GROUP)})
+    )
 
 
 @cache
@@ -54,7 +61,8 @@ def _shipped_names(folder: Path) -> frozenset[str]:
     return frozenset(path.parent.name for path in folder.glob("*/card.toml"))
 
 
-# what comes with HQM stays as it is while the program runs, and every command asks for it several times
+# what comes with HQM stays as it is while the program runs, and every command asks for it several
+# times
 _shipped_card = cache(Card.load)
 
 
@@ -71,7 +79,11 @@ def groups() -> dict[str, tuple[str, ...]]:
 def card(name: str) -> Card:
     """The card of a benchmark known by name."""
     folder = shipped()
-    return _shipped_card(folder / name / "card.toml") if name in _shipped_names(folder) else load(name).card
+    return (
+        _shipped_card(folder / name / "card.toml")
+        if name in _shipped_names(folder)
+        else load(name).card
+    )
 
 
 def cards(wanted: Sequence[str]) -> list[Card]:
@@ -95,7 +107,9 @@ def folder_of_card(name: str) -> str:
 
 
 def load_all(name: str, **settings: Any) -> list[Benchmark]:
-    """The benchmarks that a name stands for: the members of a group, or the benchmark of that name."""
+    """The benchmarks that a name stands for: the members of a group, or the benchmark of that
+    name.
+    """
     members = groups().get(name)
     if not members:
         return [load(name, **settings)]
@@ -125,19 +139,21 @@ def load(
     name
         A known name, a folder with a `card.toml`, or a Python file.
     root
-        The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the benchmark. `data` is
-        another name for it, that of the command line's option.
+        The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the
+        benchmark. `data` is another name for it, that of the command line's option.
     part
         Only the items of this part (`coco_random` of POPE).
     images, scoring, parser, mode, prompts, words, withheld
         As in `Benchmark`.
     fitting
-        Ignore a mode or a choice of words that this benchmark does not have, as some members of a group may not.
+        Ignore a mode or a choice of words that this benchmark does not have, as some members of a
+        group may not.
 
     Raises
     ------
     UsageError
-        There is no such benchmark, part, scoring or parser; or the name stands for several benchmarks.
+        There is no such benchmark, part, scoring or parser; or the name stands for several
+        benchmarks.
     CardError
         Its card cannot be used.
 
@@ -147,7 +163,9 @@ def load(
     'yes_no'
     """
     if root is not None and data is not None:
-        raise UsageError("the data root is given twice, as root and as data", remedy="Give it once.")
+        raise UsageError(
+            "the data root is given twice, as root and as data", remedy="Give it once."
+        )
     name = folder_of_card(str(name))
     path = Path(name)
     if path.suffix == ".py":
@@ -166,18 +184,35 @@ def load(
     if its_card.shortened.calibration:
         adapter = for_short_form(adapter)
     if fitting:
-        mode, words = (mode if mode in adapter.modes else None), (words if adapter.recipes else None)
-    settings: dict[str, Any] = {"scoring": scoring, "reader": parser, "mode": mode, "prompts": prompts, "words": words}
+        mode, words = (
+            (mode if mode in adapter.modes else None),
+            (words if adapter.recipes else None),
+        )
+    settings: dict[str, Any] = {
+        "scoring": scoring,
+        "reader": parser,
+        "mode": mode,
+        "prompts": prompts,
+        "words": words,
+    }
     if withheld != "unscored":  # an adapter with an `__init__` of its own need not know it
         settings["withheld"] = withheld
     benchmark = adapter(its_card, where, images=images, home=folder, **settings)
     if part is not None:
-        benchmark.original, benchmark.part = one_part(benchmark.original, part, benchmark.name), part
+        benchmark.original, benchmark.part = (
+            one_part(benchmark.original, part, benchmark.name),
+            part,
+        )
     return benchmark
 
 
 def make(
-    card: Card, folder: Path, *, data: Path | None = None, parser: str | None = None, **settings: Any
+    card: Card,
+    folder: Path,
+    *,
+    data: Path | None = None,
+    parser: str | None = None,
+    **settings: Any,
 ) -> Benchmark:
     """The benchmark, without any code of its own, of a card that was read already."""
     return Benchmark(card, _data_folder(card, folder, data), home=folder, reader=parser, **settings)
@@ -194,28 +229,41 @@ def _data_folder(card: Card, folder: Path, data: Path | None) -> Path:
         if (data or DATA_VARIABLE in os.environ) and candidate.is_dir():
             return candidate
     raise DataError(
-        f"the data of {card.name} are not there (looked for {root / card.data.folder})"
-        if data or DATA_VARIABLE in os.environ
-        else f"the data of {card.name} do not come with HQM",
-        remedy=f"Name the folder that holds {card.data.folder!r} with --data or the variable {DATA_VARIABLE}.",
+        (
+            f"the data of {card.name} are not there (looked for {root / card.data.folder})"
+            if data or DATA_VARIABLE in os.environ
+            else f"the data of {card.name} do not come with HQM"
+        ),
+        remedy=(
+            f"Name the folder that holds {card.data.folder!r} with --data or the variable"
+            f" {DATA_VARIABLE}."
+        ),
     )
 
 
 def adapter_of(card: Card) -> type[Benchmark]:
-    """The adapter in `hqm.adapters` that a card names, or that has its name; `Benchmark` where there is none."""
+    """The adapter in `hqm.adapters` that a card names, or that has its name; `Benchmark` where
+    there is none.
+    """
     name = card.adapter or card.name
     if importlib.util.find_spec(f"hqm.adapters.{name}") is None:
         if card.adapter:
-            raise CardError(f"there is no adapter {card.adapter!r}", place=card.name, remedy=_ADAPTERS)
+            raise CardError(
+                f"there is no adapter {card.adapter!r}", place=card.name, remedy=_ADAPTERS
+            )
         return Benchmark
     adapter = _class_of(importlib.import_module(f"hqm.adapters.{name}"))
     if card.adapter and adapter is Benchmark:
-        raise CardError(f"the adapter {card.adapter!r} defines no benchmark", place=card.name, remedy=_ADAPTERS)
+        raise CardError(
+            f"the adapter {card.adapter!r} defines no benchmark", place=card.name, remedy=_ADAPTERS
+        )
     return adapter
 
 
 def _beside(card: Card, path: Path) -> type[Benchmark]:
-    """The class in the adapter.py beside a card; without that file, the adapter that the card names."""
+    """The class in the adapter.py beside a card; without that file, the adapter that the card
+    names.
+    """
     if not card.adapter:
         return _class_in(path)
     if path.is_file():
@@ -232,12 +280,20 @@ def _from_file(path: Path) -> tuple[type[Benchmark], Card, Path]:
     if not path.is_file():
         near = sorted(str(path.with_name(other.name)) for other in path.parent.glob("*.py"))
         raise UsageError(
-            "there is no such file", place=str(path), remedy="Correct the path.", given=str(path), known=near
+            "there is no such file",
+            place=str(path),
+            remedy="Correct the path.",
+            given=str(path),
+            known=near,
         )
     module = _import_file(path)
     data = getattr(module, "CARD", None)
     if not isinstance(data, dict):
-        raise CardError("it has no CARD", place=str(path), remedy="Define CARD = {...} with the keys of a card.toml.")
+        raise CardError(
+            "it has no CARD",
+            place=str(path),
+            remedy="Define CARD = {...} with the keys of a card.toml.",
+        )
     return _class_of(module), Card.parse(data, str(path)), path.parent
 
 
@@ -251,7 +307,9 @@ def _import_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise CardError(f"it cannot be imported: {type(error).__name__}: {error}", place=str(path)) from error
+        raise CardError(
+            f"it cannot be imported: {type(error).__name__}: {error}", place=str(path)
+        ) from error
     return module
 
 
@@ -259,11 +317,15 @@ def _class_of(module: ModuleType) -> type[Benchmark]:
     made = [
         value
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Benchmark) and value.__module__ == module.__name__
+        if isinstance(value, type)
+        and issubclass(value, Benchmark)
+        and value.__module__ == module.__name__
     ]
     if len(made) > 1:
         raise CardError(
-            f"it defines {len(made)} benchmarks", place=module.__name__, remedy="Define one benchmark in each file."
+            f"it defines {len(made)} benchmarks",
+            place=module.__name__,
+            remedy="Define one benchmark in each file.",
         )
     return made[0] if made else Benchmark
 
@@ -273,12 +335,15 @@ def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
     if not points and name in groups():
         members = ", ".join(groups()[name])
         raise UsageError(
-            f"{name!r} stands for several benchmarks", remedy=f"Load one of {members}, or all by load_all."
+            f"{name!r} stands for several benchmarks",
+            remedy=f"Load one of {members}, or all by load_all.",
         )
     if not points:
         raise unknown(name)
     if len(points) > 1:
-        raise CardError(f"{len(points)} packages call a benchmark {name!r}", remedy="Uninstall all but one.")
+        raise CardError(
+            f"{len(points)} packages call a benchmark {name!r}", remedy="Uninstall all but one."
+        )
     module = points[0].load()
     if not isinstance(module, ModuleType):
         module = sys.modules[module.__module__]
@@ -286,7 +351,9 @@ def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
 
 
 def unknown(name: str) -> UsageError:
-    """The error for a name of no benchmark; it names the nearest benchmark or folder with a card, and all benchmarks."""
+    """The error for a name of no benchmark; it names the nearest benchmark or folder with a card,
+    and all benchmarks.
+    """
     path, known = Path(name), sorted({*names(), *groups()})
     if path.is_dir():
         below = sorted(str(card.parent) for card in path.glob("*/card.toml"))
@@ -294,9 +361,18 @@ def unknown(name: str) -> UsageError:
         empty = "Write one, or name another folder." if any(path.iterdir()) else begin
         remedy = f"Name {' or '.join(below[:5])}." if below else empty
         return UsageError("the folder has no card.toml", place=name, remedy=remedy)
-    beside = [str(card.parent) for card in path.parent.glob("*/card.toml")] if path.parent.is_dir() else []
+    beside = (
+        [str(card.parent) for card in path.parent.glob("*/card.toml")]
+        if path.parent.is_dir()
+        else []
+    )
     remedy = f"Known are {', '.join(known)}; or name a folder with a card.toml, or a Python file."
-    return UsageError(f"there is no benchmark {name!r}", remedy=remedy, given=name.rstrip("/"), known=[*known, *beside])
+    return UsageError(
+        f"there is no benchmark {name!r}",
+        remedy=remedy,
+        given=name.rstrip("/"),
+        known=[*known, *beside],
+    )
 
 
 def _from_module(module: ModuleType, name: str) -> tuple[type[Benchmark], Card, Path]:

@@ -1,4 +1,6 @@
-"""Replies of judges: reading one, and recorded ones, played back to a procedure in the order in which it asks."""
+"""Replies of judges: reading one, and recorded ones, played back to a procedure in the order in
+which it asks.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ Replies = Mapping[str, Sequence[str]]
 
 @contextmanager
 def reading(reply: str) -> Iterator[None]:
-    """Read a judge's reply inside this block: where reading fails, the answer is unscored, with the reason.
+    """Read a judge's reply inside this block: where reading fails, the answer is unscored, with the
+    reason.
 
     Anything else that fails in `Benchmark.judge` is an error of the adapter and ends the command.
 
@@ -34,11 +37,14 @@ def reading(reply: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         shown = reply if len(reply) <= 80 else f"{reply[:80]}..."
-        raise UnreadableReply(f"the reply {shown!r} could not be read ({type(error).__name__}: {error})") from error
+        raise UnreadableReply(
+            f"the reply {shown!r} could not be read ({type(error).__name__}: {error})"
+        ) from error
 
 
 def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]]:
-    """Replies in HQM's format: records with `item`, `role` (`judge` when missing) and `reply`, in the order asked.
+    """Replies in HQM's format: records with `item`, `role` (`judge` when missing) and `reply`, in
+    the order asked.
 
     Raises
     ------
@@ -53,7 +59,11 @@ def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
         if role not in ROLES:
-            raise AnswerError(f"the role {role!r} is unknown", place=place, remedy=f"It is one of {', '.join(ROLES)}.")
+            raise AnswerError(
+                f"the role {role!r} is unknown",
+                place=place,
+                remedy=f"It is one of {', '.join(ROLES)}.",
+            )
         replies.setdefault(item, {}).setdefault(role, []).append(_reply(record, place))
     return replies
 
@@ -63,7 +73,9 @@ def _reply(record: dict[str, Any], place: str) -> str:
     response = Response(str(take(record, "reply", place)), record.get("state", "ok"))
     if response.state not in STATES:
         raise AnswerError(
-            f"the state {response.state!r} is unknown", place=place, remedy=f"It is one of {', '.join(STATES)}."
+            f"the state {response.state!r} is unknown",
+            place=place,
+            remedy=f"It is one of {', '.join(STATES)}.",
         )
     return response.text if response.outcome == "ok" else ""
 
@@ -78,10 +90,15 @@ def played_back(replies: Replies) -> AskJudge:
     """
     left = {role: iter(texts) for role, texts in replies.items()}
 
-    async def ask(role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None) -> str:
+    async def ask(
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    ) -> str:
         for reply in left.get(role, iter(())):
             return reply
-        raise NoReply(f"no further reply of the {role} is recorded", remedy="Record every reply, in the order asked.")
+        raise NoReply(
+            f"no further reply of the {role} is recorded",
+            remedy="Record every reply, in the order asked.",
+        )
 
     return ask
 

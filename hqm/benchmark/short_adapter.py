@@ -1,4 +1,6 @@
-"""A short form takes its adapter's scoring, and has items and pictures of its own where the adapter reads a release."""
+"""A short form takes its adapter's scoring, and has items and pictures of its own where the adapter
+reads a release.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,13 @@ from hqm.types import Form
 
 
 class _Own(Benchmark):
-    """What a short form has of its own; whatever scores answers comes from the adapter behind it."""
+    """What a short form has of its own; whatever scores answers comes from the adapter behind
+    it.
+    """
 
-    def __init__(self, card: Card, data: Path, *, images: Path | str | None = None, **settings: Any) -> None:
+    def __init__(
+        self, card: Card, data: Path, *, images: Path | str | None = None, **settings: Any
+    ) -> None:
         super().__init__(card, data, images=images, **settings)
         if images is None:
             # an adapter may have named the folder of its release

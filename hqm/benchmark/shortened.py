@@ -1,4 +1,6 @@
-"""What a short form says of the full benchmark: the calibration that `hqm shorten NAME AUDIT --out FOLDER` writes beside its items."""
+"""What a short form says of the full benchmark: the calibration that `hqm shorten NAME AUDIT --out
+FOLDER` writes beside its items.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,21 @@ from hqm.errors import DataError
 from hqm.files.records import read_json
 
 _AGAIN = (
-    "Make the short form again with `hqm shorten NAME AUDIT --out FOLDER`; a calibration is not meant to be edited."
+    "Make the short form again with `hqm shorten NAME AUDIT --out FOLDER`; a calibration is not"
+    " meant to be edited."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormLoss:
-    """What a form loses of one metric, measured on families of respondents that it was not chosen from.
+    """What a form loses of one metric, measured on families of respondents that it was not chosen
+    from.
 
     Parameters
     ----------
     mean_error, bias
-        The mean distance of the scores on the full scale from the scores on all items, and their mean difference.
+        The mean distance of the scores on the full scale from the scores on all items, and their
+        mean difference.
     tau
         Kendall's tau-b between the two orders of the respondents; None where either has no spread.
     coverage, half_width
@@ -49,7 +54,8 @@ class FormLoss:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Calibration:
-    """How answers to a short form become scores on the full benchmark's scale, and where that is known from.
+    """How answers to a short form become scores on the full benchmark's scale, and where that is
+    known from.
 
     Parameters
     ----------
@@ -58,8 +64,8 @@ class Calibration:
     form
         Which of the parallel short forms this is: `a` or `b`.
     audit, answers, signature
-        The content hash of the audit, that of the answers that the items were chosen by, and the signature of an estimate
-        of the audit that was made of them.
+        The content hash of the audit, that of the answers that the items were chosen by, and the
+        signature of an estimate of the audit that was made of them.
     method, words
         How the items were chosen and weighted, by name and in words.
     errors
@@ -69,7 +75,8 @@ class Calibration:
     seed
         Where the random numbers began.
     ids, weights, auxiliary
-        The items, for how many items of the full benchmark each stands, and what the standard error takes as known of it.
+        The items, for how many items of the full benchmark each stands, and what the standard error
+        takes as known of it.
     loss
         Metric -> what is lost.
     parallel
@@ -98,14 +105,24 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON data."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
-        data |= {"weights": self.weights.tolist(), "auxiliary": self.auxiliary.tolist(), "errors": dict(self.errors)}
+        data |= {
+            "weights": self.weights.tolist(),
+            "auxiliary": self.auxiliary.tolist(),
+            "errors": dict(self.errors),
+        }
         data["loss"] = {name: asdict(loss) for name, loss in self.loss.items()}
         return data | {"parallel": {name: dict(each) for name, each in self.parallel.items()}}
 
     def places(self, ids: Sequence[str]) -> list[int] | None:
-        """Where each of these items stands in the calibration; None where they are not its items."""
+        """Where each of these items stands in the calibration; None where they are not its
+        items.
+        """
         numbers = {key: place for place, key in enumerate(self.ids)}
-        return [numbers[key] for key in ids] if len(ids) == len(numbers) and set(ids) == numbers.keys() else None
+        return (
+            [numbers[key] for key in ids]
+            if len(ids) == len(numbers) and set(ids) == numbers.keys()
+            else None
+        )
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -123,9 +140,21 @@ def read_calibration(path: Path) -> Calibration:
         tuples = {key: tuple(map(str, data[key])) for key in ("ids", "respondents", "families")}
         made = Calibration(**{**data, **arrays, **tuples, "loss": loss})
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise DataError("it is no calibration of a short form", place=str(path), remedy=_AGAIN) from None
+        raise DataError(
+            "it is no calibration of a short form", place=str(path), remedy=_AGAIN
+        ) from None
     items = len(made.ids)
-    fits = made.weights.shape == (items,) and made.auxiliary.ndim == 2 and len(made.auxiliary) == items > 0
-    if not fits or not all(math.isfinite(value) for value in (*made.weights, *made.auxiliary.ravel())):
-        raise DataError("its items, weights and auxiliary values do not fit together", place=str(path), remedy=_AGAIN)
+    fits = (
+        made.weights.shape == (items,)
+        and made.auxiliary.ndim == 2
+        and len(made.auxiliary) == items > 0
+    )
+    if not fits or not all(
+        math.isfinite(value) for value in (*made.weights, *made.auxiliary.ravel())
+    ):
+        raise DataError(
+            "its items, weights and auxiliary values do not fit together",
+            place=str(path),
+            remedy=_AGAIN,
+        )
     return made

@@ -1,4 +1,6 @@
-"""Where the questions of a new benchmark come from: a file, several, a folder of a data set, or a dataset of the hub."""
+"""Where the questions of a new benchmark come from: a file, several, a folder of a data set, or a
+dataset of the hub.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class Source:
-    """The files of rows that a source has, with the columns of the first; a row's other columns are not looked at."""
+    """The files of rows that a source has, with the columns of the first; a row's other columns are
+    not looked at.
+    """
 
     name: str
     parts: tuple[_Part, ...]
@@ -72,9 +76,15 @@ class Source:
         """
         unknown = [split for split in splits if split not in self.splits]
         if unknown:
-            known = f"Its splits are {', '.join(self.splits)}." if self.splits else "It has none: leave --split out."
+            known = (
+                f"Its splits are {', '.join(self.splits)}."
+                if self.splits
+                else "It has none: leave --split out."
+            )
             raise UsageError(f"there is no split {unknown[0]!r}", place=self.name, remedy=known)
-        return Source(self.name, tuple(part for part in self.parts if part.split in splits), self.about)
+        return Source(
+            self.name, tuple(part for part in self.parts if part.split in splits), self.about
+        )
 
     def rows(self, columns: Sequence[str]) -> Iterator[SourceRow]:
         """The cells of these columns, row by row through all files.
@@ -88,7 +98,9 @@ class Source:
             missing = [name for name in columns if name not in part.table.columns]
             if missing:
                 what = f"it has no column {missing[0]!r}, which {self.parts[0].table.label} has"
-                raise DataError(what, place=part.table.label, remedy="Give all files the same columns.")
+                raise DataError(
+                    what, place=part.table.label, remedy="Give all files the same columns."
+                )
             for place, cells in part.table.rows(columns):
                 yield SourceRow(place, cells, part.split, part.folder)
 
@@ -99,9 +111,9 @@ def open_source(text: str) -> Source:
     Parameters
     ----------
     text
-        A file (CSV, TSV, JSON, JSON lines, Parquet, Arrow), a pattern of several (`data/test-*.parquet`), a folder that
-        the `datasets` library wrote or that has such files, or `hf://datasets/<owner>/<name>[/<configuration>]
-        [@<revision>][#<split>]`.
+        A file (CSV, TSV, JSON, JSON lines, Parquet, Arrow), a pattern of several
+        (`data/test-*.parquet`), a folder that the `datasets` library wrote or that has such files,
+        or `hf://datasets/<owner>/<name>[/<configuration>] [@<revision>][#<split>]`.
 
     Raises
     ------
@@ -127,11 +139,15 @@ def open_source(text: str) -> Source:
             raise DataError("no file has such a name", place=text, remedy="Correct the pattern.")
         from hqm.files.dataset_folders import split_of
 
-        return Source(text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files))
+        return Source(
+            text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files)
+        )
     try:
         folder = path.is_dir()
     except ValueError as error:  # a path with a NUL character
-        raise DataError(f"it cannot be read: {error}", place=repr(text), remedy="Correct the path.") from None
+        raise DataError(
+            f"it cannot be read: {error}", place=repr(text), remedy="Correct the path."
+        ) from None
     if folder:
         return _of_tree(Tree.of(path), "")
     return Source(text, (_Part(open_table(path), "", path.parent),))

@@ -1,1 +1,3 @@
-"""Builders: annotations in, a benchmark folder out, with the leaks of earlier benchmarks kept out and measured."""
+"""Builders: annotations in, a benchmark folder out, with the leaks of earlier benchmarks kept out
+and measured.
+"""

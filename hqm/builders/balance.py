@@ -1,4 +1,6 @@
-"""Choose questions so that what is asked says nothing of the answer: each key is answered yes as often as no."""
+"""Choose questions so that what is asked says nothing of the answer: each key is answered yes as
+often as no.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,15 @@ def balanced(
 ) -> list[Chosen]:
     """Pairs of questions with one key and one wording, one of them answered yes and one no.
 
-    Keys share the pairs by the square root of how many they have, so that no frequent object fills the benchmark. Pictures
-    with few questions, and with a surplus of the other answer, go first.
+    Keys share the pairs by the square root of how many they have, so that no frequent object fills
+    the benchmark. Pictures with few questions, and with a surplus of the other answer, go first.
 
-    - `items`: The number wanted; an odd one is rounded down. Fewer come where there are not enough pairs.
-    - `length`: The words of a question, where both of a pair are to be as long; pairs that differ come last, and make up for
-      each other.
-    - `taken`: What is asked already, in this part or another, as (picture, key) and (picture, words); what is chosen is added.
+    - `items`: The number wanted; an odd one is rounded down. Fewer come where there are not enough
+      pairs.
+    - `length`: The words of a question, where both of a pair are to be as long; pairs that differ
+      come last, and make up for each other.
+    - `taken`: What is asked already, in this part or another, as (picture, key) and (picture,
+      words); what is chosen is added.
     """
     by_key: dict[str, dict[str, list[Question]]] = defaultdict(lambda: {"yes": [], "no": []})
     for question in candidates:
@@ -59,7 +63,11 @@ def balanced(
                 break
             sides = []
             for answer, sign in (("yes", 1), ("no", -1)):
-                free = [q for q in pools[key][answer] if not used & {(q.image, q.key), (q.image, q.prompts[0])}]
+                free = [
+                    q
+                    for q in pools[key][answer]
+                    if not used & {(q.image, q.key), (q.image, q.prompts[0])}
+                ]
                 sides.append(sorted(free, key=lambda q: (sign * lean[q.image], load[q.image])))
             pair = _pair(sides[0], sides[1], length, alike, apart)
             if pair is None:
@@ -76,19 +84,34 @@ def balanced(
 
 
 def _pair(
-    yes: Sequence[Question], no: Sequence[Question], length: Callable[[Question], int] | None, alike: bool, apart: int
+    yes: Sequence[Question],
+    no: Sequence[Question],
+    length: Callable[[Question], int] | None,
+    alike: bool,
+    apart: int,
 ) -> tuple[Question, Question] | None:
-    """The first of both answers that may stand side by side; `apart` is how many words the pairs so far differ by."""
+    """The first of both answers that may stand side by side; `apart` is how many words the pairs so
+    far differ by.
+    """
     pairs: Iterable[tuple[Question, Question]]
     if length is None:
         pairs = zip(yes[:1], no[:1], strict=False)
     elif alike:
         first = {length(question): question for question in reversed(no)}
-        pairs = ((question, first[words]) for question in yes if (words := length(question)) in first)
+        pairs = (
+            (question, first[words]) for question in yes if (words := length(question)) in first
+        )
     else:
         some = [(a, b) for a in yes[:_NEAREST] for b in no[:_NEAREST]]
         pairs = sorted(some, key=lambda pair: abs(apart + length(pair[0]) - length(pair[1])))
-    return next((pair for pair in pairs if pair[0].image != pair[1].image or pair[0].prompts != pair[1].prompts), None)
+    return next(
+        (
+            pair
+            for pair in pairs
+            if pair[0].image != pair[1].image or pair[0].prompts != pair[1].prompts
+        ),
+        None,
+    )
 
 
 def _drawn(questions: Sequence[Question], rng: np.random.Generator) -> list[Question]:
@@ -96,11 +119,15 @@ def _drawn(questions: Sequence[Question], rng: np.random.Generator) -> list[Ques
     return [questions[int(i)] for i in order]
 
 
-def with_matches(chosen: Sequence[Chosen], candidates: Iterable[Question], taken: set[tuple[str, str]]) -> list[Chosen]:
-    """The same pairs, each with a matched pair where there is one: another key about the same two pictures.
+def with_matches(
+    chosen: Sequence[Chosen], candidates: Iterable[Question], taken: set[tuple[str, str]]
+) -> list[Chosen]:
+    """The same pairs, each with a matched pair where there is one: another key about the same two
+    pictures.
 
-    The matched key is answered yes about the first picture and no about the second, as the pair's own is, so that the matched
-    items are as balanced as the items. Of several the one nearest in frequency and size is taken.
+    The matched key is answered yes about the first picture and no about the second, as the pair's
+    own is, so that the matched items are as balanced as the items. Of several the one nearest in
+    frequency and size is taken.
     """
     held: dict[tuple[str, str, str], dict[str, Question]] = defaultdict(dict)
     for question in candidates:
@@ -108,7 +135,10 @@ def with_matches(chosen: Sequence[Chosen], candidates: Iterable[Question], taken
     used, matched = set(taken), []
     for first, second in zip(chosen[::2], chosen[1::2], strict=True):
         a, b = first.question, second.question
-        of_first, of_second = held[a.image, a.part, str(a.target)], held[b.image, b.part, str(b.target)]
+        of_first, of_second = (
+            held[a.image, a.part, str(a.target)],
+            held[b.image, b.part, str(b.target)],
+        )
         keys = [
             key
             for key in of_first.keys() & of_second.keys()
@@ -119,7 +149,9 @@ def with_matches(chosen: Sequence[Chosen], candidates: Iterable[Question], taken
         if not keys:
             matched += [first, second]
             continue
-        best = min(sorted(keys), key=lambda key: _distance(a, of_first[key]) + _distance(b, of_second[key]))
+        best = min(
+            sorted(keys), key=lambda key: _distance(a, of_first[key]) + _distance(b, of_second[key])
+        )
         for one_of, other in ((first, of_first[best]), (second, of_second[best])):
             used |= {(other.image, best), (other.image, other.prompts[0])}
             matched.append(Chosen(question=one_of.question, wording=one_of.wording, matched=other))
@@ -135,7 +167,8 @@ def _distance(a: Question, b: Question) -> float:
 def spread(candidates: Iterable[Question], items: int, rng: np.random.Generator) -> list[Chosen]:
     """Open questions of one part, spread over keys, right answers and pictures.
 
-    The answers of one key take turns, so that a name goes with several answers where the pictures allow it.
+    The answers of one key take turns, so that a name goes with several answers where the pictures
+    allow it.
     """
     questions = _all(candidates, rng)
     turns: Counter[tuple[str, str]] = Counter()
@@ -144,7 +177,15 @@ def spread(candidates: Iterable[Question], items: int, rng: np.random.Generator)
     ranked: list[tuple[int, int, int, int, Question]] = []
     for question in questions:
         answer = str(question.target)
-        ranked.append((turns[question.key, answer], answers[answer], load[question.image], len(ranked), question))
+        ranked.append(
+            (
+                turns[question.key, answer],
+                answers[answer],
+                load[question.image],
+                len(ranked),
+                question,
+            )
+        )
         turns[question.key, answer] += 1
         answers[answer] += 1
         load[question.image] += 1
@@ -161,7 +202,9 @@ def _all(questions: Iterable[Question], rng: np.random.Generator) -> list[Questi
 
 
 def with_open_matches(chosen: Sequence[Chosen], candidates: Iterable[Question]) -> list[Chosen]:
-    """Open questions, each with another one of its part about the same picture that has the same possible answers."""
+    """Open questions, each with another one of its part about the same picture that has the same
+    possible answers.
+    """
     held: dict[tuple[str, str], list[Question]] = defaultdict(list)
     for question in candidates:
         held[question.image, question.part].append(question)
@@ -184,10 +227,13 @@ def with_open_matches(chosen: Sequence[Chosen], candidates: Iterable[Question]) 
 
 
 def shares(items: int, parts: Sequence[str]) -> Mapping[str, int]:
-    """The number of items of each part: even, because half of them are answered yes, and together as many as can be.
+    """The number of items of each part: even, because half of them are answered yes, and together
+    as many as can be.
 
     >>> dict(shares(200, ["random", "popular", "adversarial"]))
     {'random': 68, 'popular': 66, 'adversarial': 66}
     """
     pairs = items // 2
-    return {part: 2 * (pairs // len(parts) + (i < pairs % len(parts))) for i, part in enumerate(parts)}
+    return {
+        part: 2 * (pairs // len(parts) + (i < pairs % len(parts))) for i, part in enumerate(parts)
+    }

@@ -1,4 +1,6 @@
-"""Build a benchmark: candidates, balance, deduplication, people's decisions, the folder, and what is measured of it."""
+"""Build a benchmark: candidates, balance, deduplication, people's decisions, the folder, and what
+is measured of it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ OFFLINE = "offline"
 _ORDERS = 8
 """So many orders of the items are tried, until none of them gives an answer away."""
 _LOOKED_AT = 3_000
-"""Pictures of a source that are compared with each other before the draft; of a larger one, those that are used."""
+"""Pictures of a source that are compared with each other before the draft; of a larger one, those
+that are used.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,18 +80,22 @@ def build(
     items
         How many are wanted; fewer are made where the annotations have no more, which a note says.
     images
-        A folder or zip that the pictures are copied from, or a web address to which their names are appended.
+        A folder or zip that the pictures are copied from, or a web address to which their names are
+        appended.
     reviewed
         Decisions of people about the items of the same build without this file.
     writer, checker
-        Who writes wrong captions and who checks them: `offline` (templates and rules), or models by name.
+        Who writes wrong captions and who checks them: `offline` (templates and rules), or models by
+        name.
     store
-        Where the models' replies are kept, so that each is asked once; needed where a model is named.
+        Where the models' replies are kept, so that each is asked once; needed where a model is
+        named.
 
     Raises
     ------
     HQMError
-        A name means nothing, the annotations cannot be read or have nothing for the recipe, or the folder is there.
+        A name means nothing, the annotations cannot be read or have nothing for the recipe, or the
+        folder is there.
     """
     made = recipe_named(recipe)
     roles = _roles(made, writer, checker, store)
@@ -118,19 +126,33 @@ def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Ro
     option, name = next(iter(models.items()))
     if not recipe.writes:
         what = f"{option} {name!r:.60}: the recipe {recipe.name} writes no captions"
-        raise UsageError(what, remedy="Leave it out, or take the recipe halcaption.", given=name, known=(OFFLINE,))
+        raise UsageError(
+            what,
+            remedy="Leave it out, or take the recipe halcaption.",
+            given=name,
+            known=(OFFLINE,),
+        )
     if store is None:
-        raise UsageError("a model's replies need a store", remedy="Name its file with --store.", given=name)
+        raise UsageError(
+            "a model's replies need a store", remedy="Name its file with --store.", given=name
+        )
     made = {option: make_respondent(name) for option, name in models.items()}
     return Roles(store=store, writer=made.get("--writer"), checker=made.get("--filter"))
 
 
 def _usable(source: Source, pictures: Pictures) -> Source:
-    """The source without pictures that are not in the place named, and without those that look like an earlier one."""
+    """The source without pictures that are not in the place named, and without those that look like
+    an earlier one.
+    """
     graphs = [graph for graph in source.graphs if pictures.has(graph.image.file)]
     if not graphs:
-        what = f"none of the {len(source.graphs)} pictures of the annotations is there, such as {source.graphs[0].image.file!r}"
-        raise DataError(what, place=source.name, remedy="Name the folder of the pictures with --images.")
+        what = (
+            f"none of the {len(source.graphs)} pictures of the annotations is there, such as"
+            f" {source.graphs[0].image.file!r}"
+        )
+        raise DataError(
+            what, place=source.name, remedy="Name the folder of the pictures with --images."
+        )
     if pictures.at_hand and len(graphs) <= _LOOKED_AT:
         twins = _twins([graph.image.file for graph in graphs], pictures)
         graphs = [graph for graph in graphs if graph.image.file not in twins]
@@ -138,7 +160,9 @@ def _usable(source: Source, pictures: Pictures) -> Source:
 
 
 def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
-    """The pictures that look like one before them, by the hash and thumbnail of the linter; also those that cannot be decoded."""
+    """The pictures that look like one before them, by the hash and thumbnail of the linter; also
+    those that cannot be decoded.
+    """
     import tempfile
 
     from hqm.lint.images import Look
@@ -164,13 +188,23 @@ def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
 
 
 def _written(
-    folder: Path, name: str, recipe: Recipe, source: Source, draft: Draft, pictures: Pictures, seed: int, review: Review | None
-) -> Build:  # fmt: skip
+    folder: Path,
+    name: str,
+    recipe: Recipe,
+    source: Source,
+    draft: Draft,
+    pictures: Pictures,
+    seed: int,
+    review: Review | None,
+) -> Build:
     claimed = _claimed(draft.chosen)
     addresses = {graph.image.id: graph.image.address for graph in source.graphs}
     (folder / "images").mkdir()
     files = {each.question.image: each.question.file for each in draft.chosen}
-    named = {image: pictures.put(file, addresses[image], folder / "images") for image, file in sorted(files.items())}
+    named = {
+        image: pictures.put(file, addresses[image], folder / "images")
+        for image, file in sorted(files.items())
+    }
     benchmark: Any = None
     for attempt in range(_ORDERS):
         rng = stream(seed, f"build.order.{attempt}")
@@ -178,13 +212,24 @@ def _written(
         rows = _reviewed(_rows(chosen, named, claimed), chosen, review)
         provenance = [_provenance(row, each, source, recipe, seed, review) for row, each, _ in rows]
         benchmark = write_folder(
-            folder, name, recipe, source, [row for row, _, _ in rows], provenance,
-            _forms([(row, each) for row, each, kept in rows if kept]), draft.files, claimed,
-        )  # fmt: skip
+            folder,
+            name,
+            recipe,
+            source,
+            [row for row, _, _ in rows],
+            provenance,
+            _forms([(row, each) for row, each, kept in rows if kept]),
+            draft.files,
+            claimed,
+        )
         measured = Measured(
-            benchmark=benchmark, draft=draft, notes=_notes(draft, len(chosen) - len(rows), attempt),
-            form=benchmark.original, pictures_checked=pictures.at_hand, precision=precision_of(review),
-        )  # fmt: skip
+            benchmark=benchmark,
+            draft=draft,
+            notes=_notes(draft, len(chosen) - len(rows), attempt),
+            form=benchmark.original,
+            pictures_checked=pictures.at_hand,
+            precision=precision_of(review),
+        )
         # a cue of the order is nobody's choice: another order is drawn
         if recipe.task != "yes_no" or not any(code.startswith("L2") for code in measured.codes):
             break
@@ -192,13 +237,22 @@ def _written(
     promises = recipe.promises(measured)
     matched = sum(each.matched is not None for _, each, kept in rows if kept)
     return Build(
-        folder=folder, recipe=recipe, source=source, measured=measured, promises=promises, claimed=claimed, matched=matched,
-        forms=forms, review=review,
-    )  # fmt: skip
+        folder=folder,
+        recipe=recipe,
+        source=source,
+        measured=measured,
+        promises=promises,
+        claimed=claimed,
+        matched=matched,
+        forms=forms,
+        review=review,
+    )
 
 
 def _claimed(chosen: Sequence[Chosen]) -> tuple[str, ...]:
-    """The types that items are labelled with: all of them where each has enough items for a score, otherwise none."""
+    """The types that items are labelled with: all of them where each has enough items for a score,
+    otherwise none.
+    """
     counts: dict[str, int] = {}
     for each in chosen:
         counts[each.question.type] = counts.get(each.question.type, 0) + 1
@@ -206,12 +260,18 @@ def _claimed(chosen: Sequence[Chosen]) -> tuple[str, ...]:
     return tuple(sorted(counts)) if min(counts.values()) >= least else ()
 
 
-def _rows(chosen: Sequence[Chosen], named: Mapping[str, str], claimed: Sequence[str]) -> list[dict[str, Any]]:
+def _rows(
+    chosen: Sequence[Chosen], named: Mapping[str, str], claimed: Sequence[str]
+) -> list[dict[str, Any]]:
     rows = []
     wide = max(4, len(str(len(chosen))))
     for number, each in enumerate(chosen, 1):
         question = each.question
-        row: dict[str, Any] = {"id": f"q{number:0{wide}}", "image": named[question.image], "prompt": each.prompt}
+        row: dict[str, Any] = {
+            "id": f"q{number:0{wide}}",
+            "image": named[question.image],
+            "prompt": each.prompt,
+        }
         # a type that cannot be measured is no label: the item keeps it as its kind
         row["type" if claimed else "kind"] = question.type
         if question.part:
@@ -226,9 +286,11 @@ def _rows(chosen: Sequence[Chosen], named: Mapping[str, str], claimed: Sequence[
 def _reviewed(
     rows: Sequence[dict[str, Any]], chosen: Sequence[Chosen], review: Review | None
 ) -> list[tuple[dict[str, Any], Chosen, bool]]:
-    """The rows that people left, corrected where they said so, and whether a row still is what the recipe made.
+    """The rows that people left, corrected where they said so, and whether a row still is what the
+    recipe made.
 
-    Where an item is left out, the item that is answered the other way goes with it, so that its key stays balanced.
+    Where an item is left out, the item that is answered the other way goes with it, so that its key
+    stays balanced.
     """
     paired = list(zip(rows, chosen, strict=True))
     if review is None:
@@ -237,15 +299,28 @@ def _reviewed(
     if unknown:
         what = f"it decides on {unknown[0]}, which is no item of this build"
         raise DataError(
-            what, place=review.path, remedy="Build with the arguments with which the reviewed items were built."
+            what,
+            place=review.path,
+            remedy="Build with the arguments with which the reviewed items were built.",
         )
-    gone = {row["id"] for row, _ in paired if review.by_item.get(row["id"], Reviewed(decision="keep")).decision in ("ambiguous", "bad picture")}  # fmt: skip
+    gone = {
+        row["id"]
+        for row, _ in paired
+        if review.by_item.get(row["id"], Reviewed(decision="keep")).decision
+        in ("ambiguous", "bad picture")
+    }
     # a picture that is bad is bad for all its items
-    bad = {row["image"] for row, _ in paired if (d := review.by_item.get(row["id"])) and d.decision == "bad picture"}
+    bad = {
+        row["image"]
+        for row, _ in paired
+        if (d := review.by_item.get(row["id"])) and d.decision == "bad picture"
+    }
     gone |= {row["id"] for row, _ in paired if row["image"] in bad}
     for row, each in paired:
         if row["id"] in gone and row["target"] in ("yes", "no"):
-            partner = next((r["id"] for r, o in paired if _partners(each, o) and r["id"] not in gone), None)
+            partner = next(
+                (r["id"] for r, o in paired if _partners(each, o) and r["id"] not in gone), None
+            )
             gone |= {partner} if partner else set()
     left = []
     for row, each in paired:
@@ -258,15 +333,24 @@ def _reviewed(
 
 
 def _partners(a: Chosen, b: Chosen) -> bool:
-    same = (a.question.key, a.question.part, a.wording) == (b.question.key, b.question.part, b.wording)
+    same = (a.question.key, a.question.part, a.wording) == (
+        b.question.key,
+        b.question.part,
+        b.wording,
+    )
     return same and a.question.target != b.question.target
 
 
-def _decided(row: dict[str, Any], each: Chosen, decided: Reviewed) -> tuple[dict[str, Any], Chosen, bool]:
+def _decided(
+    row: dict[str, Any], each: Chosen, decided: Reviewed
+) -> tuple[dict[str, Any], Chosen, bool]:
     if decided.decision == "fixed text":
         row = {**row, "prompt": decided.text}
     if decided.target and decided.decision in ("wrong key", "fixed text"):
-        row = {**row, "target": decided.target.lower() if row["target"] in ("yes", "no") else decided.target}
+        row = {
+            **row,
+            "target": decided.target.lower() if row["target"] in ("yes", "no") else decided.target,
+        }
     elif decided.decision == "wrong key":
         if row["target"] not in ("yes", "no"):
             what = f"the key of {row['id']} is called wrong, and no other one is given"
@@ -276,13 +360,22 @@ def _decided(row: dict[str, Any], each: Chosen, decided: Reviewed) -> tuple[dict
 
 
 def _provenance(
-    row: Mapping[str, Any], each: Chosen, source: Source, recipe: Recipe, seed: int, review: Review | None
-) -> dict[str, Any]:  # fmt: skip
+    row: Mapping[str, Any],
+    each: Chosen,
+    source: Source,
+    recipe: Recipe,
+    seed: int,
+    review: Review | None,
+) -> dict[str, Any]:
     question = each.question
     decided = review.by_item.get(row["id"]) if review is not None else None
     made: dict[str, Any] = {
         "id": row["id"],
-        "source": {"name": Path(source.name).name, "reader": source.reader, "digest": source.digest},
+        "source": {
+            "name": Path(source.name).name,
+            "reader": source.reader,
+            "digest": source.digest,
+        },
         "recipe": recipe.name,
         "seed": seed,
         "image": question.image,
@@ -295,7 +388,11 @@ def _provenance(
         "value": question.value,
         "competing": list(question.competing),
         "wording": each.wording % len(question.prompts),
-        "matched": None if each.matched is None else {"key": each.matched.key, "objects": list(each.matched.objects)},
+        "matched": (
+            None
+            if each.matched is None
+            else {"key": each.matched.key, "objects": list(each.matched.objects)}
+        ),
         "review": None,
     }
     if decided is not None and review is not None:
@@ -309,7 +406,9 @@ def _provenance(
 
 
 def _forms(rows: Sequence[tuple[Mapping[str, Any], Chosen]]) -> dict[str, list[dict[str, Any]]]:
-    """The form `wording`: the items in their next wording; and `matched`: another question about the same picture."""
+    """The form `wording`: the items in their next wording; and `matched`: another question about
+    the same picture.
+    """
     wording = [
         {"id": row["id"], "prompt": each.reworded, "target": row["target"], "rule": "build.wording"}
         for row, each in rows
@@ -321,20 +420,36 @@ def _forms(rows: Sequence[tuple[Mapping[str, Any], Chosen]]) -> dict[str, list[d
     )
     if any(each.matched is not None for _, each in rows):
         forms["matched"] = [
-            {"id": row["id"], "prompt": each.matched.prompts[each.wording % len(each.matched.prompts)], "target": each.matched.target, "rule": "build.matched"}
-            if each.matched is not None
-            else {"id": row["id"], "prompt": row["prompt"], "left_out": "the picture has no other question of this kind"}
+            (
+                {
+                    "id": row["id"],
+                    "prompt": each.matched.prompts[each.wording % len(each.matched.prompts)],
+                    "target": each.matched.target,
+                    "rule": "build.matched",
+                }
+                if each.matched is not None
+                else {
+                    "id": row["id"],
+                    "prompt": row["prompt"],
+                    "left_out": "the picture has no other question of this kind",
+                }
+            )
             for row, each in rows
-        ]  # fmt: skip
+        ]
     return forms
 
 
 def _notes(draft: Draft, left_out: int, attempt: int) -> tuple[str, ...]:
     notes = list(draft.notes)
     if left_out:
-        notes.append(f"{left_out} items left out by people's decisions, with those that balanced them")
+        notes.append(
+            f"{left_out} items left out by people's decisions, with those that balanced them"
+        )
     if attempt:
-        notes.append(f"the items stand in the {attempt + 1}th order that was drawn: the earlier ones gave answers away")
+        notes.append(
+            f"the items stand in the {attempt + 1}th order that was drawn: the earlier ones gave"
+            " answers away"
+        )
     return tuple(notes)
 
 
@@ -347,5 +462,7 @@ def given_number(items: int) -> int:
         It is not.
     """
     if not 2 <= items <= 200_000:
-        raise UsageError(f"{items} items cannot be built", remedy="Ask for 2 to 200,000 with --items.")
+        raise UsageError(
+            f"{items} items cannot be built", remedy="Ask for 2 to 200,000 with --items."
+        )
     return items

@@ -52,7 +52,8 @@ class CoOccurrence:
 
 
 def skew(shares: Array) -> Mapping[str, float]:
-    """The five statistics of how unevenly a feature goes with the objects, from P(feature | object) of each.
+    """The five statistics of how unevenly a feature goes with the objects, from P(feature | object)
+    of each.
 
     >>> import numpy as np
     >>> skew(np.array([0.9, 0.1, 0.2]))["max - min"]

@@ -1,4 +1,6 @@
-"""The folder of a built benchmark: card, items, provenance, forms, pictures, a policy and a list for reviewers."""
+"""The folder of a built benchmark: card, items, provenance, forms, pictures, a policy and a list
+for reviewers.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def name_for(folder: Path) -> str:
         raise UsageError(f"{folder.name!r:.200} cannot be a benchmark's name", remedy=remedy)
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError(
-            "it is there already", place=str(folder), remedy="Name a folder that is new or empty with --out."
+            "it is there already",
+            place=str(folder),
+            remedy="Name a folder that is new or empty with --out.",
         )
     return name
 
@@ -73,7 +77,9 @@ def beside(folder: Path) -> Iterator[Path]:
         made = Path(tempfile.mkdtemp(prefix=".hqm-build-", dir=folder.parent))
     except OSError as error:
         raise DataError(
-            f"it cannot be written: {error.strerror}", place=str(folder), remedy="Name another place."
+            f"it cannot be written: {error.strerror}",
+            place=str(folder),
+            remedy="Name another place.",
         ) from None
     try:
         yield made
@@ -86,13 +92,17 @@ def beside(folder: Path) -> Iterator[Path]:
     except OSError as error:
         if error.filename and Path(error.filename) not in (made, folder):
             raise
-        raise DataError(f"it cannot be written: {error.strerror}", place=str(folder), remedy="Make room.") from None
+        raise DataError(
+            f"it cannot be written: {error.strerror}", place=str(folder), remedy="Make room."
+        ) from None
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
 
 class Pictures:
-    """Where the pictures of a source come from: drawn, copied from a place, or left at their addresses."""
+    """Where the pictures of a source come from: drawn, copied from a place, or left at their
+    addresses.
+    """
 
     def __init__(self, source: Source, place: str | None) -> None:
         self.source = source
@@ -100,7 +110,9 @@ class Pictures:
         self.place: ImageSource | None = None
         if place is not None and not self.address:
             if not Path(place).exists():
-                raise UsageError("there is no such folder or zip", place=place, remedy="Correct --images.")
+                raise UsageError(
+                    "there is no such folder or zip", place=place, remedy="Correct --images."
+                )
             self.place = open_images(Path(place))
 
     @property
@@ -109,7 +121,9 @@ class Pictures:
         return self.source.draw is not None or self.place is not None
 
     def has(self, file: str) -> bool:
-        """Whether a picture can be used: drawn, in the place, or anywhere where no place was named."""
+        """Whether a picture can be used: drawn, in the place, or anywhere where no place was
+        named.
+        """
         name = safe_name(file, self.source.name)
         return self.place is None or self.place.has(name)
 
@@ -152,25 +166,43 @@ def write_folder(
     if source.respondents and recipe.unread > unscored:
         unscored, why = (
             recipe.unread,
-            "the tiny embedded models were trained on other wordings, and do not read all of these; write 0.05 for models of your own",
+            (
+                "the tiny embedded models were trained on other wordings, and do not read all of"
+                " these; write 0.05 for models of your own"
+            ),
         )
     (folder / "policy.toml").write_text(POLICY.format(unscored=unscored, why=why), encoding="utf-8")
     (folder / REVIEW).write_text(_review(records), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(name, recipe, source, records, forms), encoding="utf-8")
+    (folder / "README.md").write_text(
+        _readme(name, recipe, source, records, forms), encoding="utf-8"
+    )
     (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
     return load(folder)
 
 
 def _card(
-    name: str, recipe: Recipe, source: Source, records: Sequence[Mapping[str, Any]], types: Sequence[str]
-) -> str:  # fmt: skip
+    name: str,
+    recipe: Recipe,
+    source: Source,
+    records: Sequence[Mapping[str, Any]],
+    types: Sequence[str],
+) -> str:
     version = f"1.0.0-{digest([dict(record) for record in records]).partition(':')[2][:12]}"
     card = {
-        "name": name, "title": recipe.title, "version": version, "task": recipe.task, "summary": recipe.summary, "types": list(types),
-        "labelled": bool(types), "citation": source.citation, "licence": source.licence,
-        **({"adapter": recipe.adapter} if recipe.adapter else {}), "data": {"items": ITEMS, "images": "images"}, **recipe.card,
+        "name": name,
+        "title": recipe.title,
+        "version": version,
+        "task": recipe.task,
+        "summary": recipe.summary,
+        "types": list(types),
+        "labelled": bool(types),
+        "citation": source.citation,
+        "licence": source.licence,
+        **({"adapter": recipe.adapter} if recipe.adapter else {}),
+        "data": {"items": ITEMS, "images": "images"},
+        **recipe.card,
         **({"respondents": {"embedded": list(source.respondents)}} if source.respondents else {}),
-    }  # fmt: skip
+    }
     return toml_text(card)
 
 
@@ -182,13 +214,19 @@ def _review(records: Sequence[Mapping[str, Any]]) -> str:
     for record in records[:100]:
         key = record.get("target", "")
         shown = ", ".join(map(str, key)) if isinstance(key, list) else key
-        writer.writerow((record["id"], "", "", "", record["prompt"], shown, record.get("image", "")))
+        writer.writerow(
+            (record["id"], "", "", "", record["prompt"], shown, record.get("image", ""))
+        )
     return out.getvalue()
 
 
 def _readme(
-    name: str, recipe: Recipe, source: Source, records: Sequence[Mapping[str, Any]], forms: Mapping[str, object]
-) -> str:  # fmt: skip
+    name: str,
+    recipe: Recipe,
+    source: Source,
+    records: Sequence[Mapping[str, Any]],
+    forms: Mapping[str, object],
+) -> str:
     named = " ".join(f"--form {form}=forms/{form}.jsonl" for form in forms)
     return f"""# {recipe.title}
 

@@ -1,7 +1,7 @@
 """The scene graph: what an annotation says of a picture, in one shape for every source.
 
-What is checked on reading: boxes are finite and not negative, a relation names objects that there are, and a picture's name
-does not leave the folder of pictures.
+What is checked on reading: boxes are finite and not negative, a relation names objects that there
+are, and a picture's name does not leave the folder of pictures.
 """
 
 from __future__ import annotations
@@ -48,14 +48,19 @@ class Box(_Part):
 
 
 class Attribute(_Part):
-    """A property of an object, and of which kind it is: color, size, action, state; empty where the source does not say."""
+    """A property of an object, and of which kind it is: color, size, action, state; empty where the
+    source does not say.
+    """
 
     value: str = Field(min_length=1)
     kind: str = ""
 
 
 class Object(_Part):
-    """A thing in the picture. The first of its names is its class; the others are synonyms or wider words."""
+    """A thing in the picture.
+
+    The first of its names is its class; the others are synonyms or wider words.
+    """
 
     id: str
     names: tuple[str, ...] = Field(min_length=1)
@@ -72,7 +77,9 @@ class Object(_Part):
 
 
 class Relation(_Part):
-    """A relation between two objects, by their ids; `holds` is False where the annotation says that it does not hold."""
+    """A relation between two objects, by their ids; `holds` is False where the annotation says that
+    it does not hold.
+    """
 
     id: str
     subject: str
@@ -110,7 +117,9 @@ class Image(_Part):
     licence: str = ""
     source: str = ""
     exhaustive: frozenset[str] = frozenset()
-    """The classes of which the annotation says whether they are there: one that is not among the objects is absent."""
+    """The classes of which the annotation says whether they are there: one that is not among the
+    objects is absent.
+    """
     counted: frozenset[str] = frozenset()
     """The classes of which every single instance is annotated."""
     complete: frozenset[str] = frozenset()
@@ -136,7 +145,10 @@ class SceneGraph(_Part):
             raise ValueError(f"two objects of the picture {self.image.id} have one id")
         for relation in self.relations:
             if not {relation.subject, relation.object} <= known:
-                raise ValueError(f"the relation {relation.id} of the picture {self.image.id} names no object of it")
+                raise ValueError(
+                    f"the relation {relation.id} of the picture {self.image.id} names no object"
+                    " of it"
+                )
         return self
 
     @cached_property
@@ -163,6 +175,8 @@ class SceneGraph(_Part):
         return bool(self.image.exhaustive) and name not in self.image.exhaustive
 
     def only(self, name: str) -> Object | None:
-        """The object of this name where it is the only one that the name can mean, otherwise None."""
+        """The object of this name where it is the only one that the name can mean, otherwise
+        None.
+        """
         named = [thing for thing in self.objects if name in thing.names]
         return named[0] if len(named) == 1 else None

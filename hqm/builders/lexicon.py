@@ -1,4 +1,6 @@
-"""Words: kinds of attributes, numbers, articles, plurals, and names that mean the same or a wider thing."""
+"""Words: kinds of attributes, numbers, articles, plurals, and names that mean the same or a wider
+thing.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +8,69 @@ from functools import lru_cache
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 KINDS = {
-    "color": "red orange yellow green blue purple pink brown black white gray grey silver gold tan beige",
+    "color": (
+        "red orange yellow green blue purple pink brown black white gray grey silver gold tan beige"
+    ),
     "size": "small large big little tiny huge tall short long",
     "material": "wooden metal plastic glass leather brick stone concrete paper cotton",
-    "action": "running sitting jumping waving standing walking lying riding eating sleeping flying swimming surfing skiing smiling",
-    "state": "sunny cloudy clear overcast wet dry open closed empty full calm lush bare clean dirty",
+    "action": (
+        "running sitting jumping waving standing walking lying riding eating sleeping flying"
+        " swimming surfing skiing smiling"
+    ),
+    "state": (
+        "sunny cloudy clear overcast wet dry open closed empty full calm lush bare clean dirty"
+    ),
     "weather": "raining snowing foggy stormy",
-}  # fmt: skip
-"""Kind of attribute -> words that say it. What is in no list has no kind, and is not asked about as an attribute."""
+}
+"""Kind of attribute -> words that say it.
+
+What is in no list has no kind, and is not asked about as an attribute.
+"""
 _KIND_OF = {word: kind for kind, words in KINDS.items() for word in words.split()}
 _SAME = (
-    "couch sofa", "tv television monitor screen", "donut doughnut", "cell phone|phone|telephone|mobile phone", "airplane plane jet",
-    "person man woman boy girl child lady guy people player rider", "bicycle bike", "motorcycle motorbike scooter moped",
-    "refrigerator fridge", "potted plant|plant|houseplant", "dining table|table|desk|counter", "sports ball|ball", "handbag purse bag backpack suitcase",
-    "traffic light|stoplight|street light", "cup|wine glass|glass|mug|bowl", "car truck van bus vehicle", "sheep lamb goat",
-    "cow bull cattle ox", "dog puppy", "cat kitten", "horse pony", "bird duck goose seagull", "boat ship", "laptop computer", "remote controller",
-    "oven stove microwave toaster", "chair stool bench couch seat", "knife fork spoon", "tree|trees|forest|potted plant|plant", "ground floor grass road",
-    "skis snowboard", "surfboard skateboard", "teddy bear|bear|toy", "hot dog|sandwich", "cake donut pizza", "book books", "sky cloud clouds",
-    "sea ocean water lake river", "hill mountain rock",
-)  # fmt: skip
-"""Names that people use for each other, or of which one is a kind of another: if one is there, the others are not asked about as absent."""
+    "couch sofa",
+    "tv television monitor screen",
+    "donut doughnut",
+    "cell phone|phone|telephone|mobile phone",
+    "airplane plane jet",
+    "person man woman boy girl child lady guy people player rider",
+    "bicycle bike",
+    "motorcycle motorbike scooter moped",
+    "refrigerator fridge",
+    "potted plant|plant|houseplant",
+    "dining table|table|desk|counter",
+    "sports ball|ball",
+    "handbag purse bag backpack suitcase",
+    "traffic light|stoplight|street light",
+    "cup|wine glass|glass|mug|bowl",
+    "car truck van bus vehicle",
+    "sheep lamb goat",
+    "cow bull cattle ox",
+    "dog puppy",
+    "cat kitten",
+    "horse pony",
+    "bird duck goose seagull",
+    "boat ship",
+    "laptop computer",
+    "remote controller",
+    "oven stove microwave toaster",
+    "chair stool bench couch seat",
+    "knife fork spoon",
+    "tree|trees|forest|potted plant|plant",
+    "ground floor grass road",
+    "skis snowboard",
+    "surfboard skateboard",
+    "teddy bear|bear|toy",
+    "hot dog|sandwich",
+    "cake donut pizza",
+    "book books",
+    "sky cloud clouds",
+    "sea ocean water lake river",
+    "hill mountain rock",
+)
+"""Names that people use for each other, or of which one is a kind of another: if one is there, the
+others are not asked about as absent.
+"""
 
 
 @lru_cache(maxsize=1)
@@ -58,8 +103,12 @@ def kind_of_attribute(value: str) -> str:
 
 _NO_VOWEL = ("uni", "use", "usu", "ute", "eu", "one", "once")
 _MUTE = ("hour", "honest", "heir", "honour", "honor")
-_PLURAL_ONLY = frozenset("skis scissors pants glasses shorts trousers jeans stairs clothes sunglasses".split())
-_MASS = frozenset("grass water sand snow broccoli furniture sky food luggage traffic ground dirt smoke".split())
+_PLURAL_ONLY = frozenset(
+    "skis scissors pants glasses shorts trousers jeans stairs clothes sunglasses".split()
+)
+_MASS = frozenset(
+    "grass water sand snow broccoli furniture sky food luggage traffic ground dirt smoke".split()
+)
 
 
 def with_article(name: str) -> str:
@@ -70,7 +119,11 @@ def with_article(name: str) -> str:
     """
     first, last = name.split()[0], name.split()[-1]
     if last in _PLURAL_ONLY:
-        return f"a pair of {name}" if last in ("scissors", "pants", "glasses", "shorts", "skis") else f"any {name}"
+        return (
+            f"a pair of {name}"
+            if last in ("scissors", "pants", "glasses", "shorts", "skis")
+            else f"any {name}"
+        )
     if name in _MASS or (is_plural(name) and last not in _PLURAL_ONLY):
         return f"any {name}"
     vowel = (first[0] in "aeiou" and not first.startswith(_NO_VOWEL)) or first.startswith(_MUTE)
@@ -100,7 +153,9 @@ def singular(name: str) -> str:
         return name
     from lemminflect import getLemma
 
-    lemma = {"people": "person", "women": "woman", "men": "man"}.get(last) or next(iter(getLemma(last, "NOUN")), last)
+    lemma = {"people": "person", "women": "woman", "men": "man"}.get(last) or next(
+        iter(getLemma(last, "NOUN")), last
+    )
     return " ".join([*before, lemma])
 
 
@@ -112,7 +167,14 @@ def plural(name: str) -> str:
     ('buses', 'people', 'traffic lights', 'sheep', 'scissors')
     """
     *before, last = name.split()
-    fixed = {"person": "people", "sheep": "sheep", "knife": "knives", "skis": "pairs of skis", "mouse": "mice", "sandwich": "sandwiches"}  # fmt: skip
+    fixed = {
+        "person": "people",
+        "sheep": "sheep",
+        "knife": "knives",
+        "skis": "pairs of skis",
+        "mouse": "mice",
+        "sandwich": "sandwiches",
+    }
     if last in fixed:
         return " ".join([*before, fixed[last]])
     if last in _PLURAL_ONLY or last in _MASS:

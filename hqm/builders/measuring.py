@@ -1,4 +1,6 @@
-"""What a build says of its result: items by part and label, leaks, duplicates, types, and whether the recipe's promises are kept."""
+"""What a build says of its result: items by part and label, leaks, duplicates, types, and whether
+the recipe's promises are kept.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _REVIEWED = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartWords:
-    """What the words alone get right in one part, cross-validated, and what always giving its commonest answer gets right."""
+    """What the words alone get right in one part, cross-validated, and what always giving its
+    commonest answer gets right.
+    """
 
     part: str
     items: int
@@ -77,7 +81,9 @@ class Measured:
     def findings(self) -> tuple[Finding, ...]:
         """What `hqm check` finds."""
         pictures = pictures_of(self.benchmark, self.form) if self.pictures_checked else None
-        return tuple(findings_of(self.benchmark, self.form, pictures, forms=[self.benchmark.parallel_form]))
+        return tuple(
+            findings_of(self.benchmark, self.form, pictures, forms=[self.benchmark.parallel_form])
+        )
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -104,7 +110,9 @@ class Measured:
 
     @cached_property
     def words(self) -> tuple[PartWords, ...]:
-        """What the words alone get right, part by part; of open questions too, each answer a label."""
+        """What the words alone get right, part by part; of open questions too, each answer a
+        label.
+        """
         if self.benchmark.card.task == "caption":
             return ()
         return tuple(_words(part, self._of(part)) for part in self.by_part)
@@ -114,14 +122,20 @@ class Measured:
         """What counting words gets right, part by part."""
         if not can_leak(self.form.items):
             return ()
-        return tuple(length for part in self.by_part if (length := _length(part, self._of(part))) is not None)
+        return tuple(
+            length for part in self.by_part if (length := _length(part, self._of(part))) is not None
+        )
 
     @property
     def cue(self) -> Stratum | None:
-        """The strongest cue of position, numbering and surface that could be tried; None where nothing could."""
+        """The strongest cue of position, numbering and surface that could be tried; None where
+        nothing could.
+        """
         if not can_leak(self.form.items):
             return None
-        tried = [s for s in leaks_in(self.form).cues.strata if s.status == "ok" and math.isfinite(s.gain)]
+        tried = [
+            s for s in leaks_in(self.form).cues.strata if s.status == "ok" and math.isfinite(s.gain)
+        ]
         return max(tried, key=lambda stratum: stratum.gain, default=None)
 
     @property
@@ -139,26 +153,40 @@ class Measured:
 
 
 def _label(item: Item) -> str:
-    return ", ".join(map(str, item.target)) if isinstance(item.target, (list, tuple)) else str(item.target)
+    return (
+        ", ".join(map(str, item.target))
+        if isinstance(item.target, (list, tuple))
+        else str(item.target)
+    )
 
 
 def _words(part: str, items: Sequence[Item]) -> PartWords:
     study = blind_solvability(
-        [item.prompt for item in items], [_label(item) for item in items], rng=stream(0, f"build.words.{part}"),
-        clusters=clusters_of(items), folds=_FOLDS,
-    )  # fmt: skip
+        [item.prompt for item in items],
+        [_label(item) for item in items],
+        rng=stream(0, f"build.words.{part}"),
+        clusters=clusters_of(items),
+        folds=_FOLDS,
+    )
     value = study.accuracy.value if study.status == "ok" else math.nan
-    return PartWords(part=part, items=len(items), accuracy=value, baseline=study.baseline, reason=study.reason)
+    return PartWords(
+        part=part, items=len(items), accuracy=value, baseline=study.baseline, reason=study.reason
+    )
 
 
 def _length(part: str, items: Sequence[Item]) -> PartLength | None:
     study = length_cue(
-        own_words([item.prompt for item in items]), [str(item.target) for item in items],
-        rng=stream(0, f"build.length.{part}"), clusters=clusters_of(items), folds=_FOLDS,
-    )  # fmt: skip
+        own_words([item.prompt for item in items]),
+        [str(item.target) for item in items],
+        rng=stream(0, f"build.length.{part}"),
+        clusters=clusters_of(items),
+        folds=_FOLDS,
+    )
     if not study.rules:
         return None
-    return PartLength(part=part, accuracy=study.strongest.accuracy.value, sentence=study.strongest.sentence)
+    return PartLength(
+        part=part, accuracy=study.strongest.accuracy.value, sentence=study.strongest.sentence
+    )
 
 
 def precision_of(review: Review | None) -> Precision | None:
@@ -169,27 +197,43 @@ def precision_of(review: Review | None) -> Precision | None:
 
     kept, reviewed = review.sound, len(review.by_item)
     low, high = proportion_confint(kept, reviewed, method="wilson")
-    return Precision(kept=kept, reviewed=reviewed, value=kept / reviewed, low=float(low), high=float(high))
+    return Precision(
+        kept=kept, reviewed=reviewed, value=kept / reviewed, low=float(low), high=float(high)
+    )
 
 
 def words_alone(measured: Measured, limit: float) -> tuple[Promise, ...]:
-    """The promise that the words get fewer than a share right, for every part where it could be tried."""
+    """The promise that the words get fewer than a share right, for every part where it could be
+    tried.
+    """
     return tuple(
         Promise(
-            name=f"words alone: {words.part}", sentence=f"the words alone get {words.accuracy:.3f} of {words.items} items right in {words.part}",
-            value=words.accuracy, limit=limit, kept=words.accuracy < limit,
+            name=f"words alone: {words.part}",
+            sentence=(
+                f"the words alone get {words.accuracy:.3f} of {words.items} items right in"
+                f" {words.part}"
+            ),
+            value=words.accuracy,
+            limit=limit,
+            kept=words.accuracy < limit,
         )
         for words in measured.words
         if math.isfinite(words.accuracy)
-    )  # fmt: skip
+    )
 
 
 def lengths(measured: Measured, limit: float) -> tuple[Promise, ...]:
     """The promise that no threshold of the number of words gets more than a share right."""
     return tuple(
         Promise(
-            name=f"length: {length.part}", sentence=f"counting words gets {length.accuracy:.3f} right in {length.part} ({length.sentence})",
-            value=length.accuracy, limit=limit, kept=length.accuracy <= limit,
+            name=f"length: {length.part}",
+            sentence=(
+                f"counting words gets {length.accuracy:.3f} right in {length.part}"
+                f" ({length.sentence})"
+            ),
+            value=length.accuracy,
+            limit=limit,
+            kept=length.accuracy <= limit,
         )
         for length in measured.lengths
-    )  # fmt: skip
+    )

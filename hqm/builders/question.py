@@ -1,4 +1,6 @@
-"""A question before it is chosen: what is asked about which picture, why that is known, and what else could have been asked."""
+"""A question before it is chosen: what is asked about which picture, why that is known, and what
+else could have been asked.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,15 @@ class Question:
     type: str
     """The hallucination type."""
     prompts: tuple[str, ...]
-    """The same question in several wordings; two questions with one key have theirs in the same order."""
+    """The same question in several wordings; two questions with one key have theirs in the same
+    order.
+    """
     target: Any
     key: str
-    """What is asked: questions with one key differ in their pictures alone. Each key is answered yes as often as no."""
+    """What is asked: questions with one key differ in their pictures alone.
+
+    Each key is answered yes as often as no.
+    """
     rule: str
     """Why the answer is right, in words."""
     statistic: str = ""
@@ -56,7 +63,9 @@ class Chosen:
     question: Question
     wording: int
     matched: Question | None = None
-    """Another question about the same picture with an equally frequent thing: item B beside item A."""
+    """Another question about the same picture with an equally frequent thing: item B beside item
+    A.
+    """
 
     @property
     def prompt(self) -> str:
@@ -88,7 +97,9 @@ def share_of_picture(graph: SceneGraph, thing: Object) -> float:
 
 
 def phrase_for(graph: SceneGraph, thing: Object) -> str:
-    """The words that can mean only this object of the picture: its name, or its color and name; empty where there are none."""
+    """The words that can mean only this object of the picture: its name, or its color and name;
+    empty where there are none.
+    """
     if graph.only(thing.name) is thing:
         return thing.name
     colors = thing.values("color")
@@ -97,6 +108,7 @@ def phrase_for(graph: SceneGraph, thing: Object) -> str:
     same = [
         other
         for other in graph.objects
-        if thing.name in other.names and (colors[0] in other.values("color") or not other.values("color"))
+        if thing.name in other.names
+        and (colors[0] in other.values("color") or not other.values("color"))
     ]
     return f"{colors[0]} {thing.name}" if same == [thing] else ""

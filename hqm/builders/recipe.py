@@ -1,7 +1,8 @@
-"""A recipe: a module with a `RECIPE`, which makes questions from annotations and says what its result must not have.
+"""A recipe: a module with a `RECIPE`, which makes questions from annotations and says what its
+result must not have.
 
-Recipes of HQM are modules of `hqm.builders.recipes`; another package brings one by an entry point of the group `hqm.recipes`,
-whose value is the recipe: `mine = "my_package.my_recipe:RECIPE"`.
+Recipes of HQM are modules of `hqm.builders.recipes`; another package brings one by an entry point
+of the group `hqm.recipes`, whose value is the recipe: `mine = "my_package.my_recipe:RECIPE"`.
 """
 
 from __future__ import annotations
@@ -84,10 +85,15 @@ def recipe_named(name: str) -> Recipe:
     if not points:
         known = recipe_names()
         raise UsageError(
-            f"there is no recipe {name!r:.60}", remedy=f"Known are {', '.join(known)}.", given=name, known=known
+            f"there is no recipe {name!r:.60}",
+            remedy=f"Known are {', '.join(known)}.",
+            given=name,
+            known=known,
         )
     if len(points) > 1:
-        raise CardError(f"{len(points)} packages call a recipe {name!r}", remedy="Uninstall all but one.")
+        raise CardError(
+            f"{len(points)} packages call a recipe {name!r}", remedy="Uninstall all but one."
+        )
     try:
         brought = points[0].load()
     except Exception as error:
@@ -95,5 +101,7 @@ def recipe_named(name: str) -> Recipe:
         raise CardError(what, place=name, remedy="Ask the maker of the package.") from error
     if not isinstance(brought, Recipe):
         what = f"its entry point is {type(brought).__name__}, which is no recipe"
-        raise CardError(what, place=name, remedy="Name a Recipe: mine = my_package.my_recipe:RECIPE.")
+        raise CardError(
+            what, place=name, remedy="Name a Recipe: mine = my_package.my_recipe:RECIPE."
+        )
     return brought

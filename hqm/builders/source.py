@@ -1,7 +1,7 @@
 """A source of annotations: which reader knows it, and what it holds.
 
-A reader is a module of `hqm.builders.readers` with a `READER`. Which one is meant is told from the content of the file or
-folder, or said in front of it: `coco:annotations/`.
+A reader is a module of `hqm.builders.readers` with a `READER`. Which one is meant is told from the
+content of the file or folder, or said in front of it: `coco:annotations/`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ from hqm.builders.graph import SceneGraph
 from hqm.errors import DataError, UsageError
 from hqm.signature import digest_file
 
-READERS = ("shapes", "coco", "visual_genome", "gqa", "amber", "object_sets", "regions", "hal_eval", "valor")
+READERS = (
+    "shapes",
+    "coco",
+    "visual_genome",
+    "gqa",
+    "amber",
+    "object_sets",
+    "regions",
+    "hal_eval",
+    "valor",
+)
 """The readers, in the order in which they are tried on a file or folder."""
 
 
@@ -55,7 +65,9 @@ class Reader:
 
 def readers() -> dict[str, Reader]:
     """Every reader by its name."""
-    return {name: importlib.import_module(f"hqm.builders.readers.{name}").READER for name in READERS}
+    return {
+        name: importlib.import_module(f"hqm.builders.readers.{name}").READER for name in READERS
+    }
 
 
 def open_annotations(place: str) -> Source:
@@ -64,7 +76,8 @@ def open_annotations(place: str) -> Source:
     Parameters
     ----------
     place
-        `shapes` (drawn scenes, embedded), a file or a folder; `READER:PLACE` where its layout is not to be told from it.
+        `shapes` (drawn scenes, embedded), a file or a folder; `READER:PLACE` where its layout is
+        not to be told from it.
 
     Raises
     ------
@@ -79,26 +92,39 @@ def open_annotations(place: str) -> Source:
     prefix, colon, rest = place.partition(":")
     if colon and prefix in known:
         if not Path(rest).exists():
-            raise UsageError("there is no such file or folder", place=rest, remedy="Correct --from.")
+            raise UsageError(
+                "there is no such file or folder", place=rest, remedy="Correct --from."
+            )
         return _read(known[prefix], Path(rest))
     path = Path(place)
     if not path.exists():
-        remedy = f"Name a file or folder, or one of {', '.join(known)} with what it reads: coco:annotations/."
-        raise UsageError(f"there is no source {place!r:.200}", remedy=remedy, given=place, known=["shapes"])
+        remedy = (
+            f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
+            " coco:annotations/."
+        )
+        raise UsageError(
+            f"there is no source {place!r:.200}", remedy=remedy, given=place, known=["shapes"]
+        )
     for reader in known.values():
         with _sentences(path):
             fits = reader.knows(path)
         if fits:
             return _read(reader, path)
     layouts = "; ".join(f"{reader.name}: {reader.layout}" for reader in known.values())
-    raise DataError("it is in none of the layouts of annotations", place=place, remedy=f"Known are {layouts}.")
+    raise DataError(
+        "it is in none of the layouts of annotations", place=place, remedy=f"Known are {layouts}."
+    )
 
 
 def _read(reader: Reader, path: Path) -> Source:
     with _sentences(path):
         source = reader.read(path)
     if not source.graphs:
-        raise DataError("it has no picture", place=str(path), remedy=f"It is read as {reader.name}: {reader.layout}.")
+        raise DataError(
+            "it has no picture",
+            place=str(path),
+            remedy=f"It is read as {reader.name}: {reader.layout}.",
+        )
     return source
 
 
@@ -129,14 +155,22 @@ def digest_of(files: list[Path]) -> str:
 def table(value: Any, what: str, place: Path) -> dict[str, Any]:
     """A JSON object, or a sentence that says that it is none."""
     if not isinstance(value, dict):
-        raise DataError(f"{what} is {value!r:.60}, which is no object", place=str(place), remedy="Correct the file.")
+        raise DataError(
+            f"{what} is {value!r:.60}, which is no object",
+            place=str(place),
+            remedy="Correct the file.",
+        )
     return value
 
 
 def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
     """A list of JSON objects, or a sentence that says that it is none."""
     if not isinstance(value, list):
-        raise DataError(f"{what} is {value!r:.60}, which is no list", place=str(place), remedy="Correct the file.")
+        raise DataError(
+            f"{what} is {value!r:.60}, which is no list",
+            place=str(place),
+            remedy="Correct the file.",
+        )
     return [table(row, f"row {i} of {what}", place) for i, row in enumerate(value, 1)]
 
 

@@ -1,8 +1,9 @@
 """The offline writer: true captions, and what can be exchanged in them.
 
-A caption comes from the annotation, where it has captions; otherwise it is written from the scene graph by a template. A span is
-exchanged for a word of its own kind that another picture has, so that the sentence stays one. The offline filter leaves an
-exchange out where the new word, or a name near to it, is in another caption of the picture or among its objects.
+A caption comes from the annotation, where it has captions; otherwise it is written from the scene
+graph by a template. A span is exchanged for a word of its own kind that another picture has, so
+that the sentence stays one. The offline filter leaves an exchange out where the new word, or a name
+near to it, is in another caption of the picture or among its objects.
 """
 
 from __future__ import annotations
@@ -30,30 +31,56 @@ _WORDS = {
         "laptop phone keyboard clock vase umbrella".split(),
     ),
     "attribute": (
-        [color for color in ATTRIBUTES["color"].split() if color not in ("orange", "gold", "silver", "tan", "beige", "gray", "grey")],
-        ["wooden", "metal", "plastic", "brick", "stone"], ["young", "old"], ["two", "three", "four", "five"],
+        [
+            color
+            for color in ATTRIBUTES["color"].split()
+            if color not in ("orange", "gold", "silver", "tan", "beige", "gray", "grey")
+        ],
+        ["wooden", "metal", "plastic", "brick", "stone"],
+        ["young", "old"],
+        ["two", "three", "four", "five"],
     ),
     "relation": (["above", "below", "under"], ["left", "right"], ["inside", "outside"]),
     "event": (
-        "sitting standing running lying jumping walking sleeping".split(), "eating holding watching carrying".split(),
+        "sitting standing running lying jumping walking sleeping".split(),
+        "eating holding watching carrying".split(),
         "flying swimming".split(),
     ),
-}  # fmt: skip
-"""Kind -> groups of words that can stand for each other in a sentence; what is exchanged stays in its group."""
+}
+"""Kind -> groups of words that can stand for each other in a sentence; what is exchanged stays in
+its group.
+"""
 _BOTH = frozenset(
     frozenset(pair.split())
     for pair in (
-        "below under", "eating holding", "eating watching", "holding watching", "carrying holding", "carrying watching", "carrying eating",
-        "sitting sleeping", "lying sleeping", "lying sitting", "standing sleeping", "running walking", "standing walking", "keyboard laptop",
-        "bench chair", "brick stone", "pink red",
+        "below under",
+        "eating holding",
+        "eating watching",
+        "holding watching",
+        "carrying holding",
+        "carrying watching",
+        "carrying eating",
+        "sitting sleeping",
+        "lying sleeping",
+        "lying sitting",
+        "standing sleeping",
+        "running walking",
+        "standing walking",
+        "keyboard laptop",
+        "bench chair",
+        "brick stone",
+        "pink red",
     )
-)  # fmt: skip
-"""Pairs of words that may both be true of one thing, or that viewers take for each other: neither is put for the other."""
+)
+"""Pairs of words that may both be true of one thing, or that viewers take for each other: neither
+is put for the other.
+"""
 _LIVING = frozenset(
-    "man men woman women person people boy boys girl girls child children kid kids guy lady player players rider surfer skier skateboarder "
-    "couple group baby dog dogs cat cats horse horses cow cows sheep elephant elephants bear bears zebra zebras giraffe giraffes bird birds "
-    "animal animals puppy kitten duck ducks he she".split()
-)  # fmt: skip
+    "man men woman women person people boy boys girl girls child children kid kids guy lady player"
+    " players rider surfer skier skateboarder couple group baby dog dogs cat cats horse horses cow"
+    " cows sheep elephant elephants bear bears zebra zebras giraffe giraffes bird birds animal"
+    " animals puppy kitten duck ducks he she".split()
+)
 """What can do something: a table stands, and nobody can say that it sits."""
 
 
@@ -96,8 +123,17 @@ class Change:
 def captions_of(graphs: Sequence[SceneGraph]) -> Iterator[Caption]:
     """The captions of every picture: those of the annotation, or one from the scene graph."""
     names = sorted({thing.name for graph in graphs for thing in graph.objects})
-    colors = sorted({value for graph in graphs for thing in graph.objects for value in thing.values("color")})
-    actions = sorted({(thing.name, v) for graph in graphs for thing in graph.objects for v in thing.values("action")})
+    colors = sorted(
+        {value for graph in graphs for thing in graph.objects for value in thing.values("color")}
+    )
+    actions = sorted(
+        {
+            (thing.name, v)
+            for graph in graphs
+            for thing in graph.objects
+            for v in thing.values("action")
+        }
+    )
     for graph in graphs:
         if graph.captions:
             yield from _annotated(graph)
@@ -116,10 +152,16 @@ def changes_of(caption: Caption) -> tuple[Change, ...]:
             text, start = _joined(before, other, after)
             made.append(
                 Change(
-                    kind=slot.kind, text=text, start=start, before=slot.text, after=other, others=slot.others,
-                    objects=slot.objects, why=slot.why,
+                    kind=slot.kind,
+                    text=text,
+                    start=start,
+                    before=slot.text,
+                    after=other,
+                    others=slot.others,
+                    objects=slot.objects,
+                    why=slot.why,
                 )
-            )  # fmt: skip
+            )
     return tuple(made)
 
 
@@ -136,7 +178,11 @@ def _joined(before: str, value: str, after: str) -> tuple[str, int]:
 
 def _annotated(graph: SceneGraph) -> Iterator[Caption]:
     """The captions of an annotation, with the words that lists know."""
-    everything = {singular(word) for caption in graph.captions for word in re.findall(r"[a-z]+", caption.lower())}
+    everything = {
+        singular(word)
+        for caption in graph.captions
+        for word in re.findall(r"[a-z]+", caption.lower())
+    }
     there = everything | {word for name in graph.present for word in (name, *near_names(name))}
     for text in graph.captions:
         clean = " ".join(text.split()).rstrip(" .")
@@ -160,12 +206,16 @@ def _annotated(graph: SceneGraph) -> Iterator[Caption]:
                 )
                 if others:
                     why = "no caption and no object of the picture has it"
-                    slots.append(Slot(kind=kind, start=match.start(), text=match[0], others=others, why=why))
+                    slots.append(
+                        Slot(kind=kind, start=match.start(), text=match[0], others=others, why=why)
+                    )
         yield Caption(image=graph.image.id, file=graph.image.file, text=clean, slots=tuple(slots))
 
 
 def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
-    """Whether a word is used as its list means it: a place of something, what somebody does, a thing and no brand."""
+    """Whether a word is used as its list means it: a place of something, what somebody does, a
+    thing and no brand.
+    """
     before = text[: match.start()].lower().split()
     if kind == "relation":
         return not _is_adverb(text, match.end())
@@ -182,11 +232,20 @@ def _is_adverb(text: str, end: int) -> bool:
 
 
 def _described(
-    graph: SceneGraph, names: Sequence[str], colors: Sequence[str], actions: Sequence[tuple[str, str]]
+    graph: SceneGraph,
+    names: Sequence[str],
+    colors: Sequence[str],
+    actions: Sequence[tuple[str, str]],
 ) -> Iterator[Caption]:
-    """Captions from a scene graph: where one thing lies, what a thing looks like, and what somebody does."""
-    missing = tuple(name for name in names if name in graph.absent and not near_names(name) & graph.present)
-    actor = next((t for t in graph.objects if len(t.values("action")) == 1 and graph.only(t.name) is t), None)
+    """Captions from a scene graph: where one thing lies, what a thing looks like, and what somebody
+    does.
+    """
+    missing = tuple(
+        name for name in names if name in graph.absent and not near_names(name) & graph.present
+    )
+    actor = next(
+        (t for t in graph.objects if len(t.values("action")) == 1 and graph.only(t.name) is t), None
+    )
     for relation in graph.relations:
         a, b = graph.by_id[relation.subject], graph.by_id[relation.object]
         pair = next((pair for pair in _OPPOSITES if relation.predicate in pair), None)
@@ -197,14 +256,21 @@ def _described(
         _named(builder, graph, a, missing, colors, capital=True)
         builder.add(" is ")
         other = tuple(word for word in pair if word != relation.predicate)
-        builder.slot("relation", relation.predicate, other, (a.id, b.id), "the annotation says the opposite")
+        builder.slot(
+            "relation", relation.predicate, other, (a.id, b.id), "the annotation says the opposite"
+        )
         builder.add(" ")
         _named(builder, graph, b, missing, colors)
         if actor is not None and actor is not a and actor is not b:
             builder.add(" and the ")
             _acting(builder, actor, actions)
         builder.add(".")
-        yield Caption(image=graph.image.id, file=graph.image.file, text=builder.text, slots=tuple(builder.slots))
+        yield Caption(
+            image=graph.image.id,
+            file=graph.image.file,
+            text=builder.text,
+            slots=tuple(builder.slots),
+        )
     if actor is not None:
         others = [
             thing
@@ -218,7 +284,12 @@ def _described(
             builder.add(" and there is ")
             _named(builder, graph, thing, missing, colors)
             builder.add(".")
-            yield Caption(image=graph.image.id, file=graph.image.file, text=builder.text, slots=tuple(builder.slots))
+            yield Caption(
+                image=graph.image.id,
+                file=graph.image.file,
+                text=builder.text,
+                slots=tuple(builder.slots),
+            )
 
 
 class _Builder:
@@ -231,30 +302,61 @@ class _Builder:
     def add(self, text: str) -> None:
         self.text += text
 
-    def slot(self, kind: str, text: str, others: tuple[str, ...], objects: tuple[str, ...], why: str) -> None:
+    def slot(
+        self, kind: str, text: str, others: tuple[str, ...], objects: tuple[str, ...], why: str
+    ) -> None:
         """Add a span, which can be exchanged where there are others."""
         if others:
-            self.slots.append(Slot(kind=kind, start=len(self.text), text=text, others=others, objects=objects, why=why))
+            self.slots.append(
+                Slot(
+                    kind=kind,
+                    start=len(self.text),
+                    text=text,
+                    others=others,
+                    objects=objects,
+                    why=why,
+                )
+            )
         self.text += text
 
 
 def _named(
-    builder: _Builder, graph: SceneGraph, thing: Object, missing: tuple[str, ...], colors: Sequence[str], capital: bool = False
-) -> None:  # fmt: skip
+    builder: _Builder,
+    graph: SceneGraph,
+    thing: Object,
+    missing: tuple[str, ...],
+    colors: Sequence[str],
+    capital: bool = False,
+) -> None:
     own = thing.values("color")
     article = with_article(own[0] if len(own) == 1 else thing.name).split()[0]
     builder.add(f"{article.capitalize() if capital else article} ")
     if len(own) == 1:
         # wrong is a color that no object of the class has
-        taken = {value for other in graph.objects if other.name == thing.name for value in other.values("color")}
+        taken = {
+            value
+            for other in graph.objects
+            if other.name == thing.name
+            for value in other.values("color")
+        }
         wrong = tuple(color for color in colors if color not in taken)
-        builder.slot("attribute", own[0], wrong, (thing.id,), f"no {thing.name} of the picture has it")
+        builder.slot(
+            "attribute", own[0], wrong, (thing.id,), f"no {thing.name} of the picture has it"
+        )
         builder.add(" ")
-    builder.slot("object", thing.name, missing, (thing.id,), "the annotation is complete about it and has none")
+    builder.slot(
+        "object",
+        thing.name,
+        missing,
+        (thing.id,),
+        "the annotation is complete about it and has none",
+    )
 
 
 def _acting(builder: _Builder, actor: Object, actions: Sequence[tuple[str, str]]) -> None:
     own = actor.values("action")[0]
     builder.add(f"{actor.name} is ")
     others = tuple(value for name, value in actions if name == actor.name and value != own)
-    builder.slot("event", own, others, (actor.id,), f"the only {actor.name} does one thing by the annotation")
+    builder.slot(
+        "event", own, others, (actor.id,), f"the only {actor.name} does one thing by the annotation"
+    )

@@ -1,7 +1,9 @@
-"""Captions that a model makes wrong, and a model that checks wrong captions: the writer and the filter of `hqm build`.
+"""Captions that a model makes wrong, and a model that checks wrong captions: the writer and the
+filter of `hqm build`.
 
-Hal-Eval (Jiang et al. 2024, arXiv 2402.15721) has both roles. The prompts are ours. What the writer says is taken only where it
-changed one span of the true caption, within two words of its length; what the filter does not clearly call false is left out.
+Hal-Eval (Jiang et al. 2024, arXiv 2402.15721) has both roles. The prompts are ours. What the writer
+says is taken only where it changed one span of the true caption, within two words of its length;
+what the filter does not clearly call false is left out.
 """
 
 from __future__ import annotations
@@ -38,12 +40,17 @@ Reply with one word: "false" if it is; "unclear" if it may be true as well, or m
 
 First: {true}
 Second: {wrong}"""
-_FALSE, _UNCLEAR = re.compile(r"^\W*false\b", re.IGNORECASE), re.compile(r"^\W*unclear\b", re.IGNORECASE)
+_FALSE, _UNCLEAR = (
+    re.compile(r"^\W*false\b", re.IGNORECASE),
+    re.compile(r"^\W*unclear\b", re.IGNORECASE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The models that write and check, and the store that keeps what they reply; None where rules do it."""
+    """The models that write and check, and the store that keeps what they reply; None where rules
+    do it.
+    """
 
     store: Store
     writer: Respondent | None = None
@@ -54,11 +61,17 @@ Captions = Sequence[tuple[Caption, tuple[Change, ...]]]
 
 
 def changes_written(captions: Captions, roles: Roles) -> tuple[Captions, tuple[str, ...]]:
-    """The captions with the changes that the writer made of them, one of each kind; and what was left out, in sentences."""
+    """The captions with the changes that the writer made of them, one of each kind; and what was
+    left out, in sentences.
+    """
     writer = roles.writer
     if writer is None:
         return captions, ()
-    asks = {(i, kind): ask(fill(WRITE, what=WHAT[kind], text=caption.text)) for i, (caption, _) in enumerate(captions) for kind in KINDS}  # fmt: skip
+    asks = {
+        (i, kind): ask(fill(WRITE, what=WHAT[kind], text=caption.text))
+        for i, (caption, _) in enumerate(captions)
+        for kind in KINDS
+    }
     replies = stored_replies(asks.values(), writer, roles.store)
     why = f"{writer.name} wrote it to be false"
     made: list[list[Change]] = [[] for _ in captions]
@@ -69,26 +82,40 @@ def changes_written(captions: Captions, roles: Roles) -> tuple[Captions, tuple[s
             left_out[read] += 1
         else:
             made[i].append(read)
-    written = [(caption, tuple(changes)) for (caption, _), changes in zip(captions, made, strict=True)]
+    written = [
+        (caption, tuple(changes)) for (caption, _), changes in zip(captions, made, strict=True)
+    ]
     return written, _notes(f"the writer {writer.name}", len(asks), left_out)
 
 
 def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[str, ...]]:
-    """The captions with those changes that the filter calls false; and what was left out, in sentences."""
+    """The captions with those changes that the filter calls false; and what was left out, in
+    sentences.
+    """
     checker = roles.checker
     if checker is None:
         return captions, ()
     asks = {
         (i, j): ask(fill(CHECK, true=caption.text, wrong=change.text))
-        for i, (caption, changes) in enumerate(captions) for j, change in enumerate(changes)
-    }  # fmt: skip
+        for i, (caption, changes) in enumerate(captions)
+        for j, change in enumerate(changes)
+    }
     replies = stored_replies(asks.values(), checker, roles.store)
     reasons = {place: _objection(replies.get(question.digest)) for place, question in asks.items()}
     kept = [
-        (caption, tuple(replace(c, why=f"{c.why}; {checker.name} calls it false") for j, c in enumerate(changes) if not reasons[i, j]))
+        (
+            caption,
+            tuple(
+                replace(c, why=f"{c.why}; {checker.name} calls it false")
+                for j, c in enumerate(changes)
+                if not reasons[i, j]
+            ),
+        )
         for i, (caption, changes) in enumerate(captions)
-    ]  # fmt: skip
-    return kept, _notes(f"the filter {checker.name}", len(asks), Counter(filter(None, reasons.values())))
+    ]
+    return kept, _notes(
+        f"the filter {checker.name}", len(asks), Counter(filter(None, reasons.values()))
+    )
 
 
 def _notes(who: str, asked: int, left_out: Counter[str]) -> tuple[str, ...]:
@@ -103,7 +130,11 @@ def _objection(response: Response | None) -> str:
         return "no reply, or a refusal"
     if _FALSE.search(response.text):
         return ""
-    return "it may be true as well" if _UNCLEAR.search(response.text) else "neither false nor unclear was said"
+    return (
+        "it may be true as well"
+        if _UNCLEAR.search(response.text)
+        else "neither false nor unclear was said"
+    )
 
 
 def _change(text: str, response: Response | None, kind: str, why: str) -> Change | str:
@@ -135,10 +166,20 @@ def _change(text: str, response: Response | None, kind: str, why: str) -> Change
     start = len(" ".join(new[:first])) + (first > 0)
     values = [" ".join(words).rstrip(".,;") for words in (before, after)]
     return Change(
-        kind=kind, text=" ".join(new), start=start, before=values[0], after=values[1], others=(values[1],), objects=(), why=why
-    )  # fmt: skip
+        kind=kind,
+        text=" ".join(new),
+        start=start,
+        before=values[0],
+        after=values[1],
+        others=(values[1],),
+        objects=(),
+        why=why,
+    )
 
 
 def _shared(old: list[str], new: list[str]) -> int:
     """How many words are the same from the beginning."""
-    return next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return next(
+        (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
+        min(len(old), len(new)),
+    )

@@ -1,1 +1,4 @@
-"""The commands, one function each; `hqm.cli` gives them their names. Heavy imports happen inside them."""
+"""The commands, one function each; `hqm.cli` gives them their names.
+
+Heavy imports happen inside them.
+"""

@@ -53,8 +53,8 @@ _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
 def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Say what a run would take, and ask nothing.
 
-    It counts the requests, those that are distinct and those whose answers are stored, and estimates minutes, tokens
-    and cost.
+    It counts the requests, those that are distinct and those whose answers are stored, and
+    estimates minutes, tokens and cost.
     """
     with readable(store_path(benchmarks, options.output.store)) as opened:
         session = session_of(benchmarks, opened, options)
@@ -75,7 +75,9 @@ def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     """Ask the respondents and store their answers. What is stored already is not asked again."""
     path = store_path(benchmarks, options.output.store)
     _expect_workers(path, options)
-    with readable(path) if options.output.dry_run else writable(path, options.output.no_wait) as opened:
+    with (
+        readable(path) if options.output.dry_run else writable(path, options.output.no_wait)
+    ) as opened:
         session = session_of(benchmarks, opened, options)
         complete = _administer(session)
         if options.asking.expected and not options.output.dry_run:
@@ -92,24 +94,33 @@ def audit(
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(
-            rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files; none with --table."
+            rich_help_panel=WHAT,
+            help="Names, folders with a card.toml, or Python files; none with --table.",
         ),
     ] = None,
     offline: Annotated[
-        bool, typer.Option("--offline", rich_help_panel=HOW, help="Ask nobody: audit what the store holds.")
+        bool,
+        typer.Option(
+            "--offline", rich_help_panel=HOW, help="Ask nobody: audit what the store holds."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="FOLDER",
-            help="The folder to write into; out/<name> unless given. Of a table, nothing is written unless it or --report is given.",
+            help=(
+                "The folder to write into; out/<name> unless given. Of a table, nothing is written"
+                " unless it or --report is given."
+            ),
         ),
     ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=OUTPUT, metavar="FILE", help="The report's file; report.html in the folder unless given."
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="The report's file; report.html in the folder unless given.",
         ),
     ] = None,
     options: RunOptions,
@@ -118,7 +129,10 @@ def audit(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="Audit a published table of scores instead: CSV, tab-separated, Markdown or LaTeX; names, then scores.",
+            help=(
+                "Audit a published table of scores instead: CSV, tab-separated, Markdown or LaTeX;"
+                " names, then scores."
+            ),
         ),
     ] = None,
     columns: Annotated[
@@ -134,8 +148,11 @@ def audit(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="N|COLUMN=N|FILE",
-            help="The number of items behind each score of the table: one for all, one for a column (repeat it), or a file "
-            "with the fields column and items.",
+            help=(
+                "The number of items behind each score of the table: one for all, one for a column"
+                " (repeat it), or a file "
+                "with the fields column and items."
+            ),
         ),
     ] = None,
     direction: Annotated[
@@ -143,14 +160,19 @@ def audit(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="WAY|COLUMN=WAY|FILE",
-            help="Whether higher or lower is better in the table: one for all, one for a column (repeat it), or a file with "
-            "the fields column and direction; arrows in the headings are read.",
+            help=(
+                "Whether higher or lower is better in the table: one for all, one for a column"
+                " (repeat it), or a file with "
+                "the fields column and direction; arrows in the headings are read."
+            ),
         ),
     ] = None,
     no_names: Annotated[
         bool,
         typer.Option(
-            "--no-names", rich_help_panel=WHAT, help="The table's first column is a score too: rows have no names."
+            "--no-names",
+            rich_help_panel=WHAT,
+            help="The table's first column is a score too: rows have no names.",
         ),
     ] = False,
     base_rate: Annotated[
@@ -161,7 +183,10 @@ def audit(
             min=0,
             max=1,
             metavar="SHARE",
-            help="The share of the table's questions whose right answer is yes; solved from its rows unless given.",
+            help=(
+                "The share of the table's questions whose right answer is yes; solved from its rows"
+                " unless given."
+            ),
         ),
     ] = None,
 ) -> None:
@@ -172,14 +197,23 @@ def audit(
     if table is not None:
         if benchmarks:
             remedy = "Leave out one of the two."
-            raise UsageError(f"a table and the benchmark {benchmarks[0]!r} are named", remedy=remedy)
+            raise UsageError(
+                f"a table and the benchmark {benchmarks[0]!r} are named", remedy=remedy
+            )
         what = TableOptions(
-            table, columns, tuple(items or ()), tuple(direction or ()), names=not no_names, base_rate=base_rate
+            table,
+            columns,
+            tuple(items or ()),
+            tuple(direction or ()),
+            names=not no_names,
+            base_rate=base_rate,
         )
         audit_published(what, options, out, report)
         return
     if not benchmarks:
-        raise UsageError("no benchmark is named", remedy="Name one, or a published table with --table.")
+        raise UsageError(
+            "no benchmark is named", remedy="Name one, or a published table with --table."
+        )
     folder = out or (report.parent if report else Path("out") / stem(benchmarks))
     path = store_path(benchmarks, options.output.store, folder)
     if not offline:
@@ -195,7 +229,9 @@ def audit(
     if wanted.dry_run:
         store = readable(path)
     elif offline and path.exists():
-        store = labelled(path, options.judging.criterion, wanted.no_wait, options.judging.judgements)
+        store = labelled(
+            path, options.judging.criterion, wanted.no_wait, options.judging.judgements
+        )
     else:
         store = writable(path, wanted.no_wait)
     with store as opened:
@@ -217,7 +253,9 @@ def audit(
     lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
     with waiting("drawing the report"):
         written = render(audited)
-    write_together({folder / "audit.json": audited.to_json(), folder / "findings.csv": lists, page: written})
+    write_together(
+        {folder / "audit.json": audited.to_json(), folder / "findings.csv": lists, page: written}
+    )
     if wanted.as_json:
         print(audited.to_json(), end="")
     else:
@@ -232,18 +270,31 @@ def audit(
 
 
 def _expect_workers(path: Path, options: RunOptions) -> None:
-    """Where nobody was ever asked, let workers import what the embedded models need while the benchmarks are read."""
+    """Where nobody was ever asked, let workers import what the embedded models need while the
+    benchmarks are read.
+    """
     who, machine = options.who, options.machine
-    if path.exists() or options.output.dry_run or who.recorded or machine.engine != "local" or machine.workers:
+    if (
+        path.exists()
+        or options.output.dry_run
+        or who.recorded
+        or machine.engine != "local"
+        or machine.workers
+    ):
         return
-    if all(name.startswith("hf/shapes:") for name in who.respondents) and machine.device in ("auto", "cpu"):
+    if all(name.startswith("hf/shapes:") for name in who.respondents) and machine.device in (
+        "auto",
+        "cpu",
+    ):
         from hqm.administration.engines.local import import_ahead
 
         import_ahead()
 
 
 def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[KeyEffect]:
-    """Audit the same answers by the corrected key too; that audit is appended under the benchmark's name and the key's."""
+    """Audit the same answers by the corrected key too; that audit is appended under the benchmark's
+    name and the key's.
+    """
     from hqm.auditing.auditor import audit as audit_of
     from hqm.auditing.rekeyed import key_effect
 
@@ -256,7 +307,11 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
             effects.append(key_effect(before, after, key))
             named = Path(key.path).stem
             audits.append(
-                replace(after, benchmark=f"{after.benchmark} by {named}", title=f"{after.title}, by the key {named}")
+                replace(
+                    after,
+                    benchmark=f"{after.benchmark} by {named}",
+                    title=f"{after.title}, by the key {named}",
+                )
             )
     return effects
 
@@ -267,15 +322,28 @@ def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
 
     by_respondent: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
-        by_respondent.setdefault((job.assignment.respondent.name, job.assignment.benchmark.name), []).append(job)
+        by_respondent.setdefault(
+            (job.assignment.respondent.name, job.assignment.benchmark.name), []
+        ).append(job)
     output = session.options.output
-    forecasts = {key: forecast(session.store, own, output.prices) for key, own in by_respondent.items()}
+    forecasts = {
+        key: forecast(session.store, own, output.prices) for key, own in by_respondent.items()
+    }
     live = any(job.assignment.respondent.live for job in jobs) and not session.options.asking.blind
     pending = session.pending_judgements()
-    asked = [forecasts[key] for key, own in by_respondent.items() if own[0].assignment.respondent.live]
+    asked = [
+        forecasts[key] for key, own in by_respondent.items() if own[0].assignment.respondent.live
+    ]
     limits = bounds(session.budget, asked, sum(pending.values()))
     refused = sum(job.refused for job in jobs)
-    show.plan(forecasts, session.missing_images() if live else {}, output.as_json, pending, limits, refused)
+    show.plan(
+        forecasts,
+        session.missing_images() if live else {},
+        output.as_json,
+        pending,
+        limits,
+        refused,
+    )
 
 
 def _administer(session: Session) -> bool:
@@ -292,14 +360,20 @@ def _administer(session: Session) -> bool:
         return True
     session.get_ready()
     session.fetch_images()
-    live = any(respondent.live for benchmark in session.benchmarks for respondent in session.respondents(benchmark))
+    live = any(
+        respondent.live
+        for benchmark in session.benchmarks
+        for respondent in session.respondents(benchmark)
+    )
     if not session.options.asking.blind and live:
         show.missing_images(session.missing_images())
     if session.options.asking.until:
         return _administer_until(session)
     jobs = session.jobs()
     with interruption(output.quiet, is_idle) as stop, bars(jobs, output.quiet) as progress:
-        outcome = administer(session.store, jobs, progress, engine=session.engine(), stop=stop, budget=session.budget)
+        outcome = administer(
+            session.store, jobs, progress, engine=session.engine(), stop=stop, budget=session.budget
+        )
     return _tell(session, outcome, jobs, stop, f", {outcome.left} are left") and _judge(session)
 
 
@@ -320,8 +394,12 @@ def _administer_until(session: Session) -> bool:
     return complete
 
 
-def _tell(session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interruption, left: str) -> bool:
-    """Say what came of asking, and end the command where it was told to; whether every question was answered."""
+def _tell(
+    session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interruption, left: str
+) -> bool:
+    """Say what came of asking, and end the command where it was told to; whether every question was
+    answered.
+    """
     from hqm.administration.costs import spent
     from hqm.commands import show
     from hqm.scoring.states import advice_on_cut
@@ -330,7 +408,10 @@ def _tell(session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interru
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
     if outcome.errors > outcome.refused:
         again = outcome.errors - outcome.refused
-        print(f"hqm: {again} answers are errors; run the same command again to ask them again.", file=sys.stderr)
+        print(
+            f"hqm: {again} answers are errors; run the same command again to ask them again.",
+            file=sys.stderr,
+        )
     show.refused(outcome.refused + sum(job.refused for job in jobs))
     if advice := advice_on_cut(outcome.states):
         print(f"hqm: {advice}.", file=sys.stderr)
@@ -347,7 +428,9 @@ def _tell(session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interru
 
 
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
-    """End a command that has reached a bound, and say what it spent, what is left and how to go on."""
+    """End a command that has reached a bound, and say what it spent, what is left and how to go
+    on.
+    """
     budget = session.budget
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "
@@ -358,12 +441,16 @@ def _end_at_the_bound(session: Session, state: str) -> NoReturn:
 
 
 def _judge(session: Session) -> bool:
-    """Put the answers to the judges, where the benchmark has any; whether every question was replied to."""
+    """Put the answers to the judges, where the benchmark has any; whether every question was
+    replied to.
+    """
     from hqm.commands.interrupt import interruption
     from hqm.commands.progress import judging
     from hqm.respondents.waits import is_idle
 
-    if not session.options.judging.judges or not any(benchmark.roles for benchmark in session.benchmarks):
+    if not session.options.judging.judges or not any(
+        benchmark.roles for benchmark in session.benchmarks
+    ):
         return True
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop, judging(quiet) as progress:
@@ -378,6 +465,7 @@ def _judge(session: Session) -> bool:
     if session.budget.reached:
         left = sum(session.pending_judgements().values())
         _end_at_the_bound(
-            session, f"the judges' replies are stored in {session.store.path}, {left} known ones are left"
+            session,
+            f"the judges' replies are stored in {session.store.path}, {left} known ones are left",
         )
     return not outcome.failed and outcome.errors == outcome.refused

@@ -43,11 +43,16 @@ def compare(
     *,
     what: Annotated[
         list[str],
-        typer.Argument(rich_help_panel=WHAT, help="Files audit.json, or their folders; or, with --store, benchmarks."),
+        typer.Argument(
+            rich_help_panel=WHAT,
+            help="Files audit.json, or their folders; or, with --store, benchmarks.",
+        ),
     ],
     store: Annotated[
         Path | None,
-        typer.Option("--store", rich_help_panel=WHAT, metavar="FILE", help="A store to read in several ways."),
+        typer.Option(
+            "--store", rich_help_panel=WHAT, metavar="FILE", help="A store to read in several ways."
+        ),
     ] = None,
     to: To = Path("compare.html"),
     scorings: Annotated[
@@ -56,7 +61,10 @@ def compare(
             "--scoring",
             rich_help_panel=HOW,
             metavar="NAME",
-            help="official, paper, or recorded (the score of the tool whose log brought the answers); repeat it to compare them.",
+            help=(
+                "official, paper, or recorded (the score of the tool whose log brought the"
+                " answers); repeat it to compare them."
+            ),
         ),
     ] = None,
     parsers: Annotated[
@@ -89,14 +97,22 @@ def compare(
     ] = None,
     more: Annotated[
         int,
-        typer.Option(rich_help_panel=HOW, min=1, metavar="N", help="How many further items the forecast adds."),
+        typer.Option(
+            rich_help_panel=HOW,
+            min=1,
+            metavar="N",
+            help="How many further items the forecast adds.",
+        ),
     ] = 500,
     forecast: Annotated[
         bool,
         typer.Option(
             "--forecast",
             rich_help_panel=HOW,
-            help="Forecast which of two measures to trust at equal cost, for these respondents and for others.",
+            help=(
+                "Forecast which of two measures to trust at equal cost, for these respondents and"
+                " for others."
+            ),
         ),
     ] = False,
     prices: PricesFile = None,
@@ -110,14 +126,18 @@ def compare(
     from hqm.decisions.prices import read_prices
 
     if prices is not None and not forecast:
-        raise UsageError("--prices is for a forecast, and none is asked for", remedy="Add --forecast.")
+        raise UsageError(
+            "--prices is for a forecast, and none is asked for", remedy="Add --forecast."
+        )
     families = options.who.families
     if store is not None:
         from hqm.commands.readings import read_again
 
         judging = replace(options.judging, judges=tuple(judges or ()))
         brought = options.judging.judgements
-        with labelled(existing(store, what), options.judging.criterion, options.output.no_wait, brought) as opened:
+        with labelled(
+            existing(store, what), options.judging.criterion, options.output.no_wait, brought
+        ) as opened:
             audits: Sequence[Any] = read_again(
                 what,
                 opened,
@@ -130,7 +150,11 @@ def compare(
     else:
         needed: dict[str, object] = {"--scoring": scorings, "--parser": parsers, "--judge": judges}
         judging = options.judging
-        needed |= {"--criterion": judging.criterion, "--judgements": judging.judgements, "--pool": judging.pool}
+        needed |= {
+            "--criterion": judging.criterion,
+            "--judgements": judging.judgements,
+            "--pool": judging.pool,
+        }
         needed |= {"--level": judging.levels, "--stale": judging.stale != "refuse"}
         extra = [name for name, given in needed.items() if given]
         if extra:
@@ -140,7 +164,10 @@ def compare(
             )
         from hqm.auditing.value import Audit
 
-        audits, chosen = [Audit.load(find_audit(Path(name))) for name in what], options.reading.metrics
+        audits, chosen = (
+            [Audit.load(find_audit(Path(name))) for name in what],
+            options.reading.metrics,
+        )
     comparison = compare_audits(
         audits,
         metrics=chosen,
@@ -163,14 +190,23 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
         write_text(to, comparison.to_json())
     else:
         # a paper has narrow columns, and none prints the list of all answers
-        tables = (reports.printed_tables if suffix == ".tex" else reports.comparison_tables)(comparison)
-        write_text(to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=siunitx))
+        tables = (reports.printed_tables if suffix == ".tex" else reports.comparison_tables)(
+            comparison
+        )
+        write_text(
+            to,
+            importlib.import_module("hqm.reports.formats").formatted(
+                tables, suffix, siunitx=siunitx
+            ),
+        )
     _show(comparison)
     print(f"comparison: {to}")
 
 
 def _show(comparison: Comparison) -> None:
-    """The indicators side by side, which tests were made, and which differences are more than chance."""
+    """The indicators side by side, which tests were made, and which differences are more than
+    chance.
+    """
     from hqm.commands.terminal import print_all, terminal_table
 
     reports = importlib.import_module("hqm.reports.compare")

@@ -1,4 +1,6 @@
-"""What a shell offers at the Tab key: commands and options by typer, the values of options from the tables of HQM."""
+"""What a shell offers at the Tab key: commands and options by typer, the values of options from the
+tables of HQM.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +36,24 @@ complete -o default -F _hqm_completion hqm"""
 
 def completion(
     shell: Annotated[
-        str | None, typer.Argument(rich_help_panel=WHAT, help="bash, zsh or fish; that of SHELL unless given.")
+        str | None,
+        typer.Argument(rich_help_panel=WHAT, help="bash, zsh or fish; that of SHELL unless given."),
     ] = None,
 ) -> None:
     """Print the script by which a shell completes commands, options and names.
 
-    bash: eval "$(hqm completion bash)" in ~/.bashrc. zsh: eval "$(hqm completion zsh)" in ~/.zshrc, behind compinit. fish:
-    hqm completion fish > ~/.config/fish/completions/hqm.fish
+    bash: eval "$(hqm completion bash)" in ~/.bashrc. zsh: eval "$(hqm completion zsh)" in ~/.zshrc,
+    behind compinit. fish: hqm completion fish > ~/.config/fish/completions/hqm.fish
     """
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SHELLS:
         remedy = f"Write one of {', '.join(f'`hqm completion {known}`' for known in SHELLS)}."
-        raise UsageError(f"there is no completion for the shell {name!r}", remedy=remedy, given=name, known=SHELLS)
+        raise UsageError(
+            f"there is no completion for the shell {name!r}",
+            remedy=remedy,
+            given=name,
+            known=SHELLS,
+        )
     if name == "bash":
         print(_BASH)
         return
@@ -62,7 +70,8 @@ def prepare() -> None:
 
     completion_init()
     if (line := os.environ.get(_LINE)) is not None:
-        # typer wants the words and the place among them; bash splits at marks that stand inside our names
+        # typer wants the words and the place among them; bash splits at marks that stand inside our
+        # names
         words = _words(line)
         place = len(words) if line[-1:].isspace() else len(words) - 1
         os.environ.update(COMP_WORDS=shlex.join(words), COMP_CWORD=str(place))
@@ -89,16 +98,26 @@ class Candidate:
     type: str = "plain"
 
 
-def completions(command: str, name: str, flags: Sequence[str]) -> Callable[[], list[Candidate]] | None:
-    """What may stand as an argument of this name or behind an option of these flags; None where only files may."""
+def completions(
+    command: str, name: str, flags: Sequence[str]
+) -> Callable[[], list[Candidate]] | None:
+    """What may stand as an argument of this name or behind an option of these flags; None where
+    only files may.
+    """
     values = next(
-        (_VALUES[key] for key in (*(f"{command} {each}" for each in (name, *flags)), name, *flags) if key in _VALUES),
+        (
+            _VALUES[key]
+            for key in (*(f"{command} {each}" for each in (name, *flags)), name, *flags)
+            if key in _VALUES
+        ),
         None,
     )
     return (
         None
         if values is None
-        else lambda: [Candidate(*each) if isinstance(each, tuple) else Candidate(each) for each in values()]
+        else lambda: [
+            Candidate(*each) if isinstance(each, tuple) else Candidate(each) for each in values()
+        ]
     )
 
 
@@ -166,4 +185,6 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "export what": _benchmarks,
     "export --to": lambda: ("inspect", "lmms-eval"),
 }
-"""The name of an argument, or the flag of an option, or one of them behind a command's name -> what may stand there."""
+"""The name of an argument, or the flag of an option, or one of them behind a command's name -> what
+may stand there.
+"""

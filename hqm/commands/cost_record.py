@@ -26,7 +26,8 @@ def study_costs(
     judges: Sequence[Judge],
     prices: Prices | None = None,
 ) -> dict[str, Any]:
-    """What respondents, judges and people took for their answers, verdicts and labels, as far as the store has measured it.
+    """What respondents, judges and people took for their answers, verdicts and labels, as far as
+    the store has measured it.
 
     Parameters
     ----------
@@ -36,10 +37,17 @@ def study_costs(
         Of every respondent, in place of its own.
     """
     named = {who.name: prices or prices_of(who) for who in respondents}
-    each = {who.name: _used(store, who.number, named.get(who.name, prices)) for who in evidence.respondents}
+    each = {
+        who.name: _used(store, who.number, named.get(who.name, prices))
+        for who in evidence.respondents
+    }
     costs: dict[str, Any] = {"respondents": {name: used for name, used in each.items() if used}}
     panel = next((judge for judge in judges if isinstance(judge, Judging)), None)
-    number = None if panel is None else store.find_respondent(panel.panel.main.name, panel.identity(panel.panel.main))
+    number = (
+        None
+        if panel is None
+        else store.find_respondent(panel.panel.main.name, panel.identity(panel.panel.main))
+    )
     if panel is not None and number is not None:
         judged = [m for c, m in evidence.matrices.items() if parse_judge(c.judge)[0] == panel.label]
         verdicts = sum(int(np.isfinite(matrix.values).sum()) for matrix in judged)
@@ -51,7 +59,9 @@ def study_costs(
 
 
 def _used(store: Store, number: int, prices: Prices | None) -> dict[str, Any]:
-    """Tokens, mean seconds and prices of whoever has this number; empty where nothing was measured."""
+    """Tokens, mean seconds and prices of whoever has this number; empty where nothing was
+    measured.
+    """
     usage = store.usage(number)
     timed, seconds = store.seconds(number)
     measured: dict[str, Any] = {}

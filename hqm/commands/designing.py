@@ -17,7 +17,10 @@ PricesFile = Annotated[
         "--prices",
         rich_help_panel=HOW,
         metavar="FILE",
-        help="Prices, in a prices.toml; else those that the audit measured, else answers are counted.",
+        help=(
+            "Prices, in a prices.toml; else those that the audit measured, else answers are"
+            " counted."
+        ),
     ),
 ]
 
@@ -26,7 +29,10 @@ PricesFile = Annotated[
 def design(
     *,
     audit_file: Annotated[
-        Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="A file audit.json, or its folder.")
+        Path,
+        typer.Argument(
+            rich_help_panel=WHAT, metavar="AUDIT", help="A file audit.json, or its folder."
+        ),
     ],
     targets: Annotated[
         list[str],
@@ -34,7 +40,10 @@ def design(
             "--target",
             rich_help_panel=HOW,
             metavar="TEXT",
-            help='What the study must reach, such as "mdd<=.02", "rho_g>=.95" or "sem[counting]<=.03"; repeat it.',
+            help=(
+                'What the study must reach, such as "mdd<=.02", "rho_g>=.95" or'
+                ' "sem[counting]<=.03"; repeat it.'
+            ),
         ),
     ],
     prices: PricesFile = None,
@@ -43,38 +52,58 @@ def design(
         typer.Option(
             rich_help_panel=HOW,
             metavar="NAMES",
-            help="What may vary, joined by commas: items, pictures, runs, forms, judges, labels, respondents; "
-            "all that was measured unless given.",
+            help=(
+                "What may vary, joined by commas: items, pictures, runs, forms, judges, labels,"
+                " respondents; "
+                "all that was measured unless given."
+            ),
         ),
     ] = "",
     benchmark: Annotated[
         str | None,
-        typer.Option(rich_help_panel=WHAT, metavar="NAME", help="Which benchmark of the audit, where it has several."),
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="Which benchmark of the audit, where it has several.",
+        ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=WHAT, metavar="NAME", help="Which metric of the audit; the first of its card unless given."
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="Which metric of the audit; the first of its card unless given.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Write the answer here as design.json.")
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="FILE", help="Write the answer here as design.json."
+        ),
     ] = None,
     options: RunOptions,
 ) -> None:
     """Find the cheapest study that reaches your targets.
 
-    It reads an audit and asks nobody. It answers in a sentence, with a table of what each further unit buys; a target that no study
-    reaches is refused, with the component that is in the way.
+    It reads an audit and asks nobody. It answers in a sentence, with a table of what each further
+    unit buys; a target that no study reaches is refused, with the component that is in the way.
     """
     from hqm.decisions.designing import design as find_design
 
     wanted = [name.strip() for name in free.split(",") if name.strip()]
     made = find_design(
-        find_audit(audit_file), targets=targets, prices=prices, free=wanted, benchmark=benchmark, metric=metric
+        find_audit(audit_file),
+        targets=targets,
+        prices=prices,
+        free=wanted,
+        benchmark=benchmark,
+        metric=metric,
     )
     if out is not None:
         write_text(out, made.to_json())
-    print(made.to_json() if options.output.as_json else made, end="" if options.output.as_json else "\n")
+    print(
+        made.to_json() if options.output.as_json else made,
+        end="" if options.output.as_json else "\n",
+    )
     if out is not None and not options.output.as_json:
         print(f"design: {out}")

@@ -1,4 +1,6 @@
-"""What is left of a command that a fault in HQM ended: one sentence, and a file with the traceback and the command."""
+"""What is left of a command that a fault in HQM ended: one sentence, and a file with the traceback
+and the command.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,19 @@ def report_failure(error: Exception) -> str:
         ]
     )
     first = (str(error).strip().splitlines() or ["no message"])[0]
-    what = _without_secrets(f"HQM failed where it should not have: {type(error).__name__}: {first[:300]}")
+    what = _without_secrets(
+        f"HQM failed where it should not have: {type(error).__name__}: {first[:300]}"
+    )
     try:
         # private to the user: a traceback may quote what a file holds
         descriptor, path = tempfile.mkstemp(prefix="hqm-failure-", suffix=".txt", text=True)
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(_without_secrets(text))
     except OSError as unwritten:
-        return f"{what}. The traceback could not be kept ({unwritten.strerror}). Please report it with the command."
+        return (
+            f"{what}. The traceback could not be kept ({unwritten.strerror}). Please report it with"
+            " the command."
+        )
     return f"{what}. Please report it with {path}, which holds the traceback and the command."
 
 

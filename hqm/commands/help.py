@@ -19,7 +19,9 @@ WIDTH = 100
 
 
 class CommandGroup(TyperGroup):
-    """A program or a group of commands: its help names every command with the whole first sentence about it."""
+    """A program or a group of commands: its help names every command with the whole first sentence
+    about it.
+    """
 
     def get_help(self, ctx: Any) -> str:
         """The help page, as wide as the terminal."""
@@ -28,7 +30,10 @@ class CommandGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in the order of their use."""
-        rows = [(name, (self.commands[name].help or "").partition("\n\n")[0]) for name in self.list_commands(ctx)]
+        rows = [
+            (name, (self.commands[name].help or "").partition("\n\n")[0])
+            for name in self.list_commands(ctx)
+        ]
         with formatter.section("Commands"):
             formatter.write_dl([(name, " ".join(text.split())) for name, text in rows])
 
@@ -51,24 +56,31 @@ class Program(CommandGroup):
 
 
 def _room() -> int:
-    """The columns of a help page: those of the terminal, and not so many that a line is hard to read."""
+    """The columns of a help page: those of the terminal, and not so many that a line is hard to
+    read.
+    """
     return max(min(shutil.get_terminal_size().columns, WIDTH) - 2, 30)
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose arguments and options are sorted and shown by the group that each of them names.
+    """A command whose arguments and options are sorted and shown by the group that each of them
+    names.
 
-    typer shows groups only in its boxes of coloured text; here they are plain, so that a help page can be piped and read
-    anywhere. A shell completes the values of its options, a misspelt option is answered with the nearest one, and Ctrl-C is
-    told to `hqm.cli`, which says what is kept.
+    typer shows groups only in its boxes of coloured text; here they are plain, so that a help page
+    can be piped and read anywhere. A shell completes the values of its options, a misspelt option
+    is answered with the nearest one, and Ctrl-C is told to `hqm.cli`, which says what is kept.
     """
 
-    def __init__(self, *arguments: Any, context_settings: dict[str, Any] | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *arguments: Any, context_settings: dict[str, Any] | None = None, **settings: Any
+    ) -> None:
         settings["context_settings"] = {"max_content_width": WIDTH, **(context_settings or {})}
         super().__init__(*arguments, **settings)
         self.params.sort(key=_position)
         for parameter in self.params:
-            if (complete := completions(self.name or "", parameter.name or "", parameter.opts)) is not None:
+            if (
+                complete := completions(self.name or "", parameter.name or "", parameter.opts)
+            ) is not None:
                 parameter.shell_complete = partial(_complete, complete)  # type: ignore[method-assign]
 
     def get_help(self, ctx: Any) -> str:
@@ -110,9 +122,13 @@ def _complete(candidates: Any, _ctx: Any, incomplete: str) -> list[Any]:
 
 
 def _record(parameter: Any, ctx: Any) -> tuple[str, str]:
-    """How a parameter is written, and its text; of an argument without Python's name of its type."""
+    """How a parameter is written, and its text; of an argument without Python's name of its
+    type.
+    """
     written, text = parameter.get_help_record(ctx)
-    return (written.partition(" <")[0] if parameter.param_type_name == "argument" else written), text
+    return (
+        written.partition(" <")[0] if parameter.param_type_name == "argument" else written
+    ), text
 
 
 def _heading(parameter: Any) -> str:

@@ -23,16 +23,28 @@ def import_(
         typer.Argument(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="Exports of other stores; with --benchmark, logs of other tools, or folders of them.",
+            help=(
+                "Exports of other stores; with --benchmark, logs of other tools, or folders of"
+                " them."
+            ),
         ),
     ],
     store: Annotated[
         Path,
-        typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The store to add to; made when it does not exist."),
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="The store to add to; made when it does not exist.",
+        ),
     ],
     benchmark: Annotated[
         str | None,
-        typer.Option("--benchmark", rich_help_panel=WHAT, metavar="NAME", help="The benchmark that the logs answer."),
+        typer.Option(
+            "--benchmark",
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="The benchmark that the logs answer.",
+        ),
     ] = None,
     source: Annotated[
         str,
@@ -40,13 +52,19 @@ def import_(
             "--from",
             rich_help_panel=WHAT,
             metavar="TOOL",
-            help="Which tool wrote the logs: lmms-eval, vlmevalkit, inspect, eee or table; auto recognises it.",
+            help=(
+                "Which tool wrote the logs: lmms-eval, vlmevalkit, inspect, eee or table; auto"
+                " recognises it."
+            ),
         ),
     ] = "auto",
     respondent: Annotated[
         str | None,
         typer.Option(
-            "--respondent", rich_help_panel=WHO, metavar="NAME", help="The respondent's name, in place of the log's."
+            "--respondent",
+            rich_help_panel=WHO,
+            metavar="NAME",
+            help="The respondent's name, in place of the log's.",
         ),
     ] = None,
     run: Annotated[
@@ -63,7 +81,8 @@ def import_(
 ) -> None:
     """Add answers to a store: from exports of other stores, or from the logs of other tools.
 
-    Logs are matched to the benchmark's items by id, or by picture and question. What the store has already is left as it is.
+    Logs are matched to the benchmark's items by id, or by picture and question. What the store has
+    already is left as it is.
     """
     from hqm.benchmark.logged import LogSettings
 
@@ -73,7 +92,8 @@ def import_(
         return
     if (source, respondent, run, options.who.partial) != ("auto", None, None, False):
         raise UsageError(
-            "--from, --respondent, --run and --partial are for logs", remedy="Name what they answer with --benchmark."
+            "--from, --respondent, --run and --partial are for logs",
+            remedy="Name what they answer with --benchmark.",
         )
     from hqm.store.exchange import import_store
 
@@ -82,7 +102,9 @@ def import_(
             print(f"{import_store(file, opened)} new answers: {store}")
 
 
-def _import_logs(name: str, files: Sequence[Path], path: Path, settings: object, options: RunOptions) -> None:
+def _import_logs(
+    name: str, files: Sequence[Path], path: Path, settings: object, options: RunOptions
+) -> None:
     from hqm.administration.administering import administer
     from hqm.auditing.foreign import compare_scores
     from hqm.commands import show_logs
@@ -97,7 +119,10 @@ def _import_logs(name: str, files: Sequence[Path], path: Path, settings: object,
             if taken is not None:
                 forms = {form.name: form for form in session.forms(benchmark)}
                 show_logs.taken(
-                    benchmark, taken, compare_scores(benchmark, forms, taken.recordings), options.output.as_json
+                    benchmark,
+                    taken,
+                    compare_scores(benchmark, forms, taken.recordings),
+                    options.output.as_json,
                 )
     if not options.output.as_json:
         print(f"{outcome.asked} new answers: {path}")

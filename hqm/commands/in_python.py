@@ -1,4 +1,6 @@
-"""The commands as functions for Python: `hqm.audit("pope", recorded="answers.jsonl")` does what `hqm audit` does."""
+"""The commands as functions for Python: `hqm.audit("pope", recorded="answers.jsonl")` does what
+`hqm audit` does.
+"""
 
 from __future__ import annotations
 
@@ -71,8 +73,8 @@ def audit(
         As in `hqm.evidence_of`; of an `Evidence` nothing more can be said.
 
     Returns
-    -------
-    Its `estimates` are those of `hqm audit` over the same files; `to_frame()` makes a pandas frame of them.
+    ------- Its `estimates` are those of `hqm audit` over the same files; `to_frame()` makes a
+    pandas frame of them.
 
     Examples
     --------
@@ -128,11 +130,11 @@ def evidence_of(
     benchmark
         A name, a folder with a card.toml, a Python file, or what `hqm.load` gave.
     recorded
-        A file or folder, or several: answers in the benchmark's release format or HQM's, or logs of lmms-eval, VLMEvalKit,
-        inspect and others.
+        A file or folder, or several: answers in the benchmark's release format or HQM's, or logs of
+        lmms-eval, VLMEvalKit, inspect and others.
     store
-        A store, or its file. With `recorded`, the answers are added to it; without, what it holds is looked at, and nobody
-        is asked. Nothing is written to disk unless it is given.
+        A store, or its file. With `recorded`, the answers are added to it; without, what it holds
+        is looked at, and nobody is asked. Nothing is written to disk unless it is given.
     root, part, images, scoring, withheld, parser, words, mode, prompts
         As in `hqm.load`; they belong there where a loaded benchmark is given.
     limit
@@ -144,13 +146,14 @@ def evidence_of(
     criterion
         People's labels on the answers.
     pool
-        How several raters' labels of an answer become one: `majority` (of 0 and 1, unless given), `mean` (of others),
-        `dawid-skene`, `adjudicated`.
+        How several raters' labels of an answer become one: `majority` (of 0 and 1, unless given),
+        `mean` (of others), `dawid-skene`, `adjudicated`.
     stale
-        What to do with labels about other words than the stored answer's: `refuse` them, or `keep` them, flagged.
+        What to do with labels about other words than the stored answer's: `refuse` them, or `keep`
+        them, flagged.
     levels
-        Over what agreement with people is looked at beside the respondents' scores: `answer`, `item`, and `stage`, at which a
-        judge is asked about each fact that people labelled.
+        Over what agreement with people is looked at beside the respondents' scores: `answer`,
+        `item`, and `stage`, at which a judge is asked about each fact that people labelled.
     families
         A file of respondent and family; families are told from the names unless given.
     metrics
@@ -158,10 +161,12 @@ def evidence_of(
     margin
         The largest difference of two means that does not matter.
     judges
-        The models that judge, for a benchmark that a model judges; what they have not said yet is asked.
+        The models that judge, for a benchmark that a model judges; what they have not said yet is
+        asked.
     judgements
-        Judgements that a judge gave already: a file or a folder, or several, each written as for `hqm audit --judgements`
-        ("gpt-4=verdicts.jsonl" where the file does not name the judge). Nobody is asked for them.
+        Judgements that a judge gave already: a file or a folder, or several, each written as for
+        `hqm audit --judgements` ("gpt-4=verdicts.jsonl" where the file does not name the judge).
+        Nobody is asked for them.
     partial
         Of logs and judgements, take the rows that match items and leave the others out.
 
@@ -174,14 +179,26 @@ def evidence_of(
     """
     paths = tuple(map(Path, [recorded] if isinstance(recorded, (str, PathLike)) else recorded))
     if not paths and store is None:
-        raise UsageError("there are no answers to look at", remedy="Give recorded=FILE, or store=FILE.")
+        raise UsageError(
+            "there are no answers to look at", remedy="Give recorded=FILE, or store=FILE."
+        )
     loading = {
-        "root": root, "images": images, "scoring": scoring, "withheld": withheld, "parser": parser,
-        "words": words, "mode": mode, "prompts": prompts,
-    }  # fmt: skip
+        "root": root,
+        "images": images,
+        "scoring": scoring,
+        "withheld": withheld,
+        "parser": parser,
+        "words": words,
+        "mode": mode,
+        "prompts": prompts,
+    }
     loaded, part = _loaded(benchmark, loading, part)
     options = groups.RunOptions(
-        what=groups.What(part=part, limit=limit, form_files={name: Path(path) for name, path in (forms or {}).items()}),
+        what=groups.What(
+            part=part,
+            limit=limit,
+            form_files={name: Path(path) for name, path in (forms or {}).items()},
+        ),
         who=groups.Who(recorded=paths, partial=partial, families=_path(families)),
         reading=groups.Reading(metrics=_several(metrics), margin=margin, key=_path(key)),
         judging=groups.Judging(
@@ -190,7 +207,9 @@ def evidence_of(
             pool=pool,
             stale=stale,
             levels=_several(levels),
-            judgements=tuple(map(str, [judgements] if isinstance(judgements, (str, PathLike)) else judgements)),
+            judgements=tuple(
+                map(str, [judgements] if isinstance(judgements, (str, PathLike)) else judgements)
+            ),
         ),
     )
     if isinstance(store, Store):
@@ -201,7 +220,9 @@ def evidence_of(
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """What came of asking: the sums over all benchmarks, and of each benchmark where a rule stopped it."""
+    """What came of asking: the sums over all benchmarks, and of each benchmark where a rule stopped
+    it.
+    """
 
     outcome: Outcome
     stopped: tuple[StoppedRun, ...] = ()
@@ -232,20 +253,24 @@ def run(
     Parameters
     ----------
     benchmark
-        A name, a folder with a card.toml, a Python file, or what `hqm.load` gave; a group's name asks all its members.
+        A name, a folder with a card.toml, a Python file, or what `hqm.load` gave; a group's name
+        asks all its members.
     respondents
         Their names, as `-r` takes them; the benchmark's own unless any is given, or `recorded`.
     store
         A store, or its file.
     until
-        When to stop asking, as `--until` takes it: "separated", "separated>=.02", "half_width<=.01", or two of them.
-    recorded, forms, runs, blind, resolution, seed, probabilities, expected, part, limit, max_requests, device, workers
+        When to stop asking, as `--until` takes it: "separated", "separated>=.02",
+        "half_width<=.01", or two of them.
+    recorded, forms, runs, blind, resolution, seed, probabilities, expected, part, limit,
+    max_requests, device, workers
         As the options of `hqm run`.
 
     Raises
     ------
     UsageError, DesignError
-        A name or a rule means nothing, or the rule cannot be met by these respondents, items or metrics.
+        A name or a rule means nothing, or the rule cannot be met by these respondents, items or
+        metrics.
 
     Examples
     --------
@@ -263,7 +288,9 @@ def run(
         what=groups.What(part=part, limit=limit, forms=tuple(forms)),
         who=groups.Who(
             respondents=_several(respondents),
-            recorded=tuple(map(Path, [recorded] if isinstance(recorded, (str, PathLike)) else recorded)),
+            recorded=tuple(
+                map(Path, [recorded] if isinstance(recorded, (str, PathLike)) else recorded)
+            ),
         ),
         asking=groups.Asking(
             runs=runs,
@@ -278,10 +305,16 @@ def run(
         machine=groups.Machine(device=device, workers=workers),
     )
     with nullcontext(store) if isinstance(store, Store) else writable(Path(store)) as opened:
-        session = Session([benchmark if isinstance(benchmark, Benchmark) else str(benchmark)], opened, options)
+        session = Session(
+            [benchmark if isinstance(benchmark, Benchmark) else str(benchmark)], opened, options
+        )
         session.fetch_images()
         if not options.asking.until:
-            return RunResult(outcome=administer(opened, session.jobs(), engine=session.engine(), budget=session.budget))
+            return RunResult(
+                outcome=administer(
+                    opened, session.jobs(), engine=session.engine(), budget=session.budget
+                )
+            )
         stopped = tuple(run_until(session))
         return RunResult(outcome=added([each.outcome for each in stopped]), stopped=stopped)
 
@@ -309,7 +342,9 @@ def _loaded(
     given = [name for name, value in loading.items() if value != default.get(name)]
     if given:
         remedy = f"Give {given[0]} to hqm.load."
-        raise UsageError(f"{benchmark.name} is loaded, and {given[0]} is given beside it", remedy=remedy)
+        raise UsageError(
+            f"{benchmark.name} is loaded, and {given[0]} is given beside it", remedy=remedy
+        )
     whole = copy.copy(benchmark)
     if benchmark.part is not None:
         del whole.original

@@ -1,8 +1,10 @@
-"""Ctrl-C, and the notice a scheduler gives before it kills: finish the batch in hand, then say how to go on.
+"""Ctrl-C, and the notice a scheduler gives before it kills: finish the batch in hand, then say how
+to go on.
 
-While respondents are asked, the first SIGINT or SIGTERM is a wish, which `administer` asks about after every batch; a model that
-is only being loaded is left at once, because nothing is in hand. Before and after, the first SIGINT ends the command. The second
-is obeyed at once, even inside a computation that never comes back to Python: it costs the batch in flight and nothing else.
+While respondents are asked, the first SIGINT or SIGTERM is a wish, which `administer` asks about
+after every batch; a model that is only being loaded is left at once, because nothing is in hand.
+Before and after, the first SIGINT ends the command. The second is obeyed at once, even inside a
+computation that never comes back to Python: it costs the batch in flight and nothing else.
 """
 
 from __future__ import annotations
@@ -52,15 +54,16 @@ def _never() -> bool:
 def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iterator[Interruption]:
     """Take SIGINT and SIGTERM as a wish to stop while the block runs.
 
-    In a thread other than the main one, where Python lets nobody handle signals, they keep their meaning.
+    In a thread other than the main one, where Python lets nobody handle signals, they keep their
+    meaning.
 
     Parameters
     ----------
     quiet
         Say nothing about the wish.
     idle
-        Whether this process is only waiting, as for a model that is loaded here: then there is no batch to finish, and the
-        first SIGINT ends the command.
+        Whether this process is only waiting, as for a model that is loaded here: then there is no
+        batch to finish, and the first SIGINT ends the command.
     """
     asked = Interruption()
 
@@ -69,7 +72,11 @@ def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iter
             raise KeyboardInterrupt
         asked.wanted, asked.by = True, number
         if not quiet:
-            print("hqm: stopping after the batch in hand; Ctrl-C again stops at once.", file=sys.stderr, flush=True)
+            print(
+                "hqm: stopping after the batch in hand; Ctrl-C again stops at once.",
+                file=sys.stderr,
+                flush=True,
+            )
 
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -85,8 +92,8 @@ def interruption(quiet: bool = False, idle: Callable[[], bool] = _never) -> Iter
 def watch() -> None:
     """Count the Ctrl-C of this process from now on, and leave at the second.
 
-    Python runs a handler between two steps of its own, which a long computation in C keeps it from; the numbers of signals
-    are written to a pipe even then, and a thread reads them there.
+    Python runs a handler between two steps of its own, which a long computation in C keeps it from;
+    the numbers of signals are written to a pipe even then, and a thread reads them there.
     """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -99,7 +106,10 @@ def _leave_at_the_second(reader: int) -> None:
     while numbers := os.read(reader, 64):
         count += numbers.count(signal.SIGINT)
         if count > 1:
-            leave(130, "hqm: stopped at once. What was stored stays stored; the batch in hand is lost.")
+            leave(
+                130,
+                "hqm: stopped at once. What was stored stays stored; the batch in hand is lost.",
+            )
 
 
 def leave(status: int, sentence: str = "") -> NoReturn:
@@ -109,6 +119,10 @@ def leave(status: int, sentence: str = "") -> NoReturn:
             stream.flush()
     with suppress(OSError):
         text = f"{sentence}\n" if sentence else ""
-        cursor = "\x1b[?25h" if os.isatty(2) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown") else ""
+        cursor = (
+            "\x1b[?25h"
+            if os.isatty(2) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+            else ""
+        )
         os.write(2, f"{cursor}{text}".encode())
     os._exit(status)

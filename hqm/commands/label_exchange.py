@@ -1,4 +1,6 @@
-"""`hqm label export` and `hqm label import`: a study's labels for an audit, and its tasks and labels to and from other tools."""
+"""`hqm label export` and `hqm label import`: a study's labels for an audit, and its tasks and
+labels to and from other tools.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def export(
             "--as",
             rich_help_panel=OUTPUT,
             metavar="LAYOUT",
-            help="labels: what the raters said, for --criterion of an audit. Tasks for another tool: label-studio, potato, argilla, mturk.",
+            help=(
+                "labels: what the raters said, for --criterion of an audit. Tasks for another tool:"
+                " label-studio, potato, argilla, mturk."
+            ),
         ),
     ] = "labels",
     pictures: Annotated[
@@ -43,14 +48,17 @@ def export(
             "--pictures",
             rich_help_panel=OUTPUT,
             metavar="ADDRESS",
-            help="Where the other tool will find the pictures' folder; beside the file unless given.",
+            help=(
+                "Where the other tool will find the pictures' folder; beside the file unless given."
+            ),
         ),
     ] = None,
     options: RunOptions,
 ) -> None:
     """Write the labels for an audit, or the tasks for another labelling tool.
 
-    Tasks are as blind as the page: they name an answer by its uid and nobody's name, and pictures are copied under that uid.
+    Tasks are as blind as the page: they name an answer by its uid and nobody's name, and pictures
+    are copied under that uid.
     """
     from hqm.labels.labels_out import export_labels
     from hqm.labels.tasks_out import LAYOUTS, export_tasks
@@ -58,7 +66,10 @@ def export(
     if layout not in ("labels", *LAYOUTS):
         known = ("labels", *LAYOUTS)
         raise UsageError(
-            f"there is no layout {layout!r}", remedy=f"There are {', '.join(known)}.", given=layout, known=known
+            f"there is no layout {layout!r}",
+            remedy=f"There are {', '.join(known)}.",
+            given=layout,
+            known=known,
         )
     if layout == "labels":
         written = export_labels(plan)
@@ -70,7 +81,8 @@ def export(
             "raters": list(written.raters),
         }
         line = (
-            f"{written.labels:,} labels of {written.answers:,} answers by {', '.join(written.raters) or 'nobody'}: {to}"
+            f"{written.labels:,} labels of {written.answers:,} answers by"
+            f" {', '.join(written.raters) or 'nobody'}: {to}"
         )
     else:
         tasks = export_tasks(plan, layout, to, pictures)
@@ -83,14 +95,21 @@ def export(
 @with_options("as_json")
 def import_(
     *,
-    file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="FILE", help="What the other tool wrote.")],
+    file: Annotated[
+        Path,
+        typer.Argument(rich_help_panel=WHAT, metavar="FILE", help="What the other tool wrote."),
+    ],
     plan: Annotated[
-        Path, typer.Option("--plan", rich_help_panel=WHAT, metavar="FILE", help="The plan of the study.")
+        Path,
+        typer.Option("--plan", rich_help_panel=WHAT, metavar="FILE", help="The plan of the study."),
     ] = Path("plan.jsonl"),
     layout: Annotated[
         str,
         typer.Option(
-            "--from", rich_help_panel=WHAT, metavar="LAYOUT", help="label-studio, potato, argilla, mturk or csv."
+            "--from",
+            rich_help_panel=WHAT,
+            metavar="LAYOUT",
+            help="label-studio, potato, argilla, mturk or csv.",
         ),
     ] = "csv",
     columns: Annotated[
@@ -99,7 +118,10 @@ def import_(
             "--columns",
             rich_help_panel=HOW,
             metavar="NAMES",
-            help="Which fields hold what, where they have other names: uid=task_id,label=verdict,rater=worker,seconds=time.",
+            help=(
+                "Which fields hold what, where they have other names:"
+                " uid=task_id,label=verdict,rater=worker,seconds=time."
+            ),
         ),
     ] = None,
     values: Annotated[
@@ -108,7 +130,10 @@ def import_(
             "--values",
             rich_help_panel=HOW,
             metavar="NAMES",
-            help="What the tool's words mean in labels: Faithful=1,Hallucinated=0; the words of the schema unless given.",
+            help=(
+                "What the tool's words mean in labels: Faithful=1,Hallucinated=0; the words of the"
+                " schema unless given."
+            ),
         ),
     ] = None,
     options: RunOptions,
@@ -116,17 +141,25 @@ def import_(
     """Take the labels that another tool collected into the study."""
     from hqm.labels.labels_in import import_labels
 
-    taken = import_labels(file, layout, plan, _pairs(columns, "--columns"), _pairs(values, "--values"))
+    taken = import_labels(
+        file, layout, plan, _pairs(columns, "--columns"), _pairs(values, "--values")
+    )
     if options.output.as_json:
         print(
             json.dumps(
-                {"labels": taken.labels, "undecided": taken.undecided, "raters": list(taken.raters)}, ensure_ascii=False
+                {
+                    "labels": taken.labels,
+                    "undecided": taken.undecided,
+                    "raters": list(taken.raters),
+                },
+                ensure_ascii=False,
             )
         )
     else:
         undecided = f", {taken.undecided:,} of them undecided" if taken.undecided else ""
         print(
-            f"{taken.labels:,} labels by {', '.join(taken.raters)}{undecided}; look at them with `hqm label status {plan}`"
+            f"{taken.labels:,} labels by {', '.join(taken.raters)}{undecided}; look at them with"
+            f" `hqm label status {plan}`"
         )
 
 

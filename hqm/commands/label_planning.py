@@ -23,11 +23,27 @@ if TYPE_CHECKING:
 _PLAN = Path("plan.jsonl")
 
 
-@with_options("part", "data", "images", "scoring", "parser", "judges", "judgements", "roles", "mode", "prompts", "store", "as_json")  # fmt: skip
+@with_options(
+    "part",
+    "data",
+    "images",
+    "scoring",
+    "parser",
+    "judges",
+    "judgements",
+    "roles",
+    "mode",
+    "prompts",
+    "store",
+    "as_json",
+)
 def plan(
     *,
     benchmark: Annotated[
-        str, typer.Argument(rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file.")
+        str,
+        typer.Argument(
+            rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file."
+        ),
     ],
     options: RunOptions,
     labels: Annotated[
@@ -44,19 +60,27 @@ def plan(
         typer.Option(
             rich_help_panel=HOW,
             metavar="NAME",
-            help="uniform: answers at random, of every respondent as many, spread over the pictures. same-items: the "
-            "answers of all respondents to some items. active: doubtful answers more often.",
+            help=(
+                "uniform: answers at random, of every respondent as many, spread over the pictures."
+                " same-items: the "
+                "answers of all respondents to some items. active: doubtful answers more often."
+            ),
         ),
     ] = "uniform",
     raters: Annotated[
-        str, typer.Option(rich_help_panel=WHO, metavar="NAMES", help="Who labels: names joined by commas.")
+        str,
+        typer.Option(
+            rich_help_panel=WHO, metavar="NAMES", help="Who labels: names joined by commas."
+        ),
     ] = "rater",
     overlap: Annotated[
         float,
         typer.Option(
             rich_help_panel=HOW,
             metavar="SHARE",
-            help="The share of the answers that all raters label, so that their agreement is known.",
+            help=(
+                "The share of the answers that all raters label, so that their agreement is known."
+            ),
         ),
     ] = 0.2,
     schema: Annotated[
@@ -64,13 +88,19 @@ def plan(
         typer.Option(
             rich_help_panel=HOW,
             metavar="NAME",
-            help="What raters are asked: binary, likert, facts, spans, or a toml file; review or review_form for a benchmark's own items.",
+            help=(
+                "What raters are asked: binary, likert, facts, spans, or a toml file; review or"
+                " review_form for a benchmark's own items."
+            ),
         ),
     ] = "binary",
     form: Annotated[
         str,
         typer.Option(
-            "--form", rich_help_panel=WHAT, metavar="NAME|NAME=FILE", help="The form whose items are reviewed."
+            "--form",
+            rich_help_panel=WHAT,
+            metavar="NAME|NAME=FILE",
+            help="The form whose items are reviewed.",
         ),
     ] = "original",
     gold: Annotated[
@@ -78,7 +108,10 @@ def plan(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="Answers whose label is known, mixed in to check the raters: item, respondent, label.",
+            help=(
+                "Answers whose label is known, mixed in to check the raters: item, respondent,"
+                " label."
+            ),
         ),
     ] = None,
     width: Annotated[
@@ -105,15 +138,24 @@ def plan(
             min=0.001,
             max=0.5,
             metavar="SHARE",
-            help="How many scores are wrong, for the forecast; from the store where it shows it, and else .1.",
+            help=(
+                "How many scores are wrong, for the forecast; from the store where it shows it, and"
+                " else .1."
+            ),
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(rich_help_panel=HOW, min=0, metavar="N", help="What the draw begins from.")] = 0,
-    out: Annotated[Path, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The plan's file.")] = _PLAN,
+    seed: Annotated[
+        int,
+        typer.Option(rich_help_panel=HOW, min=0, metavar="N", help="What the draw begins from."),
+    ] = 0,
+    out: Annotated[
+        Path, typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="The plan's file.")
+    ] = _PLAN,
 ) -> None:
     """Choose the answers that people are to label, and say how wide the intervals will be.
 
-    Every answer in the plan has the probability with which it was chosen, which an audit needs to weight its label.
+    Every answer in the plan has the probability with which it was chosen, which an audit needs to
+    weight its label.
     """
     import numpy as np
 
@@ -128,7 +170,9 @@ def plan(
     check_design(design, names, overlap, tau)
     if labels_path(out).exists():
         what = f"there are labels of this plan already ({labels_path(out).name})"
-        raise UsageError(what, place=str(out), remedy="Name another file with --out; labels belong to one plan.")
+        raise UsageError(
+            what, place=str(out), remedy="Name another file with --out; labels belong to one plan."
+        )
     asked = read_schema(schema, out.parent)
     path = store_path([benchmark], options.output.store)
     if not asked.reviews_items:
@@ -142,13 +186,17 @@ def plan(
         (loaded,) = session.benchmarks
         form_name, _, form_file = form.partition("=")
         candidates, source, trusted = (
-            _items(loaded, form_name, form_file) if asked.reviews_items else _answers(session, loaded)
+            _items(loaded, form_name, form_file)
+            if asked.reviews_items
+            else _answers(session, loaded)
         )
     made = LabelPlan(
         benchmark=str(Path(benchmark).absolute()) if Path(benchmark).exists() else benchmark,
         store="" if asked.reviews_items else str(path),
         data=str(options.what.data or ""),
-        images=str(options.what.images or "") if Path(str(options.what.images or "")).exists() else "",
+        images=(
+            str(options.what.images or "") if Path(str(options.what.images or "")).exists() else ""
+        ),
         design=design,
         seed=seed,
         tau=tau if design == "active" else 0.0,
@@ -165,10 +213,15 @@ def plan(
     wanted = labels
     if wanted is None:
         if width is None or not scored:
-            raise UsageError("the number of labels is missing", remedy="Give it with --labels, or a --width.")
+            raise UsageError(
+                "the number of labels is missing", remedy="Give it with --labels, or a --width."
+            )
         wanted = forecast(candidates, made.design, len(candidates) // 2 or 1, **known).needed
         if wanted is None:
-            what = f"no number of labels makes an interval of {width:g}: there are {len(candidates):,} answers"
+            what = (
+                f"no number of labels makes an interval of {width:g}: there are {len(candidates):,}"
+                " answers"
+            )
             raise UsageError(what, remedy="Ask for a wider one, or more questions.")
     expected = forecast(candidates, made.design, wanted, **known) if scored else None
     rows = draw(candidates, made, wanted, rng)
@@ -182,7 +235,9 @@ def plan(
 
 
 def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], str, bool]:
-    """The stored answers to the original form, run 0, with what is known of the chance that their scores are wrong."""
+    """The stored answers to the original form, run 0, with what is known of the chance that their
+    scores are wrong.
+    """
     import numpy as np
 
     from hqm.administration.answers import Answers
@@ -193,7 +248,9 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
     respondents = session.stored_respondents(benchmark)
     if not respondents:
         what = f"the store holds no answers to {benchmark.name}"
-        raise UsageError(what, place=str(session.store.path), remedy="Name another store with --store.")
+        raise UsageError(
+            what, place=str(session.store.path), remedy="Name another store with --store."
+        )
     form, reader = benchmark.original, Answers(session.asks)
     judging = session.options.judging
     unjudged = bool(benchmark.roles) and not judging.judges and not session.brought(benchmark)
@@ -207,29 +264,45 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
             {n: i for i, n in enumerate(first.respondents)},
             {item.id: i for i, item in enumerate(first.items)},
         )
-        # where a rule stopped the asking, the audit looks at the pictures that all respondents were asked
+        # where a rule stopped the asking, the audit looks at the pictures that all respondents were
+        # asked
         form = replace(form, items=tuple(item for item in form.items if item.id in column))
-        place = np.ix_([row[who.name] for who in respondents], [column[item.id] for item in form.items])
+        place = np.ix_(
+            [row[who.name] for who in respondents], [column[item.id] for item in form.items]
+        )
         scores, errors = first.values[place], known.errors[place]
     candidates = []
     for i, who in enumerate(respondents):
-        for j, (item, answer) in enumerate(zip(form.items, reader.responses(benchmark, form, who, 0), strict=True)):
-            if answer is not None and answer.outcome in ANSWERED and (unjudged or np.isfinite(scores[i, j])):
+        for j, (item, answer) in enumerate(
+            zip(form.items, reader.responses(benchmark, form, who, 0), strict=True)
+        ):
+            if (
+                answer is not None
+                and answer.outcome in ANSWERED
+                and (unjudged or np.isfinite(scores[i, j]))
+            ):
                 cluster = item.cluster or item.image or item.id
                 candidates.append(
                     Candidate(
-                        item=item.id, respondent=who.name, cluster=cluster, digest=answer_digest(answer),
-                        score=float(scores[i, j]), error=float(errors[i, j]),
+                        item=item.id,
+                        respondent=who.name,
+                        cluster=cluster,
+                        digest=answer_digest(answer),
+                        score=float(scores[i, j]),
+                        error=float(errors[i, j]),
                     )
-                )  # fmt: skip
+                )
     if not candidates:
         raise UsageError(
-            f"no answer to {benchmark.name} is scored", remedy=f"Look at `hqm audit {benchmark.name} --offline` first."
+            f"no answer to {benchmark.name} is scored",
+            remedy=f"Look at `hqm audit {benchmark.name} --offline` first.",
         )
     return candidates, source, trusted
 
 
-def _items(benchmark: Benchmark, form_name: str, form_file: str) -> tuple[list[Candidate], str, bool]:
+def _items(
+    benchmark: Benchmark, form_name: str, form_file: str
+) -> tuple[list[Candidate], str, bool]:
     """The items of a form, for their review."""
     from hqm.administration.holdings import forms_of
     from hqm.forms.build import read_form
@@ -240,74 +313,117 @@ def _items(benchmark: Benchmark, form_name: str, form_file: str) -> tuple[list[C
     if form_file:
         form = read_form(Path(form_file), benchmark.original, form_name)
     else:
-        every = {each.name: each for each in forms_of(benchmark, rewordings={form_name} - {ORIGINAL})}
+        every = {
+            each.name: each for each in forms_of(benchmark, rewordings={form_name} - {ORIGINAL})
+        }
         if form_name not in every:
             remedy = f"It has {', '.join(every)}."
-            raise UsageError(f"{benchmark.name} has no form {form_name!r}", remedy=remedy, given=form_name, known=every)
+            raise UsageError(
+                f"{benchmark.name} has no form {form_name!r}",
+                remedy=remedy,
+                given=form_name,
+                known=every,
+            )
         form = every[form_name]
     candidates = [
-        Candidate(item=i.id, respondent="", cluster=i.cluster or i.image or i.id, digest=item_digest(i))
+        Candidate(
+            item=i.id, respondent="", cluster=i.cluster or i.image or i.id, digest=item_digest(i)
+        )
         for i in form.items
     ]
     return candidates, "", False
 
 
-def _gold(benchmark: Benchmark, path: Path, candidates: list[Candidate]) -> dict[tuple[str, str], float]:
+def _gold(
+    benchmark: Benchmark, path: Path, candidates: list[Candidate]
+) -> dict[tuple[str, str], float]:
     from hqm.errors import DataError
 
     known = list(dict.fromkeys(c.respondent for c in candidates))
-    labels = {(j.respondent, j.item): j.label for j in benchmark.read_criterion(path, benchmark.original, known)}
+    labels = {
+        (j.respondent, j.item): j.label
+        for j in benchmark.read_criterion(path, benchmark.original, known)
+    }
     answers = {(c.respondent, c.item) for c in candidates}
     for (respondent, item), label in labels.items():
         if label is None or (respondent, item) not in answers:
             what = (
-                f"{item!r} of {respondent} has no label" if label is None else f"{respondent} has no answer to {item!r}"
+                f"{item!r} of {respondent} has no label"
+                if label is None
+                else f"{respondent} has no answer to {item!r}"
             )
             raise DataError(what, place=str(path), remedy="Remove the row.")
     return {answer: float(label) for answer, label in labels.items() if label is not None}
 
 
 def _show(
-    made: LabelPlan, expected: Forecast | None, width: float | None, out: Path, source: str, as_json: bool
+    made: LabelPlan,
+    expected: Forecast | None,
+    width: float | None,
+    out: Path,
+    source: str,
+    as_json: bool,
 ) -> None:
     drawn = [row for row in made.rows if row.probability is not None]
     respondents = len({row.respondent for row in made.rows} - {""})
     counts = {name: sum(name in row.raters for row in made.rows) for name in made.raters}
     shared = sum(len(row.raters) > 1 for row in made.rows)
     said: dict[str, Any] = {
-        "plan": str(out), "labels": len(drawn), "population": made.population, "design": made.design,
-        "respondents": respondents, "items": len({row.item for row in made.rows}),
-        "raters": counts, "by_all_raters": shared, "gold": sum(row.gold is not None for row in made.rows),
+        "plan": str(out),
+        "labels": len(drawn),
+        "population": made.population,
+        "design": made.design,
+        "respondents": respondents,
+        "items": len({row.item for row in made.rows}),
+        "raters": counts,
+        "by_all_raters": shared,
+        "gold": sum(row.gold is not None for row in made.rows),
         "errors_from": source,
-    }  # fmt: skip
+    }
     if expected is not None:
         said |= {
-            "expected_width": expected.width, "expected_width_of_one": expected.width_of_one,
-            "supposed_error": expected.supposed_error, "width_asked_for": width, "labels_needed": expected.needed,
-        }  # fmt: skip
+            "expected_width": expected.width,
+            "expected_width_of_one": expected.width_of_one,
+            "supposed_error": expected.supposed_error,
+            "width_asked_for": width,
+            "labels_needed": expected.needed,
+        }
     if as_json:
         print(json.dumps(said, ensure_ascii=False))
         return
     of = f" of {respondents} respondents" if respondents else ""
     print(
-        f"{len(drawn):,} of {made.population:,} {'answers' if respondents else 'items'}{of} to label, design {made.design}"
+        f"{len(drawn):,} of {made.population:,} {'answers' if respondents else 'items'}{of} to"
+        f" label, design {made.design}"
     )
     print(
-        "raters: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()) + f"; {shared:,} labelled by all"
+        "raters: "
+        + ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        + f"; {shared:,} labelled by all"
     )
     if said["gold"]:
         print(f"gold:   {said['gold']:,} answers with a known label are mixed in")
     if expected is not None:
         print(
-            f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the mean corrected score"
+            f"width:  {expected.width:.3f} from end to end is expected of the 95% interval of the"
+            " mean corrected score"
             + (f", {expected.width_of_one:.3f} of a single respondent's" if respondents > 1 else "")
         )
         basis = (
-            f"from {source}" if source else "supposed: a second judge would show it, or say it with --expected-error"
+            f"from {source}"
+            if source
+            else "supposed: a second judge would show it, or say it with --expected-error"
         )
-        print(f"        supposing that {expected.supposed_error:.1%} of the scores are wrong ({basis})")
+        print(
+            f"        supposing that {expected.supposed_error:.1%} of the scores are wrong"
+            f" ({basis})"
+        )
         if width is not None:
-            needed = "no number of labels reaches it" if expected.needed is None else f"{expected.needed:,} labels"
+            needed = (
+                "no number of labels reaches it"
+                if expected.needed is None
+                else f"{expected.needed:,} labels"
+            )
             print(f"        for a width of {width:g}: {needed}")
     print(f"plan:   {out}")
     print(f"next:\n  hqm label serve {out}")

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 PlanFile = Annotated[
     Path,
-    typer.Argument(rich_help_panel=WHAT, metavar="plan", help="The plan of the study, which `hqm label plan` wrote."),
+    typer.Argument(
+        rich_help_panel=WHAT,
+        metavar="plan",
+        help="The plan of the study, which `hqm label plan` wrote.",
+    ),
 ]
 """The plan that a command is about."""
 
@@ -34,8 +38,11 @@ def group(commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
     app = typer.Typer(
         name="label",
         cls=CommandGroup,
-        help="Labels from people: plan what is labelled, collect labels in a browser, watch them, use them.\n\n"
-        "The steps: plan, serve, status, export; then `hqm audit NAME --criterion labels.csv`.",
+        help=(
+            "Labels from people: plan what is labelled, collect labels in a browser, watch them,"
+            " use them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion"
+            " labels.csv`."
+        ),
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,
@@ -55,7 +62,10 @@ def serve(
             "--group",
             rich_help_panel=HOW,
             metavar="WHAT",
-            help="none (answers about one picture never follow each other) or picture (they stand in a row).",
+            help=(
+                "none (answers about one picture never follow each other) or picture (they stand in"
+                " a row)."
+            ),
         ),
     ] = "none",
     facts: Annotated[
@@ -63,13 +73,20 @@ def serve(
         typer.Option(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="Facts that a model made of the answers, to begin with where facts are labelled: item, respondent, sentences.",
+            help=(
+                "Facts that a model made of the answers, to begin with where facts are labelled:"
+                " item, respondent, sentences."
+            ),
         ),
     ] = None,
     port: Annotated[
         int,
         typer.Option(
-            rich_help_panel=MACHINE, min=0, max=65535, metavar="N", help="The port; 0 takes any that is free."
+            rich_help_panel=MACHINE,
+            min=0,
+            max=65535,
+            metavar="N",
+            help="The port; 0 takes any that is free.",
         ),
     ] = 8765,
     host: Annotated[
@@ -77,22 +94,32 @@ def serve(
         typer.Option(
             rich_help_panel=MACHINE,
             metavar="ADDRESS",
-            help="The address to listen on; other machines reach the page only where it is not this machine's own.",
+            help=(
+                "The address to listen on; other machines reach the page only where it is not this"
+                " machine's own."
+            ),
         ),
     ] = "127.0.0.1",
     new_links: Annotated[
         bool,
-        typer.Option("--new-links", rich_help_panel=HOW, help="Make new links; those given out before stop working."),
+        typer.Option(
+            "--new-links",
+            rich_help_panel=HOW,
+            help="Make new links; those given out before stop working.",
+        ),
     ] = False,
 ) -> None:
     """Open the page on which people label, until Ctrl-C.
 
-    It prints a link for each rater and one for the owner of the study. A rater sees the picture, the question and the answer,
-    and never who answered. Every label is stored at once, beside the plan; links stay the same when the server is started
-    again, and each rater goes on where they were.
+    It prints a link for each rater and one for the owner of the study. A rater sees the picture,
+    the question and the answer, and never who answered. Every label is stored at once, beside the
+    plan; links stay the same when the server is started again, and each rater goes on where they
+    were.
     """
     if order not in ("none", "picture"):
-        raise UsageError(f"--group takes none or picture, not {order!r}", remedy="Leave it out for none.")
+        raise UsageError(
+            f"--group takes none or picture, not {order!r}", remedy="Leave it out for none."
+        )
     _need_server()
     from hqm.labels.links import read_links
     from hqm.labels.page import make_app
@@ -136,14 +163,18 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener.listen(64)
     except OSError as error:
         remedy = "Name another with --port or --host; --port 0 takes any port that is free."
-        raise DataError(f"nothing can listen there: {error.strerror}", place=f"{host}:{port}", remedy=remedy) from None
+        raise DataError(
+            f"nothing can listen there: {error.strerror}", place=f"{host}:{port}", remedy=remedy
+        ) from None
     with listener:
         yield listener
 
 
 def _say_links(study: Study, links: Links, address: str, host: str) -> None:
     width = max(map(len, [*study.plan.raters, "owner"]))
-    print(f"{len(study.plan.rows)} to label by {', '.join(study.plan.raters)} ({study.schema.title}).")
+    print(
+        f"{len(study.plan.rows)} to label by {', '.join(study.plan.raters)} ({study.schema.title})."
+    )
     print("A link for each rater; who has it can label under this name:")
     for rater in study.plan.raters:
         print(f"  {rater:{width}}  {address}/r/{links.raters[rater]}")
@@ -151,7 +182,8 @@ def _say_links(study: Study, links: Links, address: str, host: str) -> None:
     print(f"  {'owner':{width}}  {address}/owner/{links.owner}")
     if host not in LOOPBACK:
         warning = (
-            "other machines can reach the page, and what is sent is not encrypted: put it behind a server with HTTPS."
+            "other machines can reach the page, and what is sent is not encrypted: put it behind a"
+            " server with HTTPS."
         )
         print(f"hqm: {warning}", file=sys.stderr)
     print("Stop with Ctrl-C; every label is stored at once.", flush=True)
@@ -160,12 +192,15 @@ def _say_links(study: Study, links: Links, address: str, host: str) -> None:
 def status(
     *,
     plan: PlanFile,
-    as_json: Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON.")
+    ] = False,
 ) -> None:
-    """Say how a study stands: progress and pace of each rater, their agreement, and the width reached.
+    """Say how a study stands: progress and pace of each rater, their agreement, and the width
+    reached.
 
-    Agreement is given as the share of equal labels, as Fleiss' kappa, Krippendorff's alpha and Gwet's AC1, each with its 95%
-    interval. It can be asked while the page is open.
+    Agreement is given as the share of equal labels, as Fleiss' kappa, Krippendorff's alpha and
+    Gwet's AC1, each with its 95% interval. It can be asked while the page is open.
     """
     from hqm.commands.show_labels import study_status
     from hqm.labels.status import status_of
@@ -189,15 +224,19 @@ def items(
             "--out",
             rich_help_panel=OUTPUT,
             metavar="PLACE",
-            help="The folder of the corrected benchmark; the file of a form, where a form was reviewed.",
+            help=(
+                "The folder of the corrected benchmark; the file of a form, where a form was"
+                " reviewed."
+            ),
         ),
     ],
 ) -> None:
     """Write the questions that a review kept and corrected.
 
-    A review of a benchmark's questions gives a folder that `hqm check` and `hqm audit` take like any benchmark, and a review of a
-    form gives a file for `--form`. Beside it stands, for every question, what its reviewers said and what was done. Where
-    reviewers disagree and nobody settled it, a question stays as it is.
+    A review of a benchmark's questions gives a folder that `hqm check` and `hqm audit` take like
+    any benchmark, and a review of a form gives a file for `--form`. Beside it stands, for every
+    question, what its reviewers said and what was done. Where reviewers disagree and nobody settled
+    it, a question stays as it is.
     """
     from hqm.labels.review import write_reviewed
     from hqm.labels.study import Study
@@ -205,6 +244,11 @@ def items(
     study = Study(plan, readonly=True)
     reviewed = write_reviewed(study, out)
     study.close()
-    print(f"kept {reviewed.kept}, changed {len(reviewed.changed)}, left out {len(reviewed.left_out)}")
-    print(f"unresolved {len(reviewed.unresolved)}, not reviewed {reviewed.unread} (these stay as they are)")
+    print(
+        f"kept {reviewed.kept}, changed {len(reviewed.changed)}, left out {len(reviewed.left_out)}"
+    )
+    print(
+        f"unresolved {len(reviewed.unresolved)}, not reviewed {reviewed.unread} (these stay as they"
+        " are)"
+    )
     print(f"written: {out}")

@@ -1,4 +1,6 @@
-"""What `hqm list` prints: the benchmarks, respondents, parsers, indicators and recipes that HQM knows."""
+"""What `hqm list` prints: the benchmarks, respondents, parsers, indicators and recipes that HQM
+knows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from hqm.errors import UsageError
 def show_known(what: str) -> None:
     """`hqm list`."""
     if what not in KNOWN:
-        raise UsageError(f"there are no {what!r} to list", remedy=f"List {', '.join(KNOWN)}.", given=what, known=KNOWN)
+        raise UsageError(
+            f"there are no {what!r} to list",
+            remedy=f"List {', '.join(KNOWN)}.",
+            given=what,
+            known=KNOWN,
+        )
     KNOWN[what]()
 
 
@@ -22,7 +29,9 @@ def _benchmarks() -> None:
     table = terminal_table("", "name", "task", "version", "types", "licence", "what")
     for name in names():
         about = card(name)
-        table.add_row(name, about.task, about.version, ", ".join(about.types), about.licence, about.summary)
+        table.add_row(
+            name, about.task, about.version, ", ".join(about.types), about.licence, about.summary
+        )
     print_all(table)
     for group, members in groups().items():
         print_all(f"{group} = {' + '.join(members)}")
@@ -48,11 +57,15 @@ def _respondents() -> None:
 
 
 def _families() -> None:
-    """The families of local models: how each is asked, what of a picture its questions share, what it needs."""
+    """The families of local models: how each is asked, what of a picture its questions share, what
+    it needs.
+    """
     from hqm.respondents.families import FAMILIES
 
     shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
-    table = terminal_table("Families of hf/ models", "family", "model_type", "questions share", "asked by")
+    table = terminal_table(
+        "Families of hf/ models", "family", "model_type", "questions share", "asked by"
+    )
     for family in FAMILIES:
         shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
         if family.needs:
@@ -62,7 +75,10 @@ def _families() -> None:
             asked += f", else {json.dumps(family.form)}"
         table.add_row(family.name, ", ".join(family.types), shared, asked)
     print_all(table)
-    print_all("A family that is not listed is tried by its chat template, and checked against plain generate.")
+    print_all(
+        "A family that is not listed is tried by its chat template, and checked against plain"
+        " generate."
+    )
 
 
 def _parsers() -> None:
@@ -81,7 +97,9 @@ def _indicators() -> None:
     for indicator in statistics().values():
         table.add_row(indicator.name, indicator.meaning)
     print_all(table)
-    families = ", ".join(f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values())
+    families = ", ".join(
+        f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values()
+    )
     print_all(f"Families: {families}, coverage")
 
 

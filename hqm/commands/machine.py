@@ -1,4 +1,6 @@
-"""`hqm doctor`: what this machine has for HQM, in one screen: libraries, GPUs, data, servers, room for answers."""
+"""`hqm doctor`: what this machine has for HQM, in one screen: libraries, GPUs, data, servers, room
+for answers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _LEAST_ROOM = 1 << 30
 
 @dataclass
 class Report:
-    """What was seen, in sections for the screen and as data, and what is wrong, each with what to do."""
+    """What was seen, in sections for the screen and as data, and what is wrong, each with what to
+    do.
+    """
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     """A heading, or an empty text below one, and a sentence."""
@@ -50,15 +54,19 @@ def doctor(
             "--server",
             rich_help_panel=WHO,
             metavar="URL",
-            help="A server to look at (http://HOST:PORT/v1); repeat it. Those of this machine are looked for anyway.",
+            help=(
+                "A server to look at (http://HOST:PORT/v1); repeat it. Those of this machine are"
+                " looked for anyway."
+            ),
         ),
     ] = None,
     options: RunOptions,
 ) -> None:
     """Say what this machine has for HQM, and what is wrong.
 
-    Python and libraries, GPUs, the data of each benchmark, servers, room for answers. It ends with 1 where something is
-    wrong; an extra that is not installed, or data that were never fetched, are not.
+    Python and libraries, GPUs, the data of each benchmark, servers, room for answers. It ends with
+    1 where something is wrong; an extra that is not installed, or data that were never fetched, are
+    not.
     """
     from hqm.commands.terminal import print_json
 
@@ -84,13 +92,21 @@ def _print(report: Report) -> None:
     for heading, text in report.lines:
         print(
             textwrap.fill(
-                text, room, initial_indent=f"{heading:11} ", subsequent_indent=" " * 12, break_on_hyphens=False
+                text,
+                room,
+                initial_indent=f"{heading:11} ",
+                subsequent_indent=" " * 12,
+                break_on_hyphens=False,
             )
         )
     for problem in report.problems:
         print(
             textwrap.fill(
-                problem, room, initial_indent=f"{'PROBLEM':11} ", subsequent_indent=" " * 12, break_on_hyphens=False
+                problem,
+                room,
+                initial_indent=f"{'PROBLEM':11} ",
+                subsequent_indent=" " * 12,
+                break_on_hyphens=False,
             )
         )
     if not report.problems:
@@ -102,7 +118,9 @@ def _print(report: Report) -> None:
 
 def _program(report: Report) -> None:
     place = str(Path(__file__).resolve().parent.parent)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     memory = _memory()
     report.data |= {
         "hqm": {"version": __version__, "place": place},
@@ -112,7 +130,13 @@ def _program(report: Report) -> None:
     held = f", {_size(memory)} memory" if memory else ""
     report.lines += [
         ("hqm", f"{__version__} in {place}"),
-        ("python", f"{platform.python_version()}, {platform.system()} {platform.machine()}, {cores} cores{held}"),
+        (
+            "python",
+            (
+                f"{platform.python_version()}, {platform.system()} {platform.machine()}, {cores}"
+                f" cores{held}"
+            ),
+        ),
     ]
 
 
@@ -130,7 +154,9 @@ def _libraries(report: Report) -> None:
     unmet = {extra: [name for name, good in names if not good] for extra, names in required.items()}
     report.data["libraries"] = versions
     report.data["extras"] = {
-        extra: {"installed": not unmet[extra], "missing": unmet[extra]} for extra in EXTRAS if extra in unmet
+        extra: {"installed": not unmet[extra], "missing": unmet[extra]}
+        for extra in EXTRAS
+        if extra in unmet
     }
     there = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
     shown = ("numpy", "scipy", "matplotlib", "openai", "transformers")
@@ -139,14 +165,22 @@ def _libraries(report: Report) -> None:
     report.lines.append(("extras", ", ".join(there) or "none"))
     lacking = {extra: names for extra, names in unmet.items() if extra and names}
     for extra, names in lacking.items():
-        report.lines.append(("", f'without {extra} ({", ".join(names)}): pip install "hqm-audit[{extra}]"'))
+        report.lines.append(
+            ("", f'without {extra} ({", ".join(names)}): pip install "hqm-audit[{extra}]"')
+        )
     for name in unmet.get("", ()):
-        state = f"{name} {versions[name]} is too old or too new" if versions[name] else f"{name} is not installed"
+        state = (
+            f"{name} {versions[name]} is too old or too new"
+            if versions[name]
+            else f"{name} is not installed"
+        )
         report.problems.append(f'{state}, and HQM needs it: pip install --upgrade "hqm-audit"')
 
 
 def _requirements() -> Mapping[str, list[tuple[str, bool]]]:
-    """Extra (or nothing, for what every installation has) -> library and whether a version that fits is installed."""
+    """Extra (or nothing, for what every installation has) -> library and whether a version that
+    fits is installed.
+    """
     import importlib.metadata
 
     from packaging.requirements import Requirement
@@ -159,9 +193,13 @@ def _requirements() -> Mapping[str, list[tuple[str, bool]]]:
     for requirement in map(Requirement, texts):
         for extra in ("", *EXTRAS):
             asked = requirement.marker is None if not extra else "extra" in str(requirement.marker)
-            if asked and (requirement.marker is None or requirement.marker.evaluate({"extra": extra})):
+            if asked and (
+                requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+            ):
                 installed = _version(requirement.name)
-                good = installed is not None and requirement.specifier.contains(installed, prereleases=True)
+                good = installed is not None and requirement.specifier.contains(
+                    installed, prereleases=True
+                )
                 required.setdefault(extra, []).append((requirement.name, good))
     return required
 
@@ -184,24 +222,39 @@ def _accelerators(report: Report) -> None:
     report.data["torch"] = {"version": version, "device": device, "gpus": gpus}
     report.data["driver_gpus"] = by_driver
     if version is None:
-        known = f"; the driver knows {len(by_driver)}: {', '.join(sorted(set(by_driver)))}" if by_driver else ""
+        known = (
+            f"; the driver knows {len(by_driver)}: {', '.join(sorted(set(by_driver)))}"
+            if by_driver
+            else ""
+        )
         report.lines.append(("torch", f"not installed, so no hf/ model runs here{known}"))
     else:
         kinds = dict.fromkeys(gpu["name"] for gpu in gpus)
         each = [f"{sum(gpu['name'] == name for gpu in gpus)} x {name}" for name in kinds]
         memory = f", {_size(gpus[0]['memory_bytes'])} each" if gpus else ""
         report.lines.append(
-            ("torch", f"{version}, {', '.join(each) + memory if gpus else f'no GPU: models run on {device}'}")
+            (
+                "torch",
+                (
+                    f"{version},"
+                    f" {', '.join(each) + memory if gpus else f'no GPU: models run on {device}'}"
+                ),
+            )
         )
         if by_driver and not gpus:
             report.problems.append(
-                f"the driver knows {len(by_driver)} GPUs and torch {version} sees none: install a build of torch for them"
+                f"the driver knows {len(by_driver)} GPUs and torch {version} sees none: install a"
+                " build of torch for them"
             )
     program = os.environ.get("HQM_VLLM") or shutil.which("vllm")
     report.data["vllm"] = program
     if program and not Path(program).exists():
-        report.problems.append(f"HQM_VLLM names {program}, which is not there: correct the variable")
-    report.lines.append(("vllm", program or "not found (vllm/ models need it; name it with HQM_VLLM)"))
+        report.problems.append(
+            f"HQM_VLLM names {program}, which is not there: correct the variable"
+        )
+    report.lines.append(
+        ("vllm", program or "not found (vllm/ models need it; name it with HQM_VLLM)")
+    )
 
 
 def _gpus_by_torch() -> tuple[list[dict[str, Any]], str | None, str | None]:
@@ -219,7 +272,11 @@ def _gpus_by_torch() -> tuple[list[dict[str, Any]], str | None, str | None]:
         return [], None, None
     except (OSError, RuntimeError) as error:  # a library of the driver is missing or broken
         return [], f"{_version('torch')} (broken: {str(error).splitlines()[0][:80]})", "none"
-    return [{"name": gpu.name, "memory_bytes": gpu.total_memory} for gpu in names], str(torch.__version__), device
+    return (
+        [{"name": gpu.name, "memory_bytes": gpu.total_memory} for gpu in names],
+        str(torch.__version__),
+        device,
+    )
 
 
 def _gpus_by_driver() -> list[str]:
@@ -233,7 +290,11 @@ def _gpus_by_driver() -> list[str]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+    return (
+        [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        if done.returncode == 0
+        else []
+    )
 
 
 # --- data ---
@@ -245,7 +306,11 @@ def _data(report: Report, given: Path | None) -> None:
     named = given or (Path(os.environ["HQM_DATA"]) if os.environ.get("HQM_DATA") else None)
     root = named or Path("data")
     rows = {name: _state(card(name), root) for name in names()}
-    report.data["data"] = {"root": str(root.absolute()), "exists": root.is_dir(), "benchmarks": rows}
+    report.data["data"] = {
+        "root": str(root.absolute()),
+        "exists": root.is_dir(),
+        "benchmarks": rows,
+    }
     how = "--data" if given else "HQM_DATA" if named else "neither HQM_DATA nor --data is given"
     report.lines.append(("data", f"{root} ({how}{'' if root.is_dir() else ', no such folder'})"))
     if named is not None and not root.is_dir():
@@ -254,25 +319,42 @@ def _data(report: Report, given: Path | None) -> None:
         those = [name for name, row in rows.items() if row["state"] == state]
         if those:
             report.lines.append(("", f"{state}: {', '.join(those)}"))
-    unseen = [name for name, row in rows.items() if row["state"] in ("complete", "incomplete") and not row["pictures"]]
+    unseen = [
+        name
+        for name, row in rows.items()
+        if row["state"] in ("complete", "incomplete") and not row["pictures"]
+    ]
     if unseen:
         report.lines.append(("", f"without pictures: {', '.join(unseen)}"))
     lacking = [name for name, row in rows.items() if row["state"] in ("incomplete", "missing")]
     if lacking:
-        report.lines.append(("", f"get them: `hqm fetch {' '.join(lacking) if len(lacking) < 4 else 'all'}`"))
+        report.lines.append(
+            ("", f"get them: `hqm fetch {' '.join(lacking) if len(lacking) < 4 else 'all'}`")
+        )
 
 
 def _state(card: Card, root: Path) -> dict[str, Any]:
-    """What of a benchmark's release lies below the data root; sizes are compared, checksums are left to `hqm fetch`."""
+    """What of a benchmark's release lies below the data root; sizes are compared, checksums are
+    left to `hqm fetch`.
+    """
     from hqm.files.hub import is_hub
 
     if not card.data.folder or is_hub(card.data.folder):
-        return {"state": "with HQM" if not card.data.folder else "on the hub", "missing": [], "pictures": True}
+        return {
+            "state": "with HQM" if not card.data.folder else "on the hub",
+            "missing": [],
+            "pictures": True,
+        }
     folder = root / card.data.folder
     missing = []
     for file in card.source.files:
-        places = [folder / file.path, *([(folder / file.path).with_name(file.instead)] if file.instead else [])]
-        if not file.optional and not any(place.is_file() and _whole(place, file.size) for place in places):
+        places = [
+            folder / file.path,
+            *([(folder / file.path).with_name(file.instead)] if file.instead else []),
+        ]
+        if not file.optional and not any(
+            place.is_file() and _whole(place, file.size) for place in places
+        ):
             missing.append(file.path)
     pictures = folder / card.data.images if card.data.images else folder
     seen = any(pictures.iterdir()) if pictures.is_dir() else pictures.is_file()
@@ -288,21 +370,35 @@ def _whole(path: Path, size: int) -> bool:
 
 
 def _servers(report: Report, given: Sequence[str]) -> None:
-    named = [*given, *([os.environ["OPENAI_BASE_URL"]] if os.environ.get("OPENAI_BASE_URL") else [])]
+    named = [
+        *given,
+        *([os.environ["OPENAI_BASE_URL"]] if os.environ.get("OPENAI_BASE_URL") else []),
+    ]
     seen = [{**_ask(url), "named": True} for url in dict.fromkeys(named)]
     local = [f"http://127.0.0.1:{port}/v1" for port in PORTS]
-    seen += [{**row, "named": False} for url in local if url not in named and (row := _ask(url, 0.5))["reachable"]]
+    seen += [
+        {**row, "named": False}
+        for url in local
+        if url not in named and (row := _ask(url, 0.5))["reachable"]
+    ]
     report.data["servers"] = seen
     report.data["keys"] = [name for name in ("OPENAI_API_KEY", "HF_TOKEN") if os.environ.get(name)]
     for row in seen:
         report.lines.append(("server", f"{row['url']}: {row['said']}"))
         if not row["reachable"]:
             report.problems.append(
-                f"{row['url']} cannot be reached ({row['said']}): start the server, or correct the address"
+                f"{row['url']} cannot be reached ({row['said']}): start the server, or correct the"
+                " address"
             )
     if not seen:
         report.lines.append(
-            ("servers", f"none at ports {', '.join(map(str, PORTS))} of this machine; look at others with --server URL")
+            (
+                "servers",
+                (
+                    f"none at ports {', '.join(map(str, PORTS))} of this machine; look at others"
+                    " with --server URL"
+                ),
+            )
         )
 
 
@@ -315,16 +411,32 @@ def _ask(url: str, patience: float = _PATIENCE) -> dict[str, Any]:
 
     try:
         # a server is reached directly, as respondents reach it, and not by the proxy of a browser
-        with build_opener(ProxyHandler({})).open(f"{url.rstrip('/')}/models", timeout=patience) as reply:
+        with build_opener(ProxyHandler({})).open(
+            f"{url.rstrip('/')}/models", timeout=patience
+        ) as reply:
             models = [str(model.get("id")) for model in json.load(reply)["data"]]
     except HTTPError as error:
         wants = error.code in (401, 403)
-        said = "it is there, and wants a key" if wants else f"it answers {error.code}: does the address end in /v1?"
+        said = (
+            "it is there, and wants a key"
+            if wants
+            else f"it answers {error.code}: does the address end in /v1?"
+        )
         return {"url": url, "reachable": wants, "models": [], "said": said}
     except (URLError, OSError, http.client.HTTPException) as error:
-        return {"url": url, "reachable": False, "models": [], "said": f"no answer: {getattr(error, 'reason', error)}"}
+        return {
+            "url": url,
+            "reachable": False,
+            "models": [],
+            "said": f"no answer: {getattr(error, 'reason', error)}",
+        }
     except (ValueError, KeyError, TypeError, AttributeError):
-        return {"url": url, "reachable": False, "models": [], "said": "what answers there is no server of models"}
+        return {
+            "url": url,
+            "reachable": False,
+            "models": [],
+            "said": "what answers there is no server of models",
+        }
     more = f" and {len(models) - 3} more" if len(models) > 3 else ""
     return {
         "url": url,
@@ -350,14 +462,18 @@ def _store(report: Report, given: Path | None) -> None:
     except OSError as error:
         row["writable"] = False
         report.problems.append(
-            f"{folder} cannot be written ({error.strerror}): name a store elsewhere with --store FILE"
+            f"{folder} cannot be written ({error.strerror}): name a store elsewhere with --store"
+            " FILE"
         )
     row["free_bytes"] = shutil.disk_usage(folder).free
     if row["writable"] and not row["locks"]:
-        report.problems.append(f"files in {folder} cannot be locked: keep the store on a local disk, with --store FILE")
+        report.problems.append(
+            f"files in {folder} cannot be locked: keep the store on a local disk, with --store FILE"
+        )
     if row["free_bytes"] < _LEAST_ROOM:
         report.problems.append(
-            f"{folder} has only {_size(row['free_bytes'])} free: make room, or name a store elsewhere with --store FILE"
+            f"{folder} has only {_size(row['free_bytes'])} free: make room, or name a store"
+            " elsewhere with --store FILE"
         )
     report.data["store"] = row
     state = "writable" if row["writable"] else "not writable"

@@ -1,7 +1,8 @@
-"""The options that commands share, each written once: a field of `RunOptions` with its text, its type and its default.
+"""The options that commands share, each written once: a field of `RunOptions` with its text, its
+type and its default.
 
-`hqm.commands.parameters` makes the options of the command line from them. They stand in one module because an option that is
-written in two places comes to mean two things.
+`hqm.commands.parameters` makes the options of the command line from them. They stand in one module
+because an option that is written in two places comes to mean two things.
 """
 
 from __future__ import annotations
@@ -22,11 +23,19 @@ if TYPE_CHECKING:
     from hqm.benchmark.interface import Scoring
     from hqm.scoring.states import Withholding
 
-WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = ("What", "Who", "How", "Judges", "Machine", "Output")
+WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = (
+    "What",
+    "Who",
+    "How",
+    "Judges",
+    "Machine",
+    "Output",
+)
 """The groups of `--help`, in the order they are shown."""
 
 Benchmarks = Annotated[
-    list[str], typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files.")
+    list[str],
+    typer.Argument(rich_help_panel=WHAT, help="Names, folders with a card.toml, or Python files."),
 ]
 PolicyFile = Annotated[
     Path | None,
@@ -34,7 +43,10 @@ PolicyFile = Annotated[
         "--policy",
         rich_help_panel=HOW,
         metavar="FILE",
-        help="A policy file, or `release-small` for fewer than 1,000 items; the default policy unless given.",
+        help=(
+            "A policy file, or `release-small` for fewer than 1,000 items; the default policy"
+            " unless given."
+        ),
     ),
 ]
 To = Annotated[
@@ -51,7 +63,9 @@ To = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How an option is written on the command line, where that is not its value: the type that typer reads, both ways."""
+    """How an option is written on the command line, where that is not its value: the type that
+    typer reads, both ways.
+    """
 
     type: Any
     read: Callable[[Any], Any]
@@ -75,7 +89,9 @@ def percentages(texts: Sequence[str] | None) -> tuple[str, ...]:
         scale = text.strip().removesuffix("%")
         if scale != "100" and not is_scale(scale):
             remedy = "Write whole numbers from 1 to 100, such as --resolution 25,50,75."
-            raise UsageError(f"--resolution {text!r:.40} is no percentage of the pictures' size", remedy=remedy)
+            raise UsageError(
+                f"--resolution {text!r:.40} is no percentage of the pictures' size", remedy=remedy
+            )
         scales += [scale] if scale != "100" else []
     return tuple(sorted(dict.fromkeys(scales), key=int, reverse=True))
 
@@ -93,32 +109,48 @@ class What:
 
     heading: ClassVar[str] = WHAT
     part: Annotated[
-        str | None, typer.Option(metavar="PART", help="One part of the benchmark (of POPE: coco_random, ...).")
+        str | None,
+        typer.Option(metavar="PART", help="One part of the benchmark (of POPE: coco_random, ...)."),
     ] = None
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N items, for a trial.")] = None
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N items, for a trial.")
+    ] = None
     forms: Annotated[
         tuple[str, ...],
         typer.Option(
             "--forms",
             metavar="NAMES",
-            help="The forms to ask, joined by commas: original, parallel, parallel2, parallel3 (further wordings, or orders of options), or the benchmark's own.",
+            help=(
+                "The forms to ask, joined by commas: original, parallel, parallel2, parallel3"
+                " (further wordings, or orders of options), or the benchmark's own."
+            ),
         ),
         _COMMAS,
     ] = (ORIGINAL, PARALLEL)
     form_files: Annotated[
         Mapping[str, Path],
-        typer.Option("--form", metavar="NAME=FILE", help="A form that somebody has reviewed, in a file; repeat it."),
+        typer.Option(
+            "--form",
+            metavar="NAME=FILE",
+            help="A form that somebody has reviewed, in a file; repeat it.",
+        ),
         _PAIRS,
     ] = field(default_factory=dict)
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder of the released data; the variable HQM_DATA unless given."),
+        typer.Option(
+            metavar="FOLDER",
+            help="The folder of the released data; the variable HQM_DATA unless given.",
+        ),
     ] = None
     images: Annotated[
         str | None,
         typer.Option(
             metavar="PLACE",
-            help="The pictures: a folder, a zip, parquet files or a web address; the card's unless given.",
+            help=(
+                "The pictures: a folder, a zip, parquet files or a web address; the card's unless"
+                " given."
+            ),
         ),
     ] = None
     allow_private_images: Annotated[
@@ -141,7 +173,10 @@ class Who:
             "--respondent",
             "-r",
             metavar="NAME",
-            help=f"{', '.join(kind.form for kind in KINDS)}, or a kind that another package brings; repeat it.",
+            help=(
+                f"{', '.join(kind.form for kind in KINDS)}, or a kind that another package brings;"
+                " repeat it."
+            ),
         ),
         _REPEATED,
     ] = ()
@@ -149,14 +184,18 @@ class Who:
         tuple[Path, ...],
         typer.Option(
             metavar="PATH",
-            help="Recorded answers, or logs of lmms-eval, VLMEvalKit or inspect: a file or a folder; repeat it.",
+            help=(
+                "Recorded answers, or logs of lmms-eval, VLMEvalKit or inspect: a file or a folder;"
+                " repeat it."
+            ),
         ),
         _PATHS,
     ] = ()
     partial: Annotated[
         bool,
         typer.Option(
-            "--partial", help="Of logs and judgements, take the rows that match items and leave the others out."
+            "--partial",
+            help="Of logs and judgements, take the rows that match items and leave the others out.",
         ),
     ] = False
     families: Annotated[
@@ -175,49 +214,71 @@ class Asking:
 
     heading: ClassVar[str] = HOW
     runs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How often the original form is asked, each time with other seeds.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How often the original form is asked, each time with other seeds.",
+        ),
     ] = 2
-    blind: Annotated[bool, typer.Option("--blind", help="Ask the questions without their pictures.")] = False
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Ask the questions without their pictures.")
+    ] = False
     resolutions: Annotated[
         tuple[str, ...],
         typer.Option(
             "--resolution",
             metavar="PERCENT",
-            help="Ask the original form once more with pictures scaled to that percentage of their width and height; several "
-            "joined by commas, such as 25,50,75.",
+            help=(
+                "Ask the original form once more with pictures scaled to that percentage of their"
+                " width and height; several joined by commas, such as 25,50,75."
+            ),
         ),
         _PERCENTAGES,
     ] = ()
     temperature: Annotated[
-        float | None, typer.Option(metavar="T", help="The sampling temperature; at 0 the likeliest token is taken.")
+        float | None,
+        typer.Option(
+            metavar="T", help="The sampling temperature; at 0 the likeliest token is taken."
+        ),
     ] = None
     top_p: Annotated[
-        float | None, typer.Option("--top-p", metavar="P", help="Nucleus sampling: the share of probability kept.")
+        float | None,
+        typer.Option(
+            "--top-p", metavar="P", help="Nucleus sampling: the share of probability kept."
+        ),
     ] = None
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="N", help="The longest answer, in tokens.")
     ] = None
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="The base seed, from which every request's own seed is derived.")
+        int | None,
+        typer.Option(
+            metavar="N", help="The base seed, from which every request's own seed is derived."
+        ),
     ] = None
     probabilities: Annotated[
         bool,
         typer.Option(
-            "--probabilities", help="Record the probabilities of yes, no and the options' letters as first word."
+            "--probabilities",
+            help="Record the probabilities of yes, no and the options' letters as first word.",
         ),
     ] = False
     expected: Annotated[
         bool,
         typer.Option(
             "--expected",
-            help="Ask the original form once, and compute from the probabilities of the first word what reruns would show: "
-            "expected, not observed.",
+            help=(
+                "Ask the original form once, and compute from the probabilities of the first word"
+                " what reruns would show: expected, not observed."
+            ),
         ),
     ] = False
     retry_refused: Annotated[
         bool,
         typer.Option(
-            "--retry-refused", help="Ask again what a server turned away for good (400, 403: its filter, its length)."
+            "--retry-refused",
+            help="Ask again what a server turned away for good (400, 403: its filter, its length).",
         ),
     ] = False
     until: Annotated[
@@ -225,15 +286,21 @@ class Asking:
         typer.Option(
             "--until",
             metavar="RULE",
-            help="When to stop asking, the pictures being asked in a random order: separated (every pair of respondents is told "
-            "apart), separated>=.02 (or differs by less), half_width<=.01 (of each score's interval); repeat it for both.",
+            help=(
+                "When to stop asking, the pictures being asked in a random order: separated (every"
+                " pair of respondents is told apart), separated>=.02 (or differs by less),"
+                " half_width<=.01 (of each score's interval); repeat it for both."
+            ),
         ),
         _REPEATED,
     ] = ()
     max_requests: Annotated[
         int | None,
         typer.Option(
-            "--max-requests", min=0, metavar="N", help="End the command after N requests, those to judges included."
+            "--max-requests",
+            min=0,
+            metavar="N",
+            help="End the command after N requests, those to judges included.",
         ),
     ] = None
     max_tokens_total: Annotated[
@@ -248,7 +315,10 @@ class Asking:
     max_cost: Annotated[
         float | None,
         typer.Option(
-            "--max-cost", min=0, metavar="MONEY", help="End the command before it has cost more, judges included."
+            "--max-cost",
+            min=0,
+            metavar="MONEY",
+            help="End the command before it has cost more, judges included.",
         ),
     ] = None
 
@@ -282,7 +352,9 @@ class Reading:
     scoring: Annotated[
         Scoring,
         typer.Option(
-            "--scoring", metavar="NAME", help="official: as the released scorer counts; paper: as the paper defines it."
+            "--scoring",
+            metavar="NAME",
+            help="official: as the released scorer counts; paper: as the paper defines it.",
         ),
     ] = "official"
     withheld: Annotated[
@@ -298,20 +370,29 @@ class Reading:
         typer.Option(
             "--key",
             metavar="PATH",
-            help="A corrected key (item,target, or the release's rows), whose results stand beside the release's.",
+            help=(
+                "A corrected key (item,target, or the release's rows), whose results stand beside"
+                " the release's."
+            ),
         ),
     ] = None
     parser: Annotated[
         str | None,
-        typer.Option("--parser", metavar="NAME", help="The reader of yes/no answers; the card's unless given."),
+        typer.Option(
+            "--parser",
+            metavar="NAME",
+            help="The reader of yes/no answers; the card's unless given.",
+        ),
     ] = None
     margin: Annotated[
         float | None,
         typer.Option(
             "--margin",
             metavar="D",
-            help="The largest difference of two means that does not matter, in score units, decided beforehand; "
-            "without it, only the noise of the seeds can set it.",
+            help=(
+                "The largest difference of two means that does not matter, in score units, decided"
+                " beforehand; without it, only the noise of the seeds can set it."
+            ),
         ),
     ] = None
     words: Annotated[
@@ -319,7 +400,10 @@ class Reading:
         typer.Option(
             "--words",
             metavar="NAME",
-            help="How nouns are found, and likeness and concreteness measured: offline, official, or PART=NAME.",
+            help=(
+                "How nouns are found, and likeness and concreteness measured: offline, official, or"
+                " PART=NAME."
+            ),
         ),
     ] = None
 
@@ -334,22 +418,29 @@ class Judging:
         typer.Option(
             "--judge",
             metavar="NAME",
-            help="A model that judges answers, named like a respondent; the first one leads. Repeat it "
-            "for further ones, which are compared with the first.",
+            help=(
+                "A model that judges answers, named like a respondent; the first one leads. Repeat"
+                " it for further ones, which are compared with the first."
+            ),
         ),
         _REPEATED,
     ] = ()
     criterion: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labels that people gave: item, respondent, label (CSV or JSON lines)."),
+        typer.Option(
+            metavar="FILE",
+            help="Labels that people gave: item, respondent, label (CSV or JSON lines).",
+        ),
     ] = None
     pool: Annotated[
         str | None,
         typer.Option(
             "--pool",
             metavar="NAME",
-            help="How several raters' labels of an answer become one: majority (of 0 and 1, unless given), mean (of "
-            "others), dawid-skene, adjudicated.",
+            help=(
+                "How several raters' labels of an answer become one: majority (of 0 and 1, unless"
+                " given), mean (of others), dawid-skene, adjudicated."
+            ),
         ),
     ] = None
     stale: Annotated[
@@ -357,7 +448,10 @@ class Judging:
         typer.Option(
             "--stale",
             metavar="NAME",
-            help="Labels about other words than the stored answer's: refuse them, or keep them, flagged.",
+            help=(
+                "Labels about other words than the stored answer's: refuse them, or keep them,"
+                " flagged."
+            ),
         ),
     ] = "refuse"
     levels: Annotated[
@@ -365,8 +459,11 @@ class Judging:
         typer.Option(
             "--level",
             metavar="NAME",
-            help="Correlate with people over the respondents' scores (model), and also over single answers (answer) or "
-            "items' means (item); stage: ask a judge about each fact that people labelled. Repeat it.",
+            help=(
+                "Correlate with people over the respondents' scores (model), and also over single"
+                " answers (answer) or items' means (item); stage: ask a judge about each fact that"
+                " people labelled. Repeat it."
+            ),
         ),
         _REPEATED,
     ] = ()
@@ -375,13 +472,17 @@ class Judging:
         typer.Option(
             "--judgements",
             metavar="SOURCE",
-            help="Judgements that a judge gave already: a file or a folder, with the judge, which time it was asked, and the "
-            "respondent where the file does not say them; repeat it.",
+            help=(
+                "Judgements that a judge gave already: a file or a folder, with the judge, which"
+                " time it was asked, and the respondent where the file does not say them;"
+                " repeat it."
+            ),
         ),
         _REPEATED,
     ] = ()
     mode: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The judge procedure, where a release has several.")
+        str | None,
+        typer.Option(metavar="NAME", help="The judge procedure, where a release has several."),
     ] = None
     prompts: Annotated[
         Prompts,
@@ -403,7 +504,9 @@ class Judging:
     rejudge: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="How often the judge is asked about the same answers; its consistency needs 2."
+            min=1,
+            metavar="N",
+            help="How often the judge is asked about the same answers; its consistency needs 2.",
         ),
     ] = 1
 
@@ -414,9 +517,15 @@ class Machine:
 
     heading: ClassVar[str] = MACHINE
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.",
+        ),
     ] = "auto"
-    dtype: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16, float16.")] = "auto"
+    dtype: Annotated[
+        str, typer.Option(metavar="NAME", help="auto, float32, bfloat16, float16.")
+    ] = "auto"
     batch: Annotated[
         int,
         typer.Option(
@@ -430,8 +539,10 @@ class Machine:
         typer.Option(
             min=0,
             metavar="N",
-            help="Processes that share the work, never two on a GPU; 0 is one for each GPU, or one for each core with tiny models. "
-            "With Ray: the most actors; 0 is all that fit.",
+            help=(
+                "Processes that share the work, never two on a GPU; 0 is one for each GPU, or one"
+                " for each core with tiny models. With Ray: the most actors; 0 is all that fit."
+            ),
         ),
     ] = 0
     vllm: Annotated[
@@ -439,23 +550,32 @@ class Machine:
         typer.Option(
             "--vllm",
             metavar="PATH",
-            help="The program vllm, or the environment it is installed in; the variable HQM_VLLM unless given.",
+            help=(
+                "The program vllm, or the environment it is installed in; the variable HQM_VLLM"
+                " unless given."
+            ),
         ),
     ] = ""
     engine: Annotated[
         str,
-        typer.Option("--engine", metavar="NAME", help="local (processes of this machine) or ray (a cluster)."),
+        typer.Option(
+            "--engine", metavar="NAME", help="local (processes of this machine) or ray (a cluster)."
+        ),
     ] = "local"
     ray_address: Annotated[
         str,
         typer.Option(
             "--ray-address",
             metavar="ADDRESS",
-            help="The address of a Ray cluster, or auto; Ray is started on this machine unless given.",
+            help=(
+                "The address of a Ray cluster, or auto; Ray is started on this machine unless"
+                " given."
+            ),
         ),
     ] = ""
     ray_cpus: Annotated[
-        float, typer.Option("--ray-cpus", min=0, metavar="N", help="The CPUs that one Ray actor takes.")
+        float,
+        typer.Option("--ray-cpus", min=0, metavar="N", help="The CPUs that one Ray actor takes."),
     ] = 1
     ray_gpus: Annotated[
         float | None,
@@ -476,26 +596,43 @@ class Output:
     store: Annotated[
         Path | None,
         typer.Option(
-            "--store", metavar="FILE", help="The file of stored answers; out/<name>/store.sqlite unless given."
+            "--store",
+            metavar="FILE",
+            help="The file of stored answers; out/<name>/store.sqlite unless given.",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bars.")] = False
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", rich_help_panel=HOW, help="Say what would be asked, and ask nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", rich_help_panel=HOW, help="Say what would be asked, and ask nothing."
+        ),
     ] = False
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Stop at once when another process is writing to the store.")
+        bool,
+        typer.Option(
+            "--no-wait", help="Stop at once when another process is writing to the store."
+        ),
     ] = False
     price_in: Annotated[
         float | None,
-        typer.Option("--price-in", metavar="MONEY", help="The price of a million tokens read, for the cost estimate."),
+        typer.Option(
+            "--price-in",
+            metavar="MONEY",
+            help="The price of a million tokens read, for the cost estimate.",
+        ),
     ] = None
     price_out: Annotated[
-        float | None, typer.Option("--price-out", metavar="MONEY", help="The price of a million tokens written.")
+        float | None,
+        typer.Option("--price-out", metavar="MONEY", help="The price of a million tokens written."),
     ] = None
     siunitx: Annotated[
-        bool, typer.Option("--siunitx/--no-siunitx", help="Align the numbers of LaTeX tables with the package siunitx.")
+        bool,
+        typer.Option(
+            "--siunitx/--no-siunitx",
+            help="Align the numbers of LaTeX tables with the package siunitx.",
+        ),
     ] = True
 
     @property

@@ -1,6 +1,7 @@
 """The command line's options, made from the fields of `RunOptions`.
 
-A command takes the options it names and receives them as one value; they stand where its parameter `options` does:
+A command takes the options it names and receives them as one value; they stand where its parameter
+`options` does:
 
     @with_options("part", "data", "as_json")
     def check(*, benchmarks: Benchmarks, options: RunOptions, strict: Strict = False) -> None: ...
@@ -33,8 +34,11 @@ def _options() -> dict[str, _Option]:
     kinds = get_type_hints(RunOptions)
     for group in fields(RunOptions):
         kind = kinds[group.name]
-        # the benchmark checks these texts; importing their types would load all that a benchmark needs
-        hints = get_type_hints(kind, localns={"Scoring": str, "Prompts": str, "Withholding": str}, include_extras=True)
+        # the benchmark checks these texts; importing their types would load all that a benchmark
+        # needs
+        hints = get_type_hints(
+            kind, localns={"Scoring": str, "Prompts": str, "Withholding": str}, include_extras=True
+        )
         for member in fields(kind):
             options[member.name] = _option(group.name, member.name, hints[member.name], kind())
     return options
@@ -58,7 +62,9 @@ OPTIONS: Mapping[str, _Option] = _options()
 """Every shared option by the name of its field."""
 
 
-def with_options(*names: str, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options(
+    *names: str, without: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command shared options in place of its parameter `options`.
 
     Parameters
@@ -85,9 +91,13 @@ def with_options(*names: str, without: Sequence[str] = ()) -> Callable[[Callable
         def wrapped(**given: Any) -> None:
             values: dict[str, dict[str, Any]] = {}
             for option in taken:
-                values.setdefault(option.group, {})[option.name] = option.read(given.pop(option.name))
+                values.setdefault(option.group, {})[option.name] = option.read(
+                    given.pop(option.name)
+                )
             kinds = get_type_hints(RunOptions)
-            options = RunOptions(**{group: kinds[group](**members) for group, members in values.items()})
+            options = RunOptions(
+                **{group: kinds[group](**members) for group, members in values.items()}
+            )
             command(**given, options=options)
 
         wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

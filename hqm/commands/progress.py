@@ -1,7 +1,8 @@
-"""Progress of a command, on the error stream: bars with rate and time left in a terminal, a line now and then elsewhere.
+"""Progress of a command, on the error stream: bars with rate and time left in a terminal, a line
+now and then elsewhere.
 
-A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler get whole lines without control
-characters.
+A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler get
+whole lines without control characters.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def judging(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
                 tasks[judge] = shown.add_task(f"judge {judge}", total=wave)
             # a later stage asks more: the total grows as it becomes known
             task = shown.tasks[list(tasks).index(judge)]
-            shown.update(tasks[judge], completed=done, total=max(float(task.total or 0), done, wave))
+            shown.update(
+                tasks[judge], completed=done, total=max(float(task.total or 0), done, wave)
+            )
 
         yield advance
 
@@ -106,7 +109,9 @@ def downloading(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]
 
 @contextmanager
 def telling_of_waits(quiet: bool = False) -> Iterator[None]:
-    """Say what takes long while the block runs (a model that is loaded, an estimation), with the seconds since it began."""
+    """Say what takes long while the block runs (a model that is loaded, an estimation), with the
+    seconds since it began.
+    """
     from hqm.respondents.waits import listening
 
     if quiet:
@@ -133,9 +138,17 @@ def _tell(what: str, ended: threading.Event) -> None:
     for wanted in _times():
         if ended.wait(max(0.0, began + wanted - time.monotonic())):
             if wanted != FIRST:
-                print(f"hqm: {what}: done after {_duration(time.monotonic() - began)}", file=sys.stderr, flush=True)
+                print(
+                    f"hqm: {what}: done after {_duration(time.monotonic() - began)}",
+                    file=sys.stderr,
+                    flush=True,
+                )
             return
-        print(f"hqm: {what}: {_duration(time.monotonic() - began)} so far", file=sys.stderr, flush=True)
+        print(
+            f"hqm: {what}: {_duration(time.monotonic() - began)} so far",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _times() -> Iterator[float]:
@@ -156,7 +169,11 @@ def _duration(seconds: float) -> str:
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
-    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+    return (
+        f"{whole // 60} min {whole % 60} s"
+        if whole < 3600
+        else f"{whole // 3600} h {whole % 3600 // 60} min"
+    )
 
 
 class _Lines:
@@ -199,7 +216,8 @@ def _named() -> Any:
 
     # a long name loses its end before a number does
     return TextColumn(
-        "{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
+        "{task.description}",
+        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8),
     )
 
 

@@ -31,8 +31,12 @@ class TableOptions:
     base_rate: float | None = None
 
 
-def audit_published(what: TableOptions, options: RunOptions, out: Path | None, report: Path | None) -> None:
-    """Audit a published table in place of a benchmark; the report and audit.json are written where they are asked for."""
+def audit_published(
+    what: TableOptions, options: RunOptions, out: Path | None, report: Path | None
+) -> None:
+    """Audit a published table in place of a benchmark; the report and audit.json are written where
+    they are asked for.
+    """
     from hqm.auditing.families import read_families
     from hqm.auditing.published import audit_table, read_table
     from hqm.commands import show
@@ -41,17 +45,29 @@ def audit_published(what: TableOptions, options: RunOptions, out: Path | None, r
 
     pair = tuple(part.strip() for part in what.columns.split(",")) if what.columns else None
     if pair is not None and len(pair) != 2:
-        raise UsageError(f"--columns {what.columns!r} does not name two columns", remedy="Write --columns first,other.")
+        raise UsageError(
+            f"--columns {what.columns!r} does not name two columns",
+            remedy="Write --columns first,other.",
+        )
     audited = audit_table(
-        read_table(what.table, names=what.names), columns=pair, items=by_column(what.items, "items", _items),
+        read_table(what.table, names=what.names),
+        columns=pair,
+        items=by_column(what.items, "items", _items),
         direction=by_column(what.direction, "direction", _direction),
         families=read_families(options.who.families) if options.who.families else None,
-        margin=options.reading.margin, base_rate=what.base_rate,
-    )  # fmt: skip
+        margin=options.reading.margin,
+        base_rate=what.base_rate,
+    )
     data = {"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]}
     page = report or (out / "report.html" if out else None)
     if page is not None:
-        written = {page: str(importlib.import_module("hqm.reports.published").render(audited.to_dict(), command()))}
+        written = {
+            page: str(
+                importlib.import_module("hqm.reports.published").render(
+                    audited.to_dict(), command()
+                )
+            )
+        }
         folder = out or page.parent
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_together({folder / "audit.json": text, **written})
@@ -63,8 +79,11 @@ def audit_published(what: TableOptions, options: RunOptions, out: Path | None, r
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
 
 
-def by_column(texts: Sequence[str], name: str, read: Callable[[str, str], T]) -> T | dict[str, T] | None:
-    """What an option says of the columns of a table: one value for all, a value for each that is named, or a file of them.
+def by_column(
+    texts: Sequence[str], name: str, read: Callable[[str, str], T]
+) -> T | dict[str, T] | None:
+    """What an option says of the columns of a table: one value for all, a value for each that is
+    named, or a file of them.
 
     Raises
     ------
@@ -82,7 +101,9 @@ def by_column(texts: Sequence[str], name: str, read: Callable[[str, str], T]) ->
         elif _is_file(text):
             for i, record in enumerate(read_records(Path(text)), 1):
                 place = f"{text}: record {i}"
-                values[str(take(record, "column", place))] = read(str(take(record, name, place)).strip(), place)
+                values[str(take(record, "column", place))] = read(
+                    str(take(record, name, place)).strip(), place
+                )
         else:
             whole.append(read(text.strip(), f"--{name} {text!r}"))
     if len(whole) > 1 or (whole and values):
@@ -99,10 +120,17 @@ def _is_file(text: str) -> bool:
 
 
 def _items(text: str, place: str) -> int:
-    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:12]) <= 10**9 or len(text) > 10:
+    if (
+        not text.isdecimal()
+        or not text.isascii()
+        or not 1 <= int(text[:12]) <= 10**9
+        or len(text) > 10
+    ):
         what = f"{text[:40]!r} is no number of items"
         raise UsageError(
-            what, place=place, remedy="Write a whole number from 1 on, COLUMN=NUMBER, or an existing file."
+            what,
+            place=place,
+            remedy="Write a whole number from 1 on, COLUMN=NUMBER, or an existing file.",
         )
     return int(text)
 
@@ -111,7 +139,9 @@ def _direction(text: str, place: str) -> Direction:
     ways: dict[str, Any] = {"higher": "higher", "lower": "lower", "up": "higher", "down": "lower"}
     if text.lower() not in ways:
         raise UsageError(
-            f"{text[:40]!r} is no direction", place=place, remedy="Write higher or lower, or COLUMN=lower."
+            f"{text[:40]!r} is no direction",
+            place=place,
+            remedy="Write higher or lower, or COLUMN=lower.",
         )
     way: Direction = ways[text.lower()]
     return way

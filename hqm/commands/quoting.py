@@ -1,4 +1,6 @@
-"""Commands for who quotes a number: find what a short signature stands for, and write a benchmark's card and badge."""
+"""Commands for who quotes a number: find what a short signature stands for, and write a benchmark's
+card and badge.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,20 @@ def verify(
     signature: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT, metavar="SIGNATURE", help="The 12 characters beside a quoted number, or a whole line."
+            rich_help_panel=WHAT,
+            metavar="SIGNATURE",
+            help="The 12 characters beside a quoted number, or a whole line.",
         ),
     ],
-    audit_file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")],
+    audit_file: Annotated[
+        Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")
+    ],
     options: RunOptions,
 ) -> None:
     """Find the number that a short signature stands for.
 
-    It prints the estimate with its interval and its whole signature, and ends with status 1 where the audit has none such.
+    It prints the estimate with its interval and its whole signature, and ends with status 1 where
+    the audit has none such.
     """
     from hqm.auditing.value import Audit
     from hqm.commands.terminal import print_json
@@ -41,23 +48,32 @@ def verify(
     estimates = _signed(Audit.load(audit_file), signature.strip())
     if options.output.as_json:
         print_json(
-            {"signature": signature.strip(), "estimates": [{"benchmark": name, **e.to_dict()} for name, e in estimates]}
+            {
+                "signature": signature.strip(),
+                "estimates": [{"benchmark": name, **e.to_dict()} for name, e in estimates],
+            }
         )
     elif not estimates:
         print(
-            f"{audit_file} has no number with the signature {signature.strip()}: it is another audit, or another version of it."
+            f"{audit_file} has no number with the signature {signature.strip()}: it is another"
+            " audit, or another version of it."
         )
     else:
         tables = importlib.import_module("hqm.reports.tables")
         for name, estimate in estimates:
             spans = "; ".join(
-                f"{i.level:.0%} interval {tables.interval(i, tables.places(estimate))} ({i.inference})"
+                f"{i.level:.0%} interval {tables.interval(i, tables.places(estimate))}"
+                f" ({i.inference})"
                 for i in estimate.intervals
             )
             shown = tables.estimate_text(estimate).text
-            print(f"{name}: {estimate.indicator} of {estimate.metric} is {shown}{f' ({spans})' if spans else ''}")
             print(
-                f"  from {estimate.n_respondents:,} respondents and {estimate.n_items:,} items; status {estimate.status}"
+                f"{name}: {estimate.indicator} of {estimate.metric} is"
+                f" {shown}{f' ({spans})' if spans else ''}"
+            )
+            print(
+                f"  from {estimate.n_respondents:,} respondents and {estimate.n_items:,} items;"
+                f" status {estimate.status}"
             )
             print(f"  {estimate.signature}")
     if not estimates:
@@ -76,7 +92,9 @@ def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
     from hqm.signature import short_signature
 
     short = signature.lower()
-    if "|" not in signature and not (len(short) == _SHORT and set(short) <= set("0123456789abcdef")):
+    if "|" not in signature and not (
+        len(short) == _SHORT and set(short) <= set("0123456789abcdef")
+    ):
         remedy = f"Copy the {_SHORT} characters that stand after “signature”, or the whole line."
         raise UsageError(f"{signature[:40]!r} is no signature", remedy=remedy)
     return [
@@ -89,7 +107,9 @@ def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
 
 def card(
     *,
-    audit_file: Annotated[Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")],
+    audit_file: Annotated[
+        Path, typer.Argument(rich_help_panel=WHAT, metavar="AUDIT", help="An audit.json.")
+    ],
     to: Annotated[
         Path | None,
         typer.Option(
@@ -101,14 +121,16 @@ def card(
     ] = None,
     badge: Annotated[
         Path | None,
-        typer.Option(rich_help_panel=OUTPUT, metavar="FILE", help="Write a badge here as SVG, for a README."),
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="FILE", help="Write a badge here as SVG, for a README."
+        ),
     ] = None,
     policy: PolicyFile = None,
 ) -> None:
     """Write a benchmark's quality card and badge.
 
-    The card is Markdown of one screen, for a README or a paper's appendix: what the audit shows against a policy, what was
-    not measured, what to fix first, and the signatures of its numbers.
+    The card is Markdown of one screen, for a README or a paper's appendix: what the audit shows
+    against a policy, what was not measured, what to fix first, and the signatures of its numbers.
     """
     from hqm.auditing.policy import Policy
     from hqm.auditing.value import Audit

@@ -1,4 +1,6 @@
-"""Several readings of one store: one benchmark under several metrics, scorings, parsers or judges, with nothing asked."""
+"""Several readings of one store: one benchmark under several metrics, scorings, parsers or judges,
+with nothing asked.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,14 @@ def read_again(
     names
         Benchmarks, as `hqm audit` takes them.
     store
-        Where the answers are. Nothing is written into it but people's labels, where the options name a file of them and
-        the store can be written.
+        Where the answers are. Nothing is written into it but people's labels, where the options
+        name a file of them and the store can be written.
     options
         Part, data, respondents, judges and the rest. Several judges are several readings.
     scorings, parsers, metrics
-        The readings; those of `options` (of the card) unless given. The scoring `recorded` is the score that the tool gave
-        whose log brought the answers; it is one reading, whatever the parsers and judges. A metric that a benchmark does not
-        have is skipped where others have it.
+        The readings; those of `options` (of the card) unless given. The scoring `recorded` is the
+        score that the tool gave whose log brought the answers; it is one reading, whatever the
+        parsers and judges. A metric that a benchmark does not have is skipped where others have it.
 
     Raises
     ------
@@ -55,13 +57,17 @@ def read_again(
     known: set[str] = set()
     done = False
     for scoring, reader, judge in product(
-        scorings or (options.reading.scoring,), parsers or (options.reading.parser,), options.judging.judges or ("",)
+        scorings or (options.reading.scoring,),
+        parsers or (options.reading.parser,),
+        options.judging.judges or ("",),
     ):
         recorded = scoring == "recorded"
         if recorded and done:
             continue
         done = done or recorded
-        reading = replace(options.reading, scoring="official" if scoring == "recorded" else scoring, parser=reader)
+        reading = replace(
+            options.reading, scoring="official" if scoring == "recorded" else scoring, parser=reader
+        )
         judging = replace(options.judging, judges=(judge,) if judge else ())
         session = Session(names, store, replace(options, reading=reading, judging=judging))
         for benchmark in session.benchmarks:
@@ -107,10 +113,16 @@ def _respondents(session: Session, benchmark: Benchmark) -> list[StoredResponden
     return respondents_in(session.asks, benchmark)
 
 
-def _cut_to_asked(session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]) -> None:
+def _cut_to_asked(
+    session: Session, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
+) -> None:
     """An item that no respondent was asked is no part of what was administered."""
     form = benchmark.original
     rows = session.answers.by_respondent(benchmark, form, respondents, 0).values()
-    asked = tuple(item for item, *answers in zip(form.items, *rows, strict=True) if any(a is not None for a in answers))
+    asked = tuple(
+        item
+        for item, *answers in zip(form.items, *rows, strict=True)
+        if any(a is not None for a in answers)
+    )
     if asked and len(asked) < len(form.items):
         benchmark.original = replace(form, items=asked)

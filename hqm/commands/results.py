@@ -34,14 +34,20 @@ if TYPE_CHECKING:
 def score(
     *,
     benchmark: Annotated[
-        str, typer.Argument(rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file.")
+        str,
+        typer.Argument(
+            rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file."
+        ),
     ],
     answers: Annotated[
         Path,
         typer.Option(
             rich_help_panel=WHAT,
             metavar="FILE",
-            help="The answers, in the benchmark's official format, or a log of lmms-eval, VLMEvalKit or inspect.",
+            help=(
+                "The answers, in the benchmark's official format, or a log of lmms-eval, VLMEvalKit"
+                " or inspect."
+            ),
         ),
     ],
     judgements: Annotated[
@@ -49,7 +55,10 @@ def score(
         typer.Option(
             rich_help_panel=JUDGES,
             metavar="FILE",
-            help="The recorded judgements: raw replies, verdicts or scores, in the release's format or in HQM's.",
+            help=(
+                "The recorded judgements: raw replies, verdicts or scores, in the release's format"
+                " or in HQM's."
+            ),
         ),
     ] = None,
     options: RunOptions,
@@ -71,12 +80,20 @@ def score(
         "withheld": options.reading.withheld,
     }
     if benchmark in groups() and not part and not criterion and not options.reading.key:
-        scored = score_group(benchmark, load_all(benchmark, **settings), answers, judgements=judgements)
+        scored = score_group(
+            benchmark, load_all(benchmark, **settings), answers, judgements=judgements
+        )
     else:
         loaded = load(benchmark, **settings)
         key = read_key(options.reading.key, loaded) if options.reading.key else None
         scored = score_file(
-            loaded, answers, part, judgements=judgements, criterion=criterion, partial=options.who.partial, key=key
+            loaded,
+            answers,
+            part,
+            judgements=judgements,
+            criterion=criterion,
+            partial=options.who.partial,
+            key=key,
         )
     show.file_score(scored, options.output.as_json)
 
@@ -87,7 +104,9 @@ def report(
     audit_files: Annotated[
         list[Path],
         typer.Argument(
-            rich_help_panel=WHAT, metavar="AUDIT", help="One audit.json or several, or the folders that they lie in."
+            rich_help_panel=WHAT,
+            metavar="AUDIT",
+            help="One audit.json or several, or the folders that they lie in.",
         ),
     ],
     to: To = Path("report.html"),
@@ -96,8 +115,11 @@ def report(
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="NAME",
-            help="One figure in place of tables, into an .svg or .pdf: retest_scatter, forms_scatter, "
-            "criterion_scatter, leaderboard.",
+            help=(
+                "One figure in place of tables, into an .svg or .pdf: retest_scatter,"
+                " forms_scatter, "
+                "criterion_scatter, leaderboard."
+            ),
         ),
     ] = None,
     policy: PolicyFile = None,
@@ -110,7 +132,12 @@ def report(
     audits = [Audit.load(find_audit(path)) for path in audit_files]
     suffix = to.suffix.lower()
     if figure:
-        write_bytes(to, importlib.import_module("hqm.reports.plots").draw(audits, figure, suffix.removeprefix(".")))
+        write_bytes(
+            to,
+            importlib.import_module("hqm.reports.plots").draw(
+                audits, figure, suffix.removeprefix(".")
+            ),
+        )
         print(f"{figure}: {to}")
     elif suffix in (".html", ".htm"):
         write_report(_joined(audits), to, Policy.load(policy))
@@ -119,7 +146,10 @@ def report(
         paper = importlib.import_module("hqm.reports.paper")
         tables = paper.paper_tables(audits)
         write_text(
-            to, importlib.import_module("hqm.reports.formats").formatted(tables, suffix, siunitx=options.output.siunitx)
+            to,
+            importlib.import_module("hqm.reports.formats").formatted(
+                tables, suffix, siunitx=options.output.siunitx
+            ),
         )
         print(f"{paper.summary_line(tables)}: {to}")
 
@@ -130,14 +160,29 @@ def _joined(audits: Sequence[Audit]) -> Audit:
 
     if len(audits) == 1:
         return audits[0]
-    record = {f"audit {i}": {"command": audit.command, **audit.record} for i, audit in enumerate(audits, 1)}
+    record = {
+        f"audit {i}": {"command": audit.command, **audit.record}
+        for i, audit in enumerate(audits, 1)
+    }
     return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
 @with_options(
-    "part", "limit", "data", "images", "forms", "form_files", "scoring", "withheld", "parser", "words", "judges", "roles",
-    "mode", "prompts",
-)  # fmt: skip
+    "part",
+    "limit",
+    "data",
+    "images",
+    "forms",
+    "form_files",
+    "scoring",
+    "withheld",
+    "parser",
+    "words",
+    "judges",
+    "roles",
+    "mode",
+    "prompts",
+)
 def export(
     *,
     what: Annotated[
@@ -154,12 +199,19 @@ def export(
             "--to",
             rich_help_panel=OUTPUT,
             metavar="FILE|TOOL",
-            help="Of a store, a .jsonl or .parquet file, or eee; of a benchmark, a .json file, or inspect or lmms-eval.",
+            help=(
+                "Of a store, a .jsonl or .parquet file, or eee; of a benchmark, a .json file, or"
+                " inspect or lmms-eval."
+            ),
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="The folder for a tool; NAME-TOOL unless given."),
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="FOLDER",
+            help="The folder for a tool; NAME-TOOL unless given.",
+        ),
     ] = None,
     benchmarks: Annotated[
         list[str] | None,
@@ -167,28 +219,36 @@ def export(
             "--benchmark",
             rich_help_panel=WHAT,
             metavar="NAME",
-            help="With eee, a benchmark whose answers are written; repeat it. All that the store names unless given.",
+            help=(
+                "With eee, a benchmark whose answers are written; repeat it. All that the store"
+                " names unless given."
+            ),
         ),
     ] = None,
     organization: Annotated[
         str,
-        typer.Option(rich_help_panel=OUTPUT, metavar="NAME", help="With eee, who ran the evaluation."),
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="NAME", help="With eee, who ran the evaluation."
+        ),
     ] = "not named",
     relationship: Annotated[
         str,
         typer.Option(
             rich_help_panel=OUTPUT,
             metavar="WORD",
-            help="With eee, how they stand to the model: first_party, third_party, collaborative or other.",
+            help=(
+                "With eee, how they stand to the model: first_party, third_party, collaborative or"
+                " other."
+            ),
         ),
     ] = "other",
     options: RunOptions,
 ) -> None:
     """Write a store, the metadata of a benchmark, or its forms for another tool.
 
-    A store becomes JSON lines, Parquet, or records of Every Eval Ever (eee); the metadata become JSON in the Croissant
-    format. For inspect and lmms-eval, the forms become a folder from which the tool asks them; `hqm import` takes its
-    logs and the records of Every Eval Ever back.
+    A store becomes JSON lines, Parquet, or records of Every Eval Ever (eee); the metadata become
+    JSON in the Croissant format. For inspect and lmms-eval, the forms become a folder from which
+    the tool asks them; `hqm import` takes its logs and the records of Every Eval Ever back.
     """
     from hqm.benchmark.croissant import write_croissant
     from hqm.store.database import Store
@@ -196,7 +256,12 @@ def export(
 
     if to == "eee":
         _publish(
-            Path(what), out or Path(f"{Path(what).stem}-eee"), benchmarks or [], organization, relationship, options
+            Path(what),
+            out or Path(f"{Path(what).stem}-eee"),
+            benchmarks or [],
+            organization,
+            relationship,
+            options,
         )
     elif to in TOOLS:
         _hand_over(what, to, out, options)
@@ -208,7 +273,12 @@ def export(
 
 
 def _publish(
-    path: Path, out: Path, named: Sequence[str], organization: str, relationship: str, options: RunOptions
+    path: Path,
+    out: Path,
+    named: Sequence[str],
+    organization: str,
+    relationship: str,
+    options: RunOptions,
 ) -> None:
     """Write the records of Every Eval Ever."""
     from hqm.administration.holdings import benchmarks_in, forms_held, otherwise_shown
@@ -226,28 +296,40 @@ def _publish(
             raise UsageError(what, place=str(path), remedy="Name one with --benchmark.")
         unknown = [name for name in names if not named and name not in {*known_names(), *groups()}]
         if unknown:
-            what = f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name"
-            raise UsageError(what, place=str(path), remedy="Name its folder or file with --benchmark.")
+            what = (
+                f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name"
+            )
+            raise UsageError(
+                what, place=str(path), remedy="Name its folder or file with --benchmark."
+            )
         session = session_of(names, opened, options)
         session.offline = True
         source = Source(organization, relationship)  # type: ignore[arg-type]
         written = unscored = answers = 0
         for benchmark in session.benchmarks:
             judges = session.judges(benchmark)
-            forms = tuple(forms_held(opened, benchmark, session.forms_from_files(benchmark)).values())
+            forms = tuple(
+                forms_held(opened, benchmark, session.forms_from_files(benchmark)).values()
+            )
             respondents = session.stored_respondents(benchmark)
             records = write_evaluations(
                 benchmark, session.answers, forms, respondents, out, judges=judges, source=source
             )
             for record in records:
-                written, answers, unscored = written + 1, answers + record.answers, unscored + record.unscored
+                written, answers, unscored = (
+                    written + 1,
+                    answers + record.answers,
+                    unscored + record.unscored,
+                )
                 print(
-                    f"{record.benchmark}, {record.respondent}, form {record.form}, run {record.run}: {record.answers} "
-                    f"answers, {record.unscored} not scored: {record.aggregate}"
+                    f"{record.benchmark}, {record.respondent}, form {record.form}, run"
+                    f" {record.run}: {record.answers} answers, {record.unscored} not scored:"
+                    f" {record.aggregate}"
                 )
         if left := sum(otherwise_shown(opened, name) for name in names):
             print(
-                f"{left} administrations without pictures, or with smaller ones, are left out: the schema has no field for them"
+                f"{left} administrations without pictures, or with smaller ones, are left out: the"
+                " schema has no field for them"
             )
     print(f"{written} evaluations, {answers} answers, {unscored} not scored: {out}")
     print(f"next:\n  cd {out} && every_eval_ever validate 'data/*/*/*/*'")

@@ -1,6 +1,7 @@
 """Make the folder of a new benchmark: card, items, pictures, README, policy, CI workflow.
 
-The items come from a file or data set of questions, or are a few drawn ones that the embedded respondents can answer.
+The items come from a file or data set of questions, or are a few drawn ones that the embedded
+respondents can answer.
 """
 
 from __future__ import annotations
@@ -79,20 +80,24 @@ def new(
 ) -> Made:
     """Write the folder of a new benchmark.
 
-    All is read, checked and written beside the folder first, so that the folder is there whole or not at all.
+    All is read, checked and written beside the folder first, so that the folder is there whole or
+    not at all.
 
     Parameters
     ----------
     folder
-        Where; its last part, in lower case, is the benchmark's name. It must not exist, or be empty.
+        Where; its last part, in lower case, is the benchmark's name. It must not exist, or be
+        empty.
     questions
         A source of questions, as `open_source` takes it; sample items without one.
     images
-        The folder or zip that pictures are named from; the folder of the questions' file unless given.
+        The folder or zip that pictures are named from; the folder of the questions' file unless
+        given.
     task
         `yes_no`, `choice`, `vqa` or `caption`; told from the answers and options unless given.
     columns
-        Which columns are the fields of an item, as `FIELD=COLUMN`; told from their names unless given.
+        Which columns are the fields of an item, as `FIELD=COLUMN`; told from their names unless
+        given.
     split
         The splits to take, joined by commas; all, each as a part, unless given.
 
@@ -101,7 +106,8 @@ def new(
     UsageError
         The folder is there already, its name cannot be a benchmark's, or an option means nothing.
     DataError
-        The source cannot be read, or something in it is wrong; the sentence names the file, row and column.
+        The source cannot be read, or something in it is wrong; the sentence names the file, row and
+        column.
     """
     name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
@@ -115,11 +121,17 @@ def new(
             known=get_args(Task),
         )
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise UsageError("it is there already", place=str(folder), remedy="Name a folder that is new or empty.")
+        raise UsageError(
+            "it is there already", place=str(folder), remedy="Name a folder that is new or empty."
+        )
     given = {"pictures": images, "columns": ", ".join(columns), "a split": split}
     without = next((what for what, value in given.items() if value), None)
     if questions is None and without:
-        raise UsageError(f"{without} without questions", place=given[without] or "", remedy="Name a file with --from.")
+        raise UsageError(
+            f"{without} without questions",
+            place=given[without] or "",
+            remedy="Name a file with --from.",
+        )
     about = about or About()
     with _whole_or_not_at_all(folder) as beside:
         if questions is not None:
@@ -163,14 +175,19 @@ def _from_source(
     )
     given_there = {key: str(source.about.get(key) or "").strip() for key in ("citation", "license")}
     about = replace(
-        about, citation=about.citation or given_there["citation"], licence=about.licence or given_there["license"]
+        about,
+        citation=about.citation or given_there["citation"],
+        licence=about.licence or given_there["license"],
     )
     return made, read.rows, about
 
 
 def _place_of_pictures(images: str) -> ImageSource:
     if is_url(images):
-        remedy = "Fetch the pictures and name their folder, or write whole addresses into the column of pictures."
+        remedy = (
+            "Fetch the pictures and name their folder, or write whole addresses into the column of"
+            " pictures."
+        )
         raise UsageError("pictures are copied from this machine only", place=images, remedy=remedy)
     if not Path(images).exists():
         raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
@@ -193,9 +210,13 @@ def _whole_or_not_at_all(folder: Path) -> Iterator[Path]:
         for parent in made:
             with suppress(OSError):
                 parent.rmdir()
-        if isinstance(error, OSError) and error.strerror and not error.filename:  # a full disk names no file
+        if (
+            isinstance(error, OSError) and error.strerror and not error.filename
+        ):  # a full disk names no file
             what = f"it cannot be written: {error.strerror}"
-            raise DataError(what, place=str(folder), remedy="Make room, or name another place.") from None
+            raise DataError(
+                what, place=str(folder), remedy="Make room, or name another place."
+            ) from None
         raise
 
 
@@ -212,11 +233,20 @@ def _move(beside: Path, folder: Path) -> None:
 
 
 def _write(
-    folder: Path, name: str, made: Made, rows: Sequence[Mapping[str, Any]], about: About, respondents: Sequence[str]
+    folder: Path,
+    name: str,
+    made: Made,
+    rows: Sequence[Mapping[str, Any]],
+    about: About,
+    respondents: Sequence[str],
 ) -> None:
     write_records(folder / "items.jsonl", rows)
-    (folder / "card.toml").write_text(_card(name, made.task, rows, about, respondents), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(name, made.task, rows, about, made.pictures), encoding="utf-8")
+    (folder / "card.toml").write_text(
+        _card(name, made.task, rows, about, respondents), encoding="utf-8"
+    )
+    (folder / "README.md").write_text(
+        _readme(name, made.task, rows, about, made.pictures), encoding="utf-8"
+    )
     (folder / "policy.toml").write_text(default_text(), encoding="utf-8")
     (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
     workflow = folder / ".github" / "workflows" / "hqm.yml"
@@ -226,7 +256,9 @@ def _write(
 
 
 def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Two questions about each of four drawn pictures, and the embedded respondents, which can answer them."""
+    """Two questions about each of four drawn pictures, and the embedded respondents, which can
+    answer them.
+    """
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
     asked = importlib.import_module("hqm.benchmarks.shapes.questions")
     registry = importlib.import_module("hqm.benchmark.registry")
@@ -239,14 +271,18 @@ def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str,
         for j, kind in enumerate(("existence", "counting")):
             row: dict[str, Any] = {"id": f"q{len(rows) + 1:04}", "image": name, "type": kind}
             if task == "caption":
-                rows.append({**row, "prompt": asked.INSTRUCTIONS[j], "target": scene.things[0].name})
+                rows.append(
+                    {**row, "prompt": asked.INSTRUCTIONS[j], "target": scene.things[0].name}
+                )
                 continue
             question = None
             while question is None:
                 if task == "yes_no":
                     question = asked.yes_no(scene, kind, bool((k + j) % 2), rng)
                 else:
-                    question = (asked.choice if task == "choice" else asked.open_question)(scene, kind, rng)
+                    question = (asked.choice if task == "choice" else asked.open_question)(
+                        scene, kind, rng
+                    )
             answer: Any = question.answer
             if task == "vqa" and kind == "existence":
                 answer = [shape for shape in question.options if shape in question.answer]
@@ -266,7 +302,13 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(kind for kind in types if kind))
 
 
-def _card(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, respondents: Sequence[str]) -> str:
+def _card(
+    name: str,
+    task: Task,
+    rows: Sequence[Mapping[str, Any]],
+    about: About,
+    respondents: Sequence[str],
+) -> str:
     types = _types(rows)
     lines = [
         f"name = {toml_value(name)}",
@@ -284,7 +326,10 @@ def _card(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About
         'images = "images"',
     ]
     if respondents:
-        lines += ["", "[respondents]          # the sample items' own; leave them out with your own items"]
+        lines += [
+            "",
+            "[respondents]          # the sample items' own; leave them out with your own items",
+        ]
         lines += [f"embedded = {toml_value(list(respondents))}"]
     return "\n".join(lines) + "\n"
 
@@ -293,7 +338,9 @@ def _title(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _readme(name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, pictures: int) -> str:
+def _readme(
+    name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, pictures: int
+) -> str:
     return _template("README.md").format(
         title=about.title or _title(name),
         summary=about.summary or "What is measured, in one sentence.",

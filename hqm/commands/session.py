@@ -1,6 +1,7 @@
 """One command's work: benchmarks, respondents and a store, from their names to the audits.
 
-It stands in one module because its parts share what they have read: files are read, and judges made, once a command.
+It stands in one module because its parts share what they have read: files are read, and judges
+made, once a command.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from hqm.administration.asks import Asks
 from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, get_ready, make_engine, never
-from hqm.administration.holdings import cells_in, forms_held, forms_of, respondents_in, respondents_of
+from hqm.administration.holdings import (
+    cells_in,
+    forms_held,
+    forms_of,
+    respondents_in,
+    respondents_of,
+)
 from hqm.administration.planning import Job, plan
 from hqm.auditing.evidence import Evidence, gather
 from hqm.auditing.families import read_families
@@ -66,8 +73,14 @@ class Session:
     def __init__(self, names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> None:
         self.store, self.options = store, options
         if options.asking.resolutions and (options.asking.blind or options.asking.until):
-            other = "--blind shows no picture" if options.asking.blind else "--until asks the original form alone"
-            raise UsageError(f"--resolution scales pictures, and {other}", remedy="Leave out one of the two.")
+            other = (
+                "--blind shows no picture"
+                if options.asking.blind
+                else "--until asks the original form alone"
+            )
+            raise UsageError(
+                f"--resolution scales pictures, and {other}", remedy="Leave out one of the two."
+            )
         self.asks = Asks(store, blind=options.asking.blind)
         self.answers = Answers(self.asks)
         self.budget = Budget(
@@ -77,7 +90,12 @@ class Session:
             prices=options.output.prices,
         )
         what, reading, judging = options.what, options.reading, options.judging
-        settings = {"data": what.data, "images": what.images, "scoring": reading.scoring, "parser": reading.parser}
+        settings = {
+            "data": what.data,
+            "images": what.images,
+            "scoring": reading.scoring,
+            "parser": reading.parser,
+        }
         settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
         settings["withheld"] = reading.withheld
         self.benchmarks = [
@@ -85,14 +103,22 @@ class Session:
             for name in names
             for benchmark in ([name] if isinstance(name, Benchmark) else load_all(name, **settings))
         ]
-        repeated = {b.name for b in self.benchmarks if sum(b.name == other.name for other in self.benchmarks) > 1}
+        repeated = {
+            b.name
+            for b in self.benchmarks
+            if sum(b.name == other.name for other in self.benchmarks) > 1
+        }
         if repeated:
-            raise UsageError(f"{', '.join(sorted(repeated))} is named twice", remedy="Name every benchmark once.")
+            raise UsageError(
+                f"{', '.join(sorted(repeated))} is named twice", remedy="Name every benchmark once."
+            )
         self.keys = self._keys()
         self._whole = {benchmark.name: benchmark for benchmark in map(copy.copy, self.benchmarks)}
         for benchmark in self.benchmarks:
             if options.what.part or options.what.limit:
-                benchmark.original = cut(benchmark.original, benchmark.name, options.what.part, options.what.limit)
+                benchmark.original = cut(
+                    benchmark.original, benchmark.name, options.what.part, options.what.limit
+                )
         self._respondents: dict[str, list[Respondent]] = {}
         self._made: dict[str, Respondent] = {}
         self._from_files: dict[str, list[Form]] = {}
@@ -100,7 +126,9 @@ class Session:
         self._costs: dict[str, dict[str, Any]] = {}
         self.logs = LogSettings(partial=options.who.partial)
         self.offline = False
-        """Whether nobody is asked: then a benchmark's own respondents are not meant where none is named."""
+        """Whether nobody is asked: then a benchmark's own respondents are not meant where none is
+        named.
+        """
         self.taken: dict[str, Taken] = {}
         """Benchmark -> what the logs of other tools gave."""
         self.judged: dict[str, TakenJudgements] = {}
@@ -113,16 +141,23 @@ class Session:
         if path is None:
             return {}
         if len(self.benchmarks) != 1:
-            raise UsageError("a corrected key belongs to one benchmark", remedy="Name that benchmark alone with --key.")
+            raise UsageError(
+                "a corrected key belongs to one benchmark",
+                remedy="Name that benchmark alone with --key.",
+            )
         return {self.benchmarks[0].name: read_key(path, self.benchmarks[0])}
 
     # --- who ---
 
     def respondents(self, benchmark: Benchmark) -> list[Respondent]:
-        """Those who answer a benchmark: the ones named, the recorded ones, else the embedded ones."""
+        """Those who answer a benchmark: the ones named, the recorded ones, else the embedded
+        ones.
+        """
         if benchmark.name not in self._respondents:
             names = list(self.options.who.respondents)
-            recorded = [RespondentName.parse(name).target for name in names if name.startswith("recorded/")]
+            recorded = [
+                RespondentName.parse(name).target for name in names if name.startswith("recorded/")
+            ]
             live = [name for name in names if not name.startswith("recorded/")]
             paths = [*map(Path, recorded), *self.options.who.recorded]
             if not names and not paths:
@@ -136,7 +171,11 @@ class Session:
         if name not in self._made:
             machine = self.options.machine
             self._made[name] = make_respondent(
-                name, device=machine.device, dtype=machine.dtype, batch=machine.batch, vllm=machine.vllm
+                name,
+                device=machine.device,
+                dtype=machine.dtype,
+                batch=machine.batch,
+                vllm=machine.vllm,
             )
             self._check_price(self._made[name])
         return self._made[name]
@@ -145,17 +184,27 @@ class Session:
         """Refuse a bound on money where the price of a respondent is not known."""
         kind = kind_of(respondent.name.partition("/")[0])
         priced = self.budget.prices or prices_of(respondent)
-        if self.budget.max_cost is not None and kind is not None and kind.price == "per token" and priced is None:
+        if (
+            self.budget.max_cost is not None
+            and kind is not None
+            and kind.price == "per token"
+            and priced is None
+        ):
             raise UsageError(
                 "its price is not known, and --max-cost bounds the cost",
                 place=respondent.name,
-                remedy="Write ?price_in=MONEY&price_out=MONEY behind its name, or give --price-in and --price-out.",
+                remedy=(
+                    "Write ?price_in=MONEY&price_out=MONEY behind its name, or give --price-in and"
+                    " --price-out."
+                ),
             )
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
         forms = {form.name: form for form in self.forms(benchmark)}
         cut = bool(self.options.what.part or self.options.what.limit)
-        read = {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
+        read = (
+            {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
+        )
         recordings: list[Recording] = []
         logs = []
         for path in paths:
@@ -167,7 +216,9 @@ class Session:
             else:
                 recordings += read_recordings(path, read)
         if logs:
-            self.taken[benchmark.name] = taken = take_logs(benchmark, read, logs, self.logs).only(forms)
+            self.taken[benchmark.name] = taken = take_logs(benchmark, read, logs, self.logs).only(
+                forms
+            )
             recordings += taken.recordings
         if cut:
             recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]
@@ -179,17 +230,21 @@ class Session:
         by_name: dict[str, list[Recording]] = {}
         for recording in recordings:
             by_name.setdefault(recording.respondent, []).append(recording)
-        return [RecordedRespondent(f"recorded/{name}", of_name) for name, of_name in by_name.items()]
+        return [
+            RecordedRespondent(f"recorded/{name}", of_name) for name, of_name in by_name.items()
+        ]
 
     # --- who judges ---
 
     def judges(self, benchmark: Benchmark) -> list[Judge]:
-        """Who judges the answers to a benchmark: the panels that are asked, then the judges whose judgements came in files.
+        """Who judges the answers to a benchmark: the panels that are asked, then the judges whose
+        judgements came in files.
 
         Raises
         ------
         UsageError
-            The benchmark is judged by a model, and there is no judge; or a judge is asked and brought under one name.
+            The benchmark is judged by a model, and there is no judge; or a judge is asked and
+            brought under one name.
         """
         brought = {judge.label: judge for judge in self.brought(benchmark)}
         named = [name for name in self.options.judging.judges if name in brought]
@@ -197,12 +252,17 @@ class Session:
         if benchmark.roles and not panels and not brought and not self._people_stand_in(benchmark):
             raise UsageError(
                 f"the answers to {benchmark.name} are judged by a model, and none is named",
-                remedy="Name it with --judge, for example --judge openai/<model>, or bring judgements with --judgements.",
+                remedy=(
+                    "Name it with --judge, for example --judge openai/<model>, or bring judgements"
+                    " with --judgements."
+                ),
             )
         twice = [panel.label for panel in panels if panel.label in brought]
         if twice:
             remedy = "Name the judgements' judge otherwise: --judgements NAME=FILE."
-            raise UsageError(f"the judge {twice[0]!r} is asked, and judgements of it are brought", remedy=remedy)
+            raise UsageError(
+                f"the judge {twice[0]!r} is asked, and judgements of it are brought", remedy=remedy
+            )
         return [*panels, *([brought[name] for name in named] if named else brought.values())]
 
     def _people_stand_in(self, benchmark: Benchmark) -> bool:
@@ -210,7 +270,9 @@ class Session:
         probe = Judgement(HUMAN, benchmark.original.items[0].id, "", 1.0)
         if benchmark.verdict_of_people(benchmark.original.items[0], probe) is None:
             return False
-        stored_labels = any(labelled_by(judge) == "people" for judge, _, _ in self.store.judged(benchmark.name))
+        stored_labels = any(
+            labelled_by(judge) == "people" for judge, _, _ in self.store.judged(benchmark.name)
+        )
         return self.options.judging.criterion is not None or stored_labels
 
     def panels(self, benchmark: Benchmark) -> list[Judging]:
@@ -224,19 +286,30 @@ class Session:
         used = {role: respondent for role, respondent in others.items() if role in benchmark.roles}
         retry = self.options.asking.retry_refused
         return [
-            Judging(self.asks, benchmark, Panel(self._judge(name), used), budget=self.budget, retry_refused=retry)
+            Judging(
+                self.asks,
+                benchmark,
+                Panel(self._judge(name), used),
+                budget=self.budget,
+                retry_refused=retry,
+            )
             for name in asked
         ]
 
     def check_judgements(self) -> None:
-        """Read the files of judgements, so that one that does not fit ends the command before anybody is asked."""
+        """Read the files of judgements, so that one that does not fit ends the command before
+        anybody is asked.
+        """
         for benchmark in self.benchmarks if self.options.judging.judgements else ():
             self._take_judgements(
-                benchmark, None if self.offline else [who.name for who in self.respondents(benchmark)]
+                benchmark,
+                None if self.offline else [who.name for who in self.respondents(benchmark)],
             )
 
     def brought(self, benchmark: Benchmark) -> list[BroughtJudge]:
-        """The judges whose judgements came in files: those that the options name, beside those that the store holds."""
+        """The judges whose judgements came in files: those that the options name, beside those that
+        the store holds.
+        """
         if benchmark.name not in self._brought:
             sets = stored(self.store, benchmark)
             if self.options.judging.judgements and not self.options.output.dry_run:
@@ -245,9 +318,16 @@ class Session:
             self._brought[benchmark.name] = judges_of(benchmark, sets)
         return self._brought[benchmark.name]
 
-    def _take_judgements(self, benchmark: Benchmark, names: Sequence[str] | None = None) -> TakenJudgements:
-        """The judgements in the files; with `names`, before there are answers to hold them against."""
-        whole, there = self._whole[benchmark.name], [] if names is not None else self.stored_respondents(benchmark)
+    def _take_judgements(
+        self, benchmark: Benchmark, names: Sequence[str] | None = None
+    ) -> TakenJudgements:
+        """The judgements in the files; with `names`, before there are answers to hold them
+        against.
+        """
+        whole, there = (
+            self._whole[benchmark.name],
+            [] if names is not None else self.stored_respondents(benchmark),
+        )
         forms = forms_held(self.store, whole, self.forms_from_files(benchmark))
         known = names if names is not None else [who.name for who in there]
         texts = AnswerTexts(self.answers, whole, forms, there)
@@ -264,7 +344,9 @@ class Session:
         return self._live(name)
 
     def judge(self, progress: Progress | None = None, stop: Stop = never) -> Judged:
-        """Put every stored answer to the judges, and the reference administration again as often as the options say."""
+        """Put every stored answer to the judges, and the reference administration again as often as
+        the options say.
+        """
         outcomes: list[Judged] = []
         at_work: Judging | None = None
         try:
@@ -286,7 +368,9 @@ class Session:
             sum(judged.refused for judged in outcomes),
         )
 
-    def _judgings(self, progress: Progress | None, stop: Stop) -> Iterator[tuple[Judging, Callable[[], Judged]]]:
+    def _judgings(
+        self, progress: Progress | None, stop: Stop
+    ) -> Iterator[tuple[Judging, Callable[[], Judged]]]:
         """Each panel with what it is to be put, in order; it stays open after it."""
         for benchmark in self.benchmarks:
             judges = self.panels(benchmark)
@@ -296,16 +380,27 @@ class Session:
             forms = forms_held(self.store, benchmark, self.forms_from_files(benchmark))
             for cell in cells_in(self.asks, benchmark, list(forms.values()), respondents):
                 form = forms[cell.form]
-                rows = self.answers.at(cell.resolution).by_respondent(benchmark, form, respondents, cell.run)
+                rows = self.answers.at(cell.resolution).by_respondent(
+                    benchmark, form, respondents, cell.run
+                )
                 reference = cell.form == ORIGINAL and cell.run == 0 and not cell.resolution
                 for i, judging in enumerate(judges if reference else judges[:1]):
-                    for asking in range(self.options.judging.rejudge if reference and i == 0 else 1):
-                        yield judging, partial(judging.judge, form, rows, asking, progress, stop, keep_open=True)
+                    for asking in range(
+                        self.options.judging.rejudge if reference and i == 0 else 1
+                    ):
+                        yield (
+                            judging,
+                            partial(
+                                judging.judge, form, rows, asking, progress, stop, keep_open=True
+                            ),
+                        )
             units = self._labelled_units(benchmark, respondents)
             for judging in judges if units else ():
                 yield judging, partial(judging.decide, units, progress, stop, keep_open=True)
 
-    def _labelled_units(self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]) -> list[Unit]:
+    def _labelled_units(
+        self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
+    ) -> list[Unit]:
         """The units that people labelled, for `--level stage`: each stage is asked about them."""
         if STAGE not in self.options.judging.levels or not benchmark.stages:
             return []
@@ -338,7 +433,9 @@ class Session:
         """The forms that the options name as files."""
         if benchmark.name not in self._from_files:
             files = self.options.what.form_files.items()
-            self._from_files[benchmark.name] = [read_form(path, benchmark.original, name) for name, path in files]
+            self._from_files[benchmark.name] = [
+                read_form(path, benchmark.original, name) for name, path in files
+            ]
         return self._from_files[benchmark.name]
 
     def forms(self, benchmark: Benchmark) -> list[Form]:
@@ -359,24 +456,34 @@ class Session:
             if not every[name].items and every[name].left_out:
                 reason = every[name].left_out[0].reason
                 raise UsageError(
-                    f"no item of {benchmark.name} has a wording for the form {name!r}", remedy=f"The first: {reason}."
+                    f"no item of {benchmark.name} has a wording for the form {name!r}",
+                    remedy=f"The first: {reason}.",
                 )
         return [every[name] for name in wanted]
 
     def administrations(self, benchmark: Benchmark, respondent: Respondent) -> list[Administration]:
-        """The original form in every run, the other forms once; of a recorded respondent, what was recorded."""
+        """The original form in every run, the other forms once; of a recorded respondent, what was
+        recorded.
+        """
         forms = self.forms(benchmark)
         if isinstance(respondent, RecordedRespondent):
             recorded = set(respondent.cells)
             put = sorted({cell[1:] for cell in recorded}, key=lambda at: (bool(at[1]), at))
-            return [Administration(form, *at) for form in forms for at in put if (form.name, *at) in recorded]
+            return [
+                Administration(form, *at)
+                for form in forms
+                for at in put
+                if (form.name, *at) in recorded
+            ]
         whole = [
             Administration(f, run)
             for f in forms
             for run in range(self.options.asking.times if f.name == ORIGINAL else 1)
         ]
         scales = self.options.asking.resolutions
-        return whole + [Administration(f, 0, scale) for f in forms if f.name == ORIGINAL for scale in scales]
+        return whole + [
+            Administration(f, 0, scale) for f in forms if f.name == ORIGINAL for scale in scales
+        ]
 
     def jobs(self) -> list[Job]:
         """Everything to be asked, respondent by respondent."""
@@ -404,12 +511,18 @@ class Session:
             )
 
     def assignments(self, benchmark: Benchmark) -> list[Assignment]:
-        """The respondents of this command, each put before a benchmark with the sampling that the options name."""
+        """The respondents of this command, each put before a benchmark with the sampling that the
+        options name.
+        """
         sampling = self.options.asking.sampling
-        return [assign(respondent, benchmark, sampling) for respondent in self.respondents(benchmark)]
+        return [
+            assign(respondent, benchmark, sampling) for respondent in self.respondents(benchmark)
+        ]
 
     def check_labels(self) -> None:
-        """Read the file of people's labels, so that one that does not fit ends the command before anybody is asked."""
+        """Read the file of people's labels, so that one that does not fit ends the command before
+        anybody is asked.
+        """
         path = self.options.judging.criterion
         if path is None:
             return
@@ -429,17 +542,26 @@ class Session:
         )
 
     def get_ready(self) -> None:
-        """Let worker processes import what they need while it is planned what to ask, where somebody was never asked anything."""
+        """Let worker processes import what they need while it is planned what to ask, where
+        somebody was never asked anything.
+        """
         machine = self.options.machine
         if machine.engine == "local":
-            each = [assignment for benchmark in self.benchmarks for assignment in self.assignments(benchmark)]
+            each = [
+                assignment
+                for benchmark in self.benchmarks
+                for assignment in self.assignments(benchmark)
+            ]
             known = (self.store.find_respondent(a.respondent.name, a.identity()) for a in each)
             get_ready(
-                [a.respondent for a, number in zip(each, known, strict=True) if number is None], workers=machine.workers
+                [a.respondent for a, number in zip(each, known, strict=True) if number is None],
+                workers=machine.workers,
             )
 
     def fetch_images(self) -> None:
-        """Get the pictures that lie on the web, where a respondent is going to see them; a plan fetches nothing."""
+        """Get the pictures that lie on the web, where a respondent is going to see them; a plan
+        fetches nothing.
+        """
         for benchmark in self.benchmarks:
             if not self.options.asking.blind and any(r.live for r in self.respondents(benchmark)):
                 names = [item.image for item in benchmark.original.items if item.image]
@@ -450,16 +572,25 @@ class Session:
         missing = {}
         for benchmark in self.benchmarks:
             names = {item.image for item in benchmark.original.items if item.image}
-            missing[benchmark.name] = (sum(not benchmark.pictures.has(name) for name in names), len(names))
+            missing[benchmark.name] = (
+                sum(not benchmark.pictures.has(name) for name in names),
+                len(names),
+            )
         return missing
 
     def stored_respondents(self, benchmark: Benchmark) -> list[StoredRespondent]:
-        """The respondents of this command as the store knows them; where none is named, all that the store has."""
+        """The respondents of this command as the store knows them; where none is named, all that
+        the store has.
+        """
         who = self.options.who
         if self.offline and not who.respondents and not who.recorded:
             return respondents_in(self.asks, benchmark)
         assignments = self.assignments(benchmark)
-        return respondents_of(self.store, assignments) if assignments else respondents_in(self.asks, benchmark)
+        return (
+            respondents_of(self.store, assignments)
+            if assignments
+            else respondents_in(self.asks, benchmark)
+        )
 
     def evidence(
         self,
@@ -488,8 +619,13 @@ class Session:
             **_how_labels_are_used(options.judging),
         )
         self._label_files[benchmark.name] = list(evidence.labels.files)
-        asked, judges = self._respondents.get(benchmark.name, []), [] if recorded else self.judges(benchmark)
-        self._costs[benchmark.name] = study_costs(self.store, evidence, asked, judges, options.output.prices)
+        asked, judges = (
+            self._respondents.get(benchmark.name, []),
+            [] if recorded else self.judges(benchmark),
+        )
+        self._costs[benchmark.name] = study_costs(
+            self.store, evidence, asked, judges, options.output.prices
+        )
         return evidence
 
     def by_corrected_key(self, benchmark: Benchmark) -> Evidence | None:
@@ -499,17 +635,23 @@ class Session:
         corrected = copy.copy(benchmark)
         corrected.original = self.keys[benchmark.name].applied(benchmark.original)
         return self.evidence(
-            corrected, self.stored_respondents(benchmark), asks=Asks(self.store, blind=self.asks.blind)
+            corrected,
+            self.stored_respondents(benchmark),
+            asks=Asks(self.store, blind=self.asks.blind),
         )
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
-        """The audits of all benchmarks as one value, with a warning where their lengths differ, and with the record."""
+        """The audits of all benchmarks as one value, with a warning where their lengths differ, and
+        with the record.
+        """
         confounded = length_confound({audit.benchmark: audit.items for audit in audits})
         return Audit(
             tuple(
-                replace(audit, flags=(*audit.flags, confounded[audit.benchmark].to_dict()))
-                if audit.benchmark in confounded
-                else audit
+                (
+                    replace(audit, flags=(*audit.flags, confounded[audit.benchmark].to_dict()))
+                    if audit.benchmark in confounded
+                    else audit
+                )
                 for audit in audits
             ),
             command,
@@ -526,8 +668,10 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
         An option has a value that it does not know.
     """
     for name, given, known in (
-        ("--pool", options.pool, POOLS), ("--stale", options.stale, STALES), *(("--level", level, LEVELS) for level in options.levels)
-    ):  # fmt: skip
+        ("--pool", options.pool, POOLS),
+        ("--stale", options.stale, STALES),
+        *(("--level", level, LEVELS) for level in options.levels),
+    ):
         if given is not None and given not in known:
             what, remedy = f"{name} has no value {given!r}", f"It has {', '.join(known)}."
             raise UsageError(what, remedy=remedy, given=given, known=known)
@@ -536,4 +680,6 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
 
 def _only(recording: Recording, form: Form) -> Recording:
     """The answers to the items that a form has, of a file that answers more."""
-    return replace(recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id})
+    return replace(
+        recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id}
+    )

@@ -36,7 +36,9 @@ def store_path(names: Sequence[str], store: Path | None, out: Path | None = None
 def stem(names: Sequence[str]) -> str:
     """The name of a command's folder: its benchmarks, joined."""
     paths = [Path(name) for name in names]
-    return "-".join((path.absolute().parent if path.name == "card.toml" else path).stem for path in paths)
+    return "-".join(
+        (path.absolute().parent if path.name == "card.toml" else path).stem for path in paths
+    )
 
 
 @contextmanager
@@ -66,7 +68,8 @@ def existing(path: Path, names: Sequence[str]) -> Path:
     """
     if not path.is_file():
         remedy = (
-            f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store {shlex.quote(str(path))}`."
+            f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store"
+            f" {shlex.quote(str(path))}`."
         )
         raise UsageError("there is no such store", place=str(path), remedy=remedy)
     return path
@@ -75,7 +78,8 @@ def existing(path: Path, names: Sequence[str]) -> Path:
 def labelled(
     path: Path, criterion: Path | None, no_wait: bool = False, judgements: Sequence[str] = ()
 ) -> AbstractContextManager[Store]:
-    """An existing store to read, and to import people's labels and judgements into, where there are files of them.
+    """An existing store to read, and to import people's labels and judgements into, where there are
+    files of them.
 
     Where the store cannot be written, they are held in memory, and a sentence says so.
     """
@@ -85,16 +89,21 @@ def labelled(
         return readable(path)
     if can_be_written(path):
         return writable(path, no_wait)
-    what = [*([f"the labels of {criterion}"] if criterion else []), *(f"the judgements of {j}" for j in judgements)]
+    what = [
+        *([f"the labels of {criterion}"] if criterion else []),
+        *(f"the judgements of {j}" for j in judgements),
+    ]
     print(
-        f"hqm: {path} cannot be written, so {' and '.join(what)} are held in memory for this command only.",
+        f"hqm: {path} cannot be written, so {' and '.join(what)} are held in memory for this"
+        " command only.",
         file=sys.stderr,
     )
     return readable(path)
 
 
 def find_audit(path: Path) -> Path:
-    """The audit.json that a path means: that file, or the one in that folder, or in the folder `out` below it.
+    """The audit.json that a path means: that file, or the one in that folder, or in the folder
+    `out` below it.
 
     Raises
     ------
@@ -105,13 +114,17 @@ def find_audit(path: Path) -> Path:
         for place in (path / AUDIT, path / "out" / AUDIT):
             if place.is_file():
                 return place
-        below = sorted(str(place) for depth in ("*", "*/*") for place in path.glob(f"{depth}/{AUDIT}"))
+        below = sorted(
+            str(place) for depth in ("*", "*/*") for place in path.glob(f"{depth}/{AUDIT}")
+        )
         if len(below) == 1:
             return Path(below[0])
         if below:
             more = f" and {len(below) - 5} more" if len(below) > 5 else ""
             raise UsageError(
-                f"the folder has several {AUDIT}", place=str(path), remedy=f"Name {' or '.join(below[:5])}{more}."
+                f"the folder has several {AUDIT}",
+                place=str(path),
+                remedy=f"Name {' or '.join(below[:5])}{more}.",
             )
         if (path / "card.toml").is_file():
             folder = shlex.quote(str(path))
@@ -122,7 +135,9 @@ def find_audit(path: Path) -> Path:
     if not path.exists():
         beside = [str(other) for other in path.parent.iterdir()] if path.parent.is_dir() else []
         remedy = "Correct the path, or make an audit: `hqm audit NAME --out FOLDER`."
-        raise DataError("there is no such file", place=str(path), remedy=remedy, given=str(path), known=beside)
+        raise DataError(
+            "there is no such file", place=str(path), remedy=remedy, given=str(path), known=beside
+        )
     return path
 
 
@@ -154,9 +169,11 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
-    """Write files that belong together: where one cannot be written, as on a full disk, all the old ones stay.
+    """Write files that belong together: where one cannot be written, as on a full disk, all the old
+    ones stay.
 
-    Each is written beside its place, to the disk; only then are they moved, which takes no further room.
+    Each is written beside its place, to the disk; only then are they moved, which takes no further
+    room.
 
     Raises
     ------
@@ -173,7 +190,11 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             with part.open("wb") as file:
                 # half a character, as a file's name may have, is written as its escape
-                file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+                file.write(
+                    content.encode("utf-8", "backslashreplace")
+                    if isinstance(content, str)
+                    else content
+                )
                 file.flush()
                 os.fsync(file.fileno())
         for place, part in parts.items():

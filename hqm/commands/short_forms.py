@@ -1,4 +1,6 @@
-"""Short forms from an audit: the audit's answers are read back from its store, scored as they were, and chosen from."""
+"""Short forms from an audit: the audit's answers are read back from its store, scored as they were,
+and chosen from.
+"""
 
 from __future__ import annotations
 
@@ -45,19 +47,21 @@ def shorten(
     root: str | Path | None = None,
     images: str | Path | None = None,
 ) -> Shortened:
-    """Which items of a benchmark are enough, as `hqm shorten`: chosen by the families of an audit, with what is lost.
+    """Which items of a benchmark are enough, as `hqm shorten`: chosen by the families of an audit,
+    with what is lost.
 
     Parameters
     ----------
     benchmark
-        A name, a folder with a card.toml, a Python file, what `hqm.load` gave; or an `Evidence`, which needs no audit.
+        A name, a folder with a card.toml, a Python file, what `hqm.load` gave; or an `Evidence`,
+        which needs no audit.
     audit
         The audit.json, or its folder. The answers are those in its store.
     items
         How many items each form has, as a share ("10%") or a number.
     out
-        The folder to write the short form into, as a benchmark that `hqm check` and `hqm audit` take; nothing is written
-        unless given.
+        The folder to write the short form into, as a benchmark that `hqm check` and `hqm audit`
+        take; nothing is written unless given.
     forms
         2 for two parallel forms without a common item, matched in type and difficulty.
     seed
@@ -86,25 +90,49 @@ def shorten(
     hqm.errors.DataError: no-such-audit.json: there is no such file. Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.
     """
     if forms not in (1, 2):
-        raise UsageError(f"{forms} short forms cannot be made", remedy="Ask for 1, or for 2 that are parallel.")
+        raise UsageError(
+            f"{forms} short forms cannot be made", remedy="Ask for 1, or for 2 that are parallel."
+        )
     if isinstance(benchmark, Evidence):
         if audit is not None or store is not None or families is not None:
-            raise UsageError("the evidence is gathered, and an audit is named beside it", remedy="Name one of the two.")
+            raise UsageError(
+                "the evidence is gathered, and an audit is named beside it",
+                remedy="Name one of the two.",
+            )
         evidence = benchmark
         made = shorten_matrix(
-            evidence.benchmark, evidence.first, evidence.families, evidence.metrics, items, forms=forms, seed=seed
+            evidence.benchmark,
+            evidence.first,
+            evidence.families,
+            evidence.metrics,
+            items,
+            forms=forms,
+            seed=seed,
         )
         return made if out is None else write_short_forms(evidence.benchmark, made, Path(out))
     if audit is None:
-        raise UsageError("no audit is named", remedy="Name the audit.json whose answers choose the items.")
+        raise UsageError(
+            "no audit is named", remedy="Name the audit.json whose answers choose the items."
+        )
     file = find_audit(Path(audit))
     loaded = benchmark if isinstance(benchmark, Benchmark) else None
     settings = groups.RunOptions(
-        what=groups.What(data=None if root is None else Path(root), images=None if images is None else str(images)),
+        what=groups.What(
+            data=None if root is None else Path(root),
+            images=None if images is None else str(images),
+        ),
         who=groups.Who(families=None if families is None else Path(families)),
         output=groups.Output(store=None if store is None else Path(store)),
     )
-    return from_audit(loaded or str(benchmark), file, settings, items, None if out is None else Path(out), forms, seed)
+    return from_audit(
+        loaded or str(benchmark),
+        file,
+        settings,
+        items,
+        None if out is None else Path(out),
+        forms,
+        seed,
+    )
 
 
 def from_audit(
@@ -121,7 +149,9 @@ def from_audit(
     path = options.output.store or file.parent / "store.sqlite"
     if not path.is_file():
         what = "the audit's store is not there, and audit.json has no single answers"
-        raise DataError(what, place=str(path), remedy="Name the file of stored answers with --store.")
+        raise DataError(
+            what, place=str(path), remedy="Name the file of stored answers with --store."
+        )
     with readable(path) as opened:
         session = Session([name], opened, _as_audited(options, whole))
         session.offline = True
@@ -130,8 +160,12 @@ def from_audit(
         who = _respondents(session, benchmark, audited)
         _check_same_items(session, benchmark, who, whole, file)
         matrix = _matrix(session, benchmark, audited, who)
-        known = read_families(options.who.families) if options.who.families else dict(audited.families)
-        source = Source(digest_file(file), next((e.signature for e in audited.estimates if e.signature), ""))
+        known = (
+            read_families(options.who.families) if options.who.families else dict(audited.families)
+        )
+        source = Source(
+            digest_file(file), next((e.signature for e in audited.estimates if e.signature), "")
+        )
         metrics = [benchmark.metric(metric) for metric in audited.metrics]
         made = shorten_matrix(
             benchmark,
@@ -158,28 +192,43 @@ def from_audit(
 def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
     """The options under which the answers are scored as in the audit."""
     said = whole.record.get("settings", {})
-    reading = {key: said[key] for key in ("scoring", "parser", "words", "withheld") if said.get(key)}
+    reading = {
+        key: said[key] for key in ("scoring", "parser", "words", "withheld") if said.get(key)
+    }
     judging = {key: said[key] for key in ("mode", "prompts") if said.get(key)}
     judging |= {key: tuple(said[key]) for key in ("judges", "roles") if said.get(key)}
     asking = groups.Asking(blind=bool(said.get("blind")))
-    return replace(options, reading=groups.Reading(**reading), judging=groups.Judging(**judging), asking=asking)
+    return replace(
+        options, reading=groups.Reading(**reading), judging=groups.Judging(**judging), asking=asking
+    )
 
 
 def _audit_of(whole: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
     for audited in whole.audits:
         if audited.benchmark == benchmark.name:
             if audited.scoring in ("recorded", "people"):
-                what = f"its scores are those of {'the tools that recorded the answers' if audited.scoring == 'recorded' else 'people'}"
-                raise DesignError(what, place=str(file), remedy="Audit it by the benchmark's own scoring.")
+                what = (
+                    "its scores are those of"
+                    f" {'the tools that recorded the answers' if audited.scoring == 'recorded' else 'people'}"
+                )
+                raise DesignError(
+                    what, place=str(file), remedy="Audit it by the benchmark's own scoring."
+                )
             return audited
     known = [audited.benchmark for audited in whole.audits]
     what = f"it has no audit of {benchmark.name}, but of {', '.join(known)}"
     raise UsageError(
-        what, place=str(file), remedy="Name the benchmark that was audited.", given=benchmark.name, known=known
+        what,
+        place=str(file),
+        remedy="Name the benchmark that was audited.",
+        given=benchmark.name,
+        known=known,
     )
 
 
-def _respondents(session: Session, benchmark: Benchmark, audited: BenchmarkAudit) -> list[StoredRespondent]:
+def _respondents(
+    session: Session, benchmark: Benchmark, audited: BenchmarkAudit
+) -> list[StoredRespondent]:
     """The audit's respondents as the store knows them."""
     stored = respondents_in(session.asks, benchmark)
     chosen = []
@@ -199,8 +248,12 @@ def _respondents(session: Session, benchmark: Benchmark, audited: BenchmarkAudit
 
 
 def _check_same_items(
-    session: Session, benchmark: Benchmark, who: Sequence[StoredRespondent], whole: Audit, file: Path
-) -> None:  # fmt: skip
+    session: Session,
+    benchmark: Benchmark,
+    who: Sequence[StoredRespondent],
+    whole: Audit,
+    file: Path,
+) -> None:
     """Cut the benchmark to the items of the audit, and refuse another version of it."""
     wanted = whole.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
     if wanted in ("", benchmark.original.digest):
@@ -208,11 +261,16 @@ def _check_same_items(
     rows = session.answers.by_respondent(benchmark, benchmark.original, who, 0).values()
     asked = [any(answer is not None for answer in answers) for answers in zip(*rows, strict=True)]
     kept = replace(
-        benchmark.original, items=tuple(item for item, put in zip(benchmark.original.items, asked, strict=True) if put)
+        benchmark.original,
+        items=tuple(item for item, put in zip(benchmark.original.items, asked, strict=True) if put),
     )
     if kept.digest != wanted:
         what = f"it is of other items than {benchmark.label} has now"
-        raise DataError(what, place=str(file), remedy="Make the audit again, or name the version that was audited.")
+        raise DataError(
+            what,
+            place=str(file),
+            remedy="Make the audit again, or name the version that was audited.",
+        )
     benchmark.original = kept
 
 
@@ -233,16 +291,22 @@ def _check_scores(
     who: Sequence[StoredRespondent],
     audited: BenchmarkAudit,
 ) -> None:
-    """Refuse a short form that scores the audit's own answers otherwise than the full benchmark does."""
+    """Refuse a short form that scores the audit's own answers otherwise than the full benchmark
+    does.
+    """
     cell = Cell.parse(audited.reference)
     if cell.judge != "rule":
         return
     ids = [item.id for item in short.original.items]
     place = {item.id: i for i, item in enumerate(benchmark.original.items)}
-    builder = MatrixBuilder(cell, short.original, short.verdict, short.subsets, short.groupings, short.relate)
+    builder = MatrixBuilder(
+        cell, short.original, short.verdict, short.subsets, short.groupings, short.relate
+    )
     answers = Answers(session.asks)
     for respondent in who:
-        row: list[Response | None] = answers.responses(benchmark, benchmark.original, respondent, cell.run)
+        row: list[Response | None] = answers.responses(
+            benchmark, benchmark.original, respondent, cell.run
+        )
         try:
             builder.add(respondent.name, [row[place[key]] for key in ids])
         except HQMError as error:
@@ -258,7 +322,10 @@ def _check_scores(
         )
     )
     if not same:
-        what = "some of its answers are scored otherwise without the other items, so that no part of it stands alone"
+        what = (
+            "some of its answers are scored otherwise without the other items, so that no part of"
+            " it stands alone"
+        )
         raise DesignError(what, place=benchmark.name, remedy=_ALONE)
 
 

@@ -1,4 +1,7 @@
-"""What the commands print: tables for people, JSON for machines. Rounding happens in `hqm.reports.tables`."""
+"""What the commands print: tables for people, JSON for machines.
+
+Rounding happens in `hqm.reports.tables`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) ->
         if report["readable"]:
             only = f" {report['part']}" if report["part"] else ""
             print(
-                f"{report['benchmark']}@{report['version']}{only}: {report['items']} items, {report['images']} pictures, data {report['digest']}"
+                f"{report['benchmark']}@{report['version']}{only}: {report['items']} items,"
+                f" {report['images']} pictures, data {report['digest']}"
             )
         else:
             print(f"{report['benchmark']}: it cannot be read")
@@ -64,14 +68,22 @@ def _print_findings(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _leaks(strata: Sequence[Stratum]) -> None:
-    """How far the words, and the strongest cue, get without the pictures in all items and in each part."""
+    """How far the words, and the strongest cue, get without the pictures in all items and in each
+    part.
+    """
     from hqm.lint.leaks import WORDS
 
     for stratum in strata:
         if not stratum.type:
             by = "the words get" if stratum.cue == WORDS else f"{stratum.cue} gets"
-            known = f"gain at least {stratum.low:.3f}" if stratum.shown else "no more than chance explains"
-            reached = f"{by} {stratum.accuracy:.3f} right, the commonest answer {stratum.baseline:.3f}"
+            known = (
+                f"gain at least {stratum.low:.3f}"
+                if stratum.shown
+                else "no more than chance explains"
+            )
+            reached = (
+                f"{by} {stratum.accuracy:.3f} right, the commonest answer {stratum.baseline:.3f}"
+            )
             print(f"  without pictures, {stratum.name}: {reached} ({known})")
 
 
@@ -88,7 +100,12 @@ def made(new: Made) -> None:
     print(f"{new.folder}: {new.items} {new.task} items, {new.pictures} pictures")
     if new.columns:
         said = {"prompt": "question", "target": "answer"}
-        print("read: " + ", ".join(f"{said.get(name, name)} from {column}" for name, column in new.columns.items()))
+        print(
+            "read: "
+            + ", ".join(
+                f"{said.get(name, name)} from {column}" for name, column in new.columns.items()
+            )
+        )
     if new.unused:
         print(f"not read: {', '.join(new.unused)}")
     if new.parts:
@@ -98,11 +115,16 @@ def made(new: Made) -> None:
     if new.web:
         print(f"{new.web} pictures are web addresses, which are fetched when they are first shown")
     folder = shlex.quote(str(new.folder))
-    print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate {folder}/out/audit.json")
+    print(
+        f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out\n  hqm gate"
+        f" {folder}/out/audit.json"
+    )
 
 
 def gate(result: Gate, github: bool, as_json: bool) -> None:
-    """`hqm gate`: a line a test, the reasons of what did not pass, and one that says what it comes to."""
+    """`hqm gate`: a line a test, the reasons of what did not pass, and one that says what it comes
+    to.
+    """
     if as_json:
         print_json(result.to_dict())
         return
@@ -114,11 +136,14 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
                 print(f"  {test.outcome:12}  {test.what}{spared}: {test.sentence}")
                 if test.remedy:
                     print(f"  {'':12}    -> {test.remedy}")
-    why = dict.fromkeys((test.what, test.reason) for test in result.tests if test.outcome != "PASS" and test.reason)
+    why = dict.fromkeys(
+        (test.what, test.reason) for test in result.tests if test.outcome != "PASS" and test.reason
+    )
     for what, reason in why:
         print(f"{what}: {reason}")
     counts = {
-        outcome: sum(test.outcome == outcome for test in result.tests) for outcome in ("PASS", "FAIL", "NOT MEASURED")
+        outcome: sum(test.outcome == outcome for test in result.tests)
+        for outcome in ("PASS", "FAIL", "NOT MEASURED")
     }
     said = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
     print(f"policy {result.policy}: {'passed' if result.passed else 'not passed'} ({said})")
@@ -132,7 +157,8 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     from hqm.forms.build import count_modes, count_reasons, count_rules
 
     print(
-        f"{name}, {parallel.name}: {len(parallel)} of {len(original)} items have this form, {len(parallel.left_out)} are left out"
+        f"{name}, {parallel.name}: {len(parallel)} of {len(original)} items have this form,"
+        f" {len(parallel.left_out)} are left out"
     )
     for rule, count in count_rules(parallel).items():
         print(f"  {rule}: {count}")
@@ -141,7 +167,10 @@ def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
             if item.rule == rule and item.prompt not in shown and len(shown) < examples:
                 shown.add(item.prompt)
                 before = original.by_id[item.id]
-                print(f"      {_question(before)}  [{before.target}]  ->  {_question(item)}  [{item.target}]")
+                print(
+                    f"      {_question(before)}  [{before.target}]  ->  {_question(item)} "
+                    f" [{item.target}]"
+                )
     for change, count in count_modes(original, parallel).items():
         print(f"  changed from {change}: {count}")
     for reason, count in count_reasons(parallel).items():
@@ -176,13 +205,20 @@ def plan(
     totals["cost"] = sum(costs) if costs else None
     if as_json:
         rows = [
-            {"respondent": who, "benchmark": what, **asdict(forecast)} for (who, what), forecast in forecasts.items()
+            {"respondent": who, "benchmark": what, **asdict(forecast)}
+            for (who, what), forecast in forecasts.items()
         ]
         limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in bounds]
         further = {"bounds": limits} if limits else {}
-        print_json({"plan": rows, "total": totals, "images": missing, "judging": dict(judging), **further})
+        print_json(
+            {"plan": rows, "total": totals, "images": missing, "judging": dict(judging), **further}
+        )
         return
-    columns = "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(",")
+    columns = (
+        "respondent,benchmark,rows,distinct,stored,to ask,minutes,tokens in,tokens out,cost".split(
+            ","
+        )
+    )
     table = terminal_table("", *columns, right=range(2, 10))
     for (who, what), forecast in forecasts.items():
         minutes = f"{forecast.seconds / 60:.1f}{'' if forecast.measured else '?'}"
@@ -210,13 +246,19 @@ def plan(
     if not all(forecast.measured for forecast in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
     for judge, count in judging.items():
-        print(f"judge {judge}: {count} questions about stored answers so far; a later stage, or new answers, ask more.")
+        print(
+            f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
+            " answers, ask more."
+        )
     for bound in bounds:
         said = "would end the command" if bound.ends_it else "would not be reached"
         most = "" if bound.option == "--max-requests" else " at most"
         print(f"{bound.option} {bound.limit:,.10g} {said}: {bound.needed:,.10g}{most} are planned.")
     if bounds and judging:
-        print("The judges' further questions, and their tokens and cost, come on top of what is planned.")
+        print(
+            "The judges' further questions, and their tokens and cost, come on top of what is"
+            " planned."
+        )
     refused(refused_before)
     missing_images(images)
 
@@ -225,8 +267,8 @@ def refused(count: int) -> None:
     """How many questions a server turned away for good, if any."""
     if count:
         print(
-            f"hqm: {count} questions were turned away by the server for good and are not asked again; "
-            "--retry-refused asks them.",
+            f"hqm: {count} questions were turned away by the server for good and are not asked"
+            " again; --retry-refused asks them.",
             file=sys.stderr,
         )
 
@@ -243,14 +285,19 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
     for name, (gone, all_) in missing.items():
         if gone:
             print(
-                f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone} others become errors."
+                f"{name}: {all_ - gone} of {all_} pictures are there; the questions on the {gone}"
+                " others become errors."
             )
 
 
 def spent(totals: Sequence[Spent]) -> None:
     """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
     for total in totals:
-        cached = f" ({total.tokens_cached:,} of them from the server's cache)" if total.tokens_cached else ""
+        cached = (
+            f" ({total.tokens_cached:,} of them from the server's cache)"
+            if total.tokens_cached
+            else ""
+        )
         cost = "" if total.cost is None else f", cost {total.cost:.4f}"
         tokens = f"{total.tokens_in:,} tokens read{cached}, {total.tokens_out:,} written"
         print(f"{total.respondent}: {total.answers:,} answers so far, {tokens}{cost}")
@@ -265,21 +312,37 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
     from hqm.benchmark.download import summary
 
     if as_json:
-        print_json([
-            {**summary(card), "fetched": [
-                {"path": str(f.path), "state": f.state, "size": f.size, "optional": f.optional, "how": f.how} for f in files
-            ]}
-            for card, files in results.items()
-        ])  # fmt: skip
+        print_json(
+            [
+                {
+                    **summary(card),
+                    "fetched": [
+                        {
+                            "path": str(f.path),
+                            "state": f.state,
+                            "size": f.size,
+                            "optional": f.optional,
+                            "how": f.how,
+                        }
+                        for f in files
+                    ],
+                }
+                for card, files in results.items()
+            ]
+        )
         return
     for card, files in results.items():
         if not files:
             print(
-                f"{card.name}: nothing to fetch; {'it comes with HQM' if not card.data.folder else 'its card names no files'}"
+                f"{card.name}: nothing to fetch;"
+                f" {'it comes with HQM' if not card.data.folder else 'its card names no files'}"
             )
             continue
         about = summary(card)
-        print(f"{card.name} {about['revision']} ({card.licence}), {len(files)} files, {about['bytes'] / 1e6:.1f} MB")
+        print(
+            f"{card.name} {about['revision']} ({card.licence}), {len(files)} files,"
+            f" {about['bytes'] / 1e6:.1f} MB"
+        )
         for file in files:
             note = " (optional)" if file.optional and file.state == "missing" else ""
             print(
@@ -287,7 +350,9 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
                 + (f"\n             {file.how}" if file.state == "missing" else "")
             )
         if about["images"]:
-            print(f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})")
+            print(
+                f"  pictures   {about['images']} {about['images_url']} ({about['images_licence']})"
+            )
 
 
 def file_score(score: FileScore, as_json: bool) -> None:
@@ -298,10 +363,13 @@ def file_score(score: FileScore, as_json: bool) -> None:
         print_json(score.to_dict())
         return
     part = f" {score.part}" if score.part else ""
-    reader = f", parser {score.parser}" if score.parser else f", mode {score.mode}" if score.mode else ""
+    reader = (
+        f", parser {score.parser}" if score.parser else f", mode {score.mode}" if score.mode else ""
+    )
     states = ", ".join(f"{state} {n}" for state, n in score.states.items())
     print(
-        f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items, {score.unscored} unscored ({states})"
+        f"{score.benchmark}{part}: {score.scoring} scoring{reader}, {score.n} items,"
+        f" {score.unscored} unscored ({states})"
     )
     if advice := advice_on_cut(score.states):
         print(f"{score.benchmark}{part}: {advice}")
@@ -309,8 +377,9 @@ def file_score(score: FileScore, as_json: bool) -> None:
     corrected = score.by_key.get("metrics", {})
     if score.by_key:
         print(
-            f"by the key {score.by_key['key']}: {score.by_key['changed']} targets are others, "
-            f"{score.by_key['left_out']} items are left out as ambiguous, {score.by_key['n']} are left"
+            f"by the key {score.by_key['key']}: {score.by_key['changed']} targets are others,"
+            f" {score.by_key['left_out']} items are left out as ambiguous, {score.by_key['n']} are"
+            " left"
         )
         print(f"  {'':24} {'release':22} corrected key")
     for name, value in score.metrics.items():
@@ -372,7 +441,10 @@ def audit(result: Audit) -> None:
     tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
         n = len(audited.respondents)
-        print(f"\n{audited.title}: {audited.items} items, {n} {'respondent' if n == 1 else 'respondents'}")
+        print(
+            f"\n{audited.title}: {audited.items} items, {n}"
+            f" {'respondent' if n == 1 else 'respondents'}"
+        )
         if audited.stopped:
             said = importlib.import_module("hqm.reports.stops").stopped(audited)
             print(importlib.import_module("hqm.reports.phrases").in_words(said))
@@ -385,9 +457,10 @@ def audit(result: Audit) -> None:
         if alone:
             missing = sum(row[2].text == tables.DASH for row in rows.rows)
             print(
-                f"One respondent answered, so {missing} indicators that compare respondents (correlations, ICC, "
-                "generalizability, discriminability) are not estimated; below is what one respondent's answers can say. "
-                "Name further respondents with --respondent or --recorded."
+                f"One respondent answered, so {missing} indicators that compare respondents"
+                " (correlations, ICC, generalizability, discriminability) are not estimated; below"
+                " is what one respondent's answers can say. Name further respondents with"
+                " --respondent or --recorded."
             )
         print_all(table)
         for note in () if alone else rows.notes:

@@ -1,4 +1,6 @@
-"""What `--expected` says: how many answers carry probabilities, and what is expected of reruns that nobody made."""
+"""What `--expected` says: how many answers carry probabilities, and what is expected of reruns that
+nobody made.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ if TYPE_CHECKING:
     from hqm.auditing.value import Audit
     from hqm.commands.session import Session
 
-_WITHOUT = "captions have none, recorded answers and some servers give none, and answers that were stored without are not asked again"
+_WITHOUT = (
+    "captions have none, recorded answers and some servers give none, and answers that were stored"
+    " without are not asked again"
+)
 
 
 def run(session: Session) -> None:
@@ -19,7 +24,8 @@ def run(session: Session) -> None:
             known = sum(chance is not None for chance in chances)
             why = f" ({_WITHOUT})" if known < len(chances) else ""
             print(
-                f"{benchmark.name}, {respondent.name}: {known:,} of {len(chances):,} answers carry probabilities{why}"
+                f"{benchmark.name}, {respondent.name}: {known:,} of {len(chances):,} answers carry"
+                f" probabilities{why}"
             )
 
 
@@ -31,8 +37,14 @@ def audit(result: Audit) -> None:
         estimates = [e for e in audited.estimates if e.indicator.startswith("expected.")]
         for estimate in estimates:
             if estimate.value is None:
-                print(f"{audited.title}, {estimate.indicator} ({estimate.metric}) has no number: {estimate.reason}.")
+                print(
+                    f"{audited.title}, {estimate.indicator} ({estimate.metric}) has no number:"
+                    f" {estimate.reason}."
+                )
         if any(estimate.value is not None for estimate in estimates):
             print(f"{audited.title}, expected from probabilities: {FLAGS['EXPECTED']}.")
         if not estimates:
-            print(f"{audited.title}: nothing is expected of reruns, no answer carries probabilities ({_WITHOUT}).")
+            print(
+                f"{audited.title}: nothing is expected of reruns, no answer carries probabilities"
+                f" ({_WITHOUT})."
+            )

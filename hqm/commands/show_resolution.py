@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def resolutions(audited: BenchmarkAudit) -> None:
-    """Each respondent's score at every resolution; nothing where pictures were shown in one alone."""
+    """Each respondent's score at every resolution; nothing where pictures were shown in one
+    alone.
+    """
     for each in importlib.import_module("hqm.reports.resolution").resolution_tables(audited):
         print(each.caption)
         table = terminal_table("", *each.columns, right=each.right)
@@ -22,5 +24,7 @@ def resolutions(audited: BenchmarkAudit) -> None:
 
 
 def _beside(small: str) -> str:
-    """What stands under a number in a report, beside it: an interval as it is, anything else in brackets."""
+    """What stands under a number in a report, beside it: an interval as it is, anything else in
+    brackets.
+    """
     return small if small.startswith("[") or not small else f"({small})"

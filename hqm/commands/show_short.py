@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def full_scale(audited: BenchmarkAudit) -> None:
-    """The scores on the full benchmark's scale, and what was lost; nothing of a benchmark that is no short form."""
+    """The scores on the full benchmark's scale, and what was lost; nothing of a benchmark that is
+    no short form.
+    """
     short_form = importlib.import_module("hqm.reports.short_form")
     if (scores := short_form.full_scores(audited)) is not None:
         table = terminal_table("", *scores.columns, right=scores.right)

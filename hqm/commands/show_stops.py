@@ -22,9 +22,15 @@ def stopped_run(run: StoppedRun) -> None:
     if run.note:
         print(f"{run.benchmark}: {run.note}")
     table = terminal_table(
-        f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark", "respondent", "items", "of", run.metric,
-        "95% at any time", "stopped when", right=(1, 2, 3, 4),
-    )  # fmt: skip
+        f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark",
+        "respondent",
+        "items",
+        "of",
+        run.metric,
+        "95% at any time",
+        "stopped when",
+        right=(1, 2, 3, 4),
+    )
     for at in run.stops:
         interval = f"{tables.number(at.low)} to {tables.number(at.high)}"
         score = "" if at.score is None else tables.number(at.score)
@@ -36,12 +42,20 @@ def stopped_run(run: StoppedRun) -> None:
     states = Counter(pair.state for pair in run.pairs)
     if run.pairs:
         print(f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}")
-        for pair in run.pairs if len(run.pairs) <= _MOST else [p for p in run.pairs if p.state != "separated"][:_MOST]:
+        for pair in (
+            run.pairs
+            if len(run.pairs) <= _MOST
+            else [p for p in run.pairs if p.state != "separated"][:_MOST]
+        ):
             first, second = run.names[pair.first], run.names[pair.second]
-            print(f"  {_said(pair.state, run)}: {first} and {second}, {tables.number(pair.difference)} after {pair.pictures} pictures")  # fmt: skip
+            print(
+                f"  {_said(pair.state, run)}: {first} and {second},"
+                f" {tables.number(pair.difference)} after {pair.pictures} pictures"
+            )
     if of:
         print(
-            f"{run.benchmark}: {asked:,} of {of:,} answers of the first run were asked for, {tables.percent(1 - asked / of)} saved"
+            f"{run.benchmark}: {asked:,} of {of:,} answers of the first run were asked for,"
+            f" {tables.percent(1 - asked / of)} saved"
         )
 
 

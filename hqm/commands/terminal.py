@@ -36,7 +36,9 @@ def width(stream: TextIO | None = None) -> int:
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that can move its cursor, so that a bar can grow in its place."""
+    """Whether a stream is a terminal that can move its cursor, so that a bar can grow in its
+    place.
+    """
     return stream.isatty() and os.environ.get("TERM", "").lower() not in _PLAIN
 
 
@@ -52,14 +54,20 @@ def terminal_table(title: str, *columns: str, right: Sequence[int] = ()) -> Tabl
 
 
 def print_all(*things: Any) -> None:
-    """Print tables and texts in the width of the terminal; a table that does not fit, row by row."""
+    """Print tables and texts in the width of the terminal; a table that does not fit, row by
+    row.
+    """
     from rich.console import Console
     from rich.table import Table
 
     console = Console(soft_wrap=False, width=width())
     for thing in things:
         if isinstance(thing, str):
-            print(textwrap.fill(thing, console.width, break_on_hyphens=False) if sys.stdout.isatty() else thing)
+            print(
+                textwrap.fill(thing, console.width, break_on_hyphens=False)
+                if sys.stdout.isatty()
+                else thing
+            )
         elif isinstance(thing, Table) and not _fits(thing, console.width):
             for line in _as_lists(thing, console.width):
                 print(line)
@@ -73,10 +81,18 @@ def _fits(table: Table, room: int) -> bool:
     from rich.cells import cell_len
 
     longest = [
-        max((cell_len(word) for cell in (column.header, *column.cells) for word in str(cell).split()), default=0)
+        max(
+            (
+                cell_len(word)
+                for cell in (column.header, *column.cells)
+                for word in str(cell).split()
+            ),
+            default=0,
+        )
         for column in table.columns
     ]
-    # three columns of blanks stand between two columns, one at either side; a very long word may be broken anywhere
+    # three columns of blanks stand between two columns, one at either side; a very long word may be
+    # broken anywhere
     return sum(min(length, _LONG) for length in longest) + 3 * len(longest) - 1 <= room
 
 
@@ -91,7 +107,11 @@ def _as_lists(table: Table, room: int) -> Iterator[str]:
             if str(cell).strip():
                 text = f"{heading}: {cell}" if heading.strip() else str(cell)
                 yield from textwrap.wrap(
-                    text, room, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+                    text,
+                    room,
+                    initial_indent="  ",
+                    subsequent_indent="    ",
+                    break_on_hyphens=False,
                 )
 
 

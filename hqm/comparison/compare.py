@@ -34,11 +34,13 @@ def compare_audits(
     forecast: bool = False,
     prices: PriceList | None = None,
 ) -> Comparison:
-    """Several audits (or several metrics, scorings, parsers of one benchmark) over the same respondents.
+    """Several audits (or several metrics, scorings, parsers of one benchmark) over the same
+    respondents.
 
-    Nobody is asked anything: every number is a function of what the audits hold. A difference is tested for these
-    respondents, each picture left out of both measures, and for other respondents, the same ones drawn for both, relatives
-    together. One adjustment (Holm) holds for all tests of measures; a test that could not be made has its reason.
+    Nobody is asked anything: every number is a function of what the audits hold. A difference is
+    tested for these respondents, each picture left out of both measures, and for other respondents,
+    the same ones drawn for both, relatives together. One adjustment (Holm) holds for all tests of
+    measures; a test that could not be made has its reason.
 
     Parameters
     ----------
@@ -47,7 +49,8 @@ def compare_audits(
     metrics
         The metrics to take; all audited ones unless given.
     length
-        The number of items at which lengths are made equal; that of the shortest measure unless given.
+        The number of items at which lengths are made equal; that of the shortest measure unless
+        given.
     more
         How many further items the forecast adds.
     families
@@ -59,7 +62,8 @@ def compare_audits(
     forecast
         Whether to forecast, for each pair of measures, which to trust for whom at equal cost.
     prices
-        Of answers and verdicts, for the forecast; what it does not say comes from the audits' records.
+        Of answers and verdicts, for the forecast; what it does not say comes from the audits'
+        records.
 
     Returns
     -------
@@ -71,11 +75,16 @@ def compare_audits(
     DesignError
         There are fewer than two measures, or they share fewer than three respondents.
     """
-    every = [audited for audit in audits for audited in (audit.audits if isinstance(audit, Audit) else (audit,))]
+    every = [
+        audited
+        for audit in audits
+        for audited in (audit.audits if isinstance(audit, Audit) else (audit,))
+    ]
     measures = measures_of(every, metrics)
     if len(measures) < 2:
         raise DesignError(
-            f"a comparison needs two measures, there is {measures[0].label if measures else 'none'}",
+            "a comparison needs two measures, there is"
+            f" {measures[0].label if measures else 'none'}",
             remedy="Name further audits, or repeat --metric, --scoring, --parser or --judge.",
         )
     names = [name for name in measures[0].scores if all(name in m.scores for m in measures)]
@@ -85,15 +94,23 @@ def compare_audits(
             f"the measures share {len(names)} respondents ({there})",
             remedy="Compare measures of the same respondents, three or more, under the same names.",
         )
-    given = {name: family for audited in every for name, family in audited.families.items()} | dict(families or {})
+    given = {name: family for audited in every for name, family in audited.families.items()} | dict(
+        families or {}
+    )
     family_names = families_of(names, given)
     common = length or min(m.items for m in measures)
-    costs = {b.benchmark: a.record.get("costs", {}).get(b.benchmark, {}) for a in audits if isinstance(a, Audit) for b in a.audits}  # fmt: skip
+    costs = {
+        b.benchmark: a.record.get("costs", {}).get(b.benchmark, {})
+        for a in audits
+        if isinstance(a, Audit)
+        for b in a.audits
+    }
     effective = _effective(measures, names, family_names)
     table, ratios = by_types(measures, names)
     pairs = respondent_tests(measures, names)
     differences, goes_with = adjusted_together(
-        tested(measures, names, family_names, effective, common, seed), closer(measures, names, effective)
+        tested(measures, names, family_names, effective, common, seed),
+        closer(measures, names, effective),
     )
     return Comparison(
         measures=measures,
@@ -108,7 +125,10 @@ def compare_audits(
         types=table,
         distinct=ratios,
         separations=tuple(separations(measures, names, pairs)),
-        ranks={label: dict(zip(names, tests.rank_intervals, strict=True)) for label, tests in pairs.items()},
+        ranks={
+            label: dict(zip(names, tests.rank_intervals, strict=True))
+            for label, tests in pairs.items()
+        },
         growth=tuple(growth for m in measures if (growth := growth_of(m, more)) is not None),
         command=command,
         protocol=tuple(dict.fromkeys(_protocol(audited) for audited in every)),
@@ -121,8 +141,14 @@ def compare_audits(
 def adjusted_together(
     differences: Sequence[Difference], goes_with: Sequence[Closer]
 ) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
-    """One adjustment over all tests of measures; each difference is asked of these respondents first, of others if these differ."""
-    adjusted = iter(holm_in_order([*((d.these.p, d.others.p) for d in differences), *((c.test.p,) for c in goes_with)]))
+    """One adjustment over all tests of measures; each difference is asked of these respondents
+    first, of others if these differ.
+    """
+    adjusted = iter(
+        holm_in_order(
+            [*((d.these.p, d.others.p) for d in differences), *((c.test.p,) for c in goes_with)]
+        )
+    )
     kept = []
     for difference in differences:
         these, others = next(adjusted)
@@ -130,10 +156,14 @@ def adjusted_together(
     return tuple(kept), tuple(replace(c, adjusted=next(adjusted)[0]) for c in goes_with)
 
 
-def _effective(measures: Sequence[Measure], names: Sequence[str], family_names: Sequence[str]) -> float | None:
-    """The smallest effective number of respondents over measures; None where every respondent is a family of its own.
+def _effective(
+    measures: Sequence[Measure], names: Sequence[str], family_names: Sequence[str]
+) -> float | None:
+    """The smallest effective number of respondents over measures; None where every respondent is a
+    family of its own.
 
-    One family is one respondent. Where the scores do not say how alike relatives are, a family counts once.
+    One family is one respondent. Where the scores do not say how alike relatives are, a family
+    counts once.
     """
     related = len(set(family_names))
     if related == len(names):
@@ -149,21 +179,28 @@ def _notes(measures: Sequence[Measure], names: Sequence[str], family_names: list
     notes = []
     if len(set(family_names)) == 1:
         notes.append(
-            f"All respondents are of one family ({family_names[0]}): there is no interval and no test for other respondents."
+            f"All respondents are of one family ({family_names[0]}): there is no interval and no"
+            " test for other respondents."
         )
-    elif len(set(family_names)) < len(names) and family_names == [infer_family(name) for name in names]:
-        notes.append("The families are told from the respondents' names; `--family FILE` says them.")
+    elif len(set(family_names)) < len(names) and family_names == [
+        infer_family(name) for name in names
+    ]:
+        notes.append(
+            "The families are told from the respondents' names; `--family FILE` says them."
+        )
     absent = {m.label: len(set(m.scores) - set(names)) for m in measures}
     if any(absent.values()):
         counts = ", ".join(f"{label} {n}" for label, n in absent.items() if n)
         notes.append(f"Respondents that not every measure scored are left out: {counts}.")
     if np.ptp([m.items for m in measures]) > 0.5 * min(m.items for m in measures):
         notes.append(
-            "LENGTH_CONFOUND: the measures differ in length by more than half; read the tests at a common length."
+            "LENGTH_CONFOUND: the measures differ in length by more than half; read the tests at a"
+            " common length."
         )
     if any(a.answers == b.answers for i, a in enumerate(measures) for b in measures[:i]):
         notes.append(
-            "Measures scored from the same answers share their noise: they agree more than separate tests would."
+            "Measures scored from the same answers share their noise: they agree more than separate"
+            " tests would."
         )
     return notes
 
@@ -187,6 +224,7 @@ def _protocol(audit: BenchmarkAudit) -> str:
     judge = Cell.parse(audit.reference).judge
     judged = "" if judge == "rule" else f", judged by {judge}"
     return (
-        f"{audit.title} {audit.version}: {audit.items:,} items, {len(audit.respondents)} respondents, runs {runs}, forms {forms}; "
-        f"{', '.join(audit.metrics)}; {audit.scoring} scoring{reader}{judged}"
+        f"{audit.title} {audit.version}: {audit.items:,} items, {len(audit.respondents)}"
+        f" respondents, runs {runs}, forms {forms}; {', '.join(audit.metrics)}; {audit.scoring}"
+        f" scoring{reader}{judged}"
     )

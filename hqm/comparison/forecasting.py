@@ -34,7 +34,8 @@ def forecasts(
     costs: Mapping[str, Any],
     prices: PriceList | None = None,
 ) -> tuple[ForecastPair, ...]:
-    """Every pair of measures, each in as large a study as the cheaper of their audits costs in one run of one wording.
+    """Every pair of measures, each in as large a study as the cheaper of their audits costs in one
+    run of one wording.
 
     Parameters
     ----------
@@ -45,10 +46,27 @@ def forecasts(
     costs
         Benchmark -> what its answers took, from the record of its audit.
     """
-    parts = {m.label: parts_in(m.components)[0] if m.components else StudyParts(status="insufficient", reason=_OLD) for m in measures}  # fmt: skip
-    unit = {m.label: unit_prices(prices, costs.get(m.benchmark, {}), list(m.scores), judged=_judged(m)) for m in measures}  # fmt: skip
+    parts = {
+        m.label: (
+            parts_in(m.components)[0]
+            if m.components
+            else StudyParts(status="insufficient", reason=_OLD)
+        )
+        for m in measures
+    }
+    unit = {
+        m.label: unit_prices(prices, costs.get(m.benchmark, {}), list(m.scores), judged=_judged(m))
+        for m in measures
+    }
     return tuple(
-        _pair(a, b, (parts[a.label], parts[b.label]), (unit[a.label], unit[b.label]), names, n_effective)
+        _pair(
+            a,
+            b,
+            (parts[a.label], parts[b.label]),
+            (unit[a.label], unit[b.label]),
+            names,
+            n_effective,
+        )
         for a, b in combinations(measures, 2)
     )
 
@@ -71,7 +89,10 @@ def _pair(
     priced = prices[0].unit == prices[1].unit != ANSWERS
     # where one of them has no price, the answers of both are counted
     each = [(p.answer + p.verdict) if priced else 1.0 + (p.verdict > 0) for p in prices]
-    bills = [cost * measure.items * len(names) for cost, measure in zip(each, (first, second), strict=True)]
+    bills = [
+        cost * measure.items * len(names)
+        for cost, measure in zip(each, (first, second), strict=True)
+    ]
     cost = min(bills)
     sizes, items, pictures = [], [], []
     for own, price in zip(parts, each, strict=True):
@@ -81,10 +102,20 @@ def _pair(
         pictures.append(round(count / own.per_picture))
     r = pearson(column(first, names), column(second, names)).value
     compared = compare_studies(
-        parts[0], parts[1], (sizes[0], sizes[1]), r if math.isfinite(r) else 0.0, n_effective or float(len(names))
+        parts[0],
+        parts[1],
+        (sizes[0], sizes[1]),
+        r if math.isfinite(r) else 0.0,
+        n_effective or float(len(names)),
     )
-    figures = [[_figure(own, name, size) for own, size in zip(parts, sizes, strict=True)] for name in ("mdd",)]
-    g = [_reliability(own, size, value) for own, size, value in zip(parts, sizes, compared.g, strict=True)]
+    figures = [
+        [_figure(own, name, size) for own, size in zip(parts, sizes, strict=True)]
+        for name in ("mdd",)
+    ]
+    g = [
+        _reliability(own, size, value)
+        for own, size, value in zip(parts, sizes, compared.g, strict=True)
+    ]
     return ForecastPair(
         first.label,
         second.label,
@@ -108,21 +139,33 @@ def _figure(parts: StudyParts, name: str, size: StudySize) -> Coefficient:
 
 
 def _reliability(parts: StudyParts, size: StudySize, value: float) -> Coefficient:
-    """G over pictures and runs, the wording kept: as `g` of a study without the parts of wordings."""
+    """G over pictures and runs, the wording kept: as `g` of a study without the parts of
+    wordings.
+    """
     if parts.status != "ok" or not math.isfinite(value):
-        return Coefficient.absent("degenerate", parts.reason or "its respondents do not differ beyond chance")
+        return Coefficient.absent(
+            "degenerate", parts.reason or "its respondents do not differ beyond chance"
+        )
     kept = [i for i, e in enumerate(parts.effects) if "form" not in e or {"item", "picture"} & {*e}]
     table = np.asarray(parts.covariance, dtype=np.float64)
     own = StudyParts(
-        effects=tuple(parts.effects[i] for i in kept), values=tuple(parts.values[i] for i in kept),
-        covariance=tuple(map(tuple, table[np.ix_(kept, kept)].tolist())) if table.size else (), respondents=parts.respondents,
-        families=parts.families, items=parts.items, pictures=parts.pictures, per_picture=parts.per_picture,
-        crowd=parts.crowd, judge=parts.judge,
-    )  # fmt: skip
+        effects=tuple(parts.effects[i] for i in kept),
+        values=tuple(parts.values[i] for i in kept),
+        covariance=tuple(map(tuple, table[np.ix_(kept, kept)].tolist())) if table.size else (),
+        respondents=parts.respondents,
+        families=parts.families,
+        items=parts.items,
+        pictures=parts.pictures,
+        per_picture=parts.per_picture,
+        crowd=parts.crowd,
+        judge=parts.judge,
+    )
     return _figure(own, "g", size)
 
 
-def _named(contest: Contest, parts: tuple[StudyParts, StudyParts], measures: tuple[Measure, Measure]) -> Contest:
+def _named(
+    contest: Contest, parts: tuple[StudyParts, StudyParts], measures: tuple[Measure, Measure]
+) -> Contest:
     """A contest whose reason says which measure it is about."""
     for own, measure in zip(parts, measures, strict=True):
         if contest.reason and own.reason == contest.reason:

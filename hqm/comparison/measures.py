@@ -24,13 +24,15 @@ class Measure:
     label
         Its name in the comparison, different for every measure.
     answers
-        Measures with the same text here were scored from the same answers, so that they share their noise.
+        Measures with the same text here were scored from the same answers, so that they share their
+        noise.
     scores
         In the reference administration.
     intervals
         Respondent -> its score's interval over pictures.
     pairs
-        Family of estimates (`test_retest`, `criterion`, ...) -> respondent -> score in the other administration.
+        Family of estimates (`test_retest`, `criterion`, ...) -> respondent -> score in the other
+        administration.
     noise
         Respondent -> variance of one run's score over seeds.
     by_type
@@ -51,7 +53,9 @@ class Measure:
     by_type: Mapping[str, Scores]
     estimates: tuple[Estimate, ...] = ()
     left_out: Mapping[str, LeftOutRecord] = field(default_factory=dict)
-    """Family of estimates -> the scores of its administrations with each picture left out, where the audit has them."""
+    """Family of estimates -> the scores of its administrations with each picture left out, where
+    the audit has them.
+    """
     components: Mapping[str, Any] = field(default_factory=dict)
     """The variance components of all its administrations, where the audit has them."""
     words: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +76,9 @@ class Measure:
         return next((e for e in self.estimates if e.indicator == indicator), None)
 
 
-def measures_of(audits: Sequence[BenchmarkAudit], metrics: Iterable[str] = ()) -> tuple[Measure, ...]:
+def measures_of(
+    audits: Sequence[BenchmarkAudit], metrics: Iterable[str] = ()
+) -> tuple[Measure, ...]:
     """Every audited metric of every audit as a measure, with names that tell them apart.
 
     Parameters
@@ -82,7 +88,10 @@ def measures_of(audits: Sequence[BenchmarkAudit], metrics: Iterable[str] = ()) -
     """
     wanted = set(metrics)
     measures = [
-        _measure(audit, metric) for audit in audits for metric in audit.metrics if not wanted or metric in wanted
+        _measure(audit, metric)
+        for audit in audits
+        for metric in audit.metrics
+        if not wanted or metric in wanted
     ]
     return _named(measures)
 
@@ -93,11 +102,17 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
     for estimate in estimates:
         family, _, statistic = estimate.indicator.partition(".")
         if statistic == "pearson" and family not in pairs and " & " not in estimate.other:
-            pairs[family] = _known((row.name, _other(row, estimate.other, metric)) for row in audit.respondents)
+            pairs[family] = _known(
+                (row.name, _other(row, estimate.other, metric)) for row in audit.respondents
+            )
     retest = next((e for e in estimates if e.indicator == "test_retest.rho_g"), None)
     errors = retest.detail.get("by_respondent", {}) if retest is not None else {}
     leading = metric == next(iter(audit.metrics))
-    types = list(dict.fromkeys(kind for row in audit.respondents for kind in row.by_type)) if leading else []
+    types = (
+        list(dict.fromkeys(kind for row in audit.respondents for kind in row.by_type))
+        if leading
+        else []
+    )
     reference = Cell.parse(audit.reference)
     return Measure(
         label=audit.title,
@@ -106,12 +121,20 @@ def _measure(audit: BenchmarkAudit, metric: str) -> Measure:
         metric=metric,
         better=audit.metrics[metric]["better"],
         items=next((e.n_items for e in estimates if e.n_items), audit.items),
-        answers=f"{audit.benchmark} {audit.version} {reference.form} {reference.run} {reference.sight}{reference.until}{reference.resolution}",
+        answers=(
+            f"{audit.benchmark} {audit.version} {reference.form} {reference.run}"
+            f" {reference.sight}{reference.until}{reference.resolution}"
+        ),
         scores=_known((row.name, row.scores.get(metric)) for row in audit.respondents),
-        intervals={row.name: ends for row in audit.respondents if (ends := _ends(row, metric)) is not None},
+        intervals={
+            row.name: ends for row in audit.respondents if (ends := _ends(row, metric)) is not None
+        },
         pairs=pairs,
         noise={name: error**2 for name, error in _known(errors.items()).items()},
-        by_type={kind: _known((row.name, row.by_type.get(kind)) for row in audit.respondents) for kind in types},
+        by_type={
+            kind: _known((row.name, row.by_type.get(kind)) for row in audit.respondents)
+            for kind in types
+        },
         estimates=estimates,
         left_out=read(audit.left_out, metric),
         components=audit.components.get(metric, {}),
@@ -130,7 +153,9 @@ def _other(row: RespondentScores, cell: str, metric: str) -> float | None:
 
 
 def _known(pairs: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    return {name: float(value) for name, value in pairs if value is not None and math.isfinite(value)}
+    return {
+        name: float(value) for name, value in pairs if value is not None and math.isfinite(value)
+    }
 
 
 def _ends(row: RespondentScores, metric: str) -> tuple[float, float] | None:
@@ -139,8 +164,13 @@ def _ends(row: RespondentScores, metric: str) -> tuple[float, float] | None:
 
 
 def _named(measures: Sequence[Measure]) -> tuple[Measure, ...]:
-    """Labels of what tells the measures apart: title, metric, then scoring, parser, judge and version."""
-    titles, metrics = {measure.title for measure in measures}, {measure.metric for measure in measures}
+    """Labels of what tells the measures apart: title, metric, then scoring, parser, judge and
+    version.
+    """
+    titles, metrics = (
+        {measure.title for measure in measures},
+        {measure.metric for measure in measures},
+    )
     named: list[Measure] = []
     for measure in measures:
         siblings = [other for other in measures if other.benchmark == measure.benchmark]
@@ -149,11 +179,16 @@ def _named(measures: Sequence[Measure]) -> tuple[Measure, ...]:
             for word in ("scoring", "parser", "judge", "version")
             if measure.words[word] and len({other.words[word] for other in siblings}) > 1
         ]
-        head = [*([measure.title] if len(titles) > 1 else []), *([measure.metric] if len(metrics) > 1 else [])]
+        head = [
+            *([measure.title] if len(titles) > 1 else []),
+            *([measure.metric] if len(metrics) > 1 else []),
+        ]
         label = " ".join(head)
         if parts:
             label = f"{label} ({', '.join(parts)})" if head else ", ".join(parts)
         label = label or f"{measure.title} {measure.metric}"
-        same = sum(other.label.rpartition(" #")[0] == label or other.label == label for other in named)
+        same = sum(
+            other.label.rpartition(" #")[0] == label or other.label == label for other in named
+        )
         named.append(replace(measure, label=f"{label} #{same + 1}" if same else label))
     return tuple(named)

@@ -1,7 +1,9 @@
-"""Indicators of several measures side by side, the tests of their differences, and what more items or seeds would buy.
+"""Indicators of several measures side by side, the tests of their differences, and what more items
+or seeds would buy.
 
-A difference is tested twice: for these respondents over other pictures (fixed facet), which leaves each picture out, and
-for other respondents (random facet), which draws respondents or families of them.
+A difference is tested twice: for these respondents over other pictures (fixed facet), which leaves
+each picture out, and for other respondents (random facet), which draws respondents or families of
+them.
 """
 
 from __future__ import annotations
@@ -42,20 +44,25 @@ COMPARED: Mapping[str, tuple[str, Statistic]] = {
     "judge_consistency.pearson": ("judge_consistency", "pearson"),
     "criterion.pearson": ("criterion", "pearson"),
 }
-"""Indicators that are compared: the family whose other administration they need, and the statistic."""
+"""Indicators that are compared: the family whose other administration they need, and the
+statistic.
+"""
 BY_LENGTH = ("test_retest", "parallel_forms")
 """Families whose reliability grows with the number of items by Spearman and Brown's formula."""
 ALIKE = 1.1
-"""Up to this ratio of their lengths, tests at a common length would repeat those at the measures' own."""
+"""Up to this ratio of their lengths, tests at a common length would repeat those at the measures'
+own.
+"""
 SEEDS = (2, 3, 5)
 TARGETS = (0.9, 0.95)
 
 
 def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> LeftOutScores | None:
-    """Scores of a family's administrations, higher is better; NaN for who lacks one; None where it was not measured.
+    """Scores of a family's administrations, higher is better; NaN for who lacks one; None where it
+    was not measured.
 
-    From the items that the administrations share where the audit has the scores without each picture, else from the
-    scores of each administration and without clusters.
+    From the items that the administrations share where the audit has the scores without each
+    picture, else from the scores of each administration and without clusters.
     """
     family, statistic = COMPARED[indicator]
     noise = None
@@ -67,14 +74,20 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> L
     if record is not None:
         rows, columns = len(record.cells), len(record.clusters)
         absent, nothing = np.full(rows, math.nan), np.full((rows, columns), math.nan)
-        scores = measure.sign * np.stack([record.scores.get(name, absent) for name in names], axis=1)
-        without = measure.sign * np.stack([record.without.get(name, nothing) for name in names], axis=1)
+        scores = measure.sign * np.stack(
+            [record.scores.get(name, absent) for name in names], axis=1
+        )
+        without = measure.sign * np.stack(
+            [record.without.get(name, nothing) for name in names], axis=1
+        )
         used = 2 if statistic == "pearson" else rows
         return LeftOutScores(scores[:used], without[:used], record.clusters, noise, record.sizes)
     second = measure.pairs.get(family)
     if second is None:
         return None
-    other_sign = 1 if family == "criterion" else measure.sign  # a judge's share of faithful answers is good when high
+    other_sign = (
+        1 if family == "criterion" else measure.sign
+    )  # a judge's share of faithful answers is good when high
     scores = np.array(
         [
             [measure.sign * measure.scores.get(name, math.nan) for name in names],
@@ -87,14 +100,18 @@ def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> L
 def side_by_side(
     measures: Sequence[Measure], names: Sequence[str], families: Sequence[str], seed: int
 ) -> dict[str, dict[str, Coefficient]]:
-    """Indicator -> measure -> coefficient over the shared respondents, with its bootstrap interval."""
+    """Indicator -> measure -> coefficient over the shared respondents, with its bootstrap
+    interval.
+    """
     coefficients: dict[str, dict[str, Coefficient]] = {}
     for indicator, (_, statistic) in COMPARED.items():
         for measure in measures:
             data = administrations(measure, indicator, names)
             if data is not None:
                 rng = stream(seed, f"compare {indicator} {measure.key}")
-                coefficients.setdefault(indicator, {})[measure.label] = _single(data, statistic, families, rng)
+                coefficients.setdefault(indicator, {})[measure.label] = _single(
+                    data, statistic, families, rng
+                )
     return coefficients
 
 
@@ -107,11 +124,15 @@ def _single(
         known = known & np.isfinite(noise)
     n = int(known.sum())
     if n < 3:
-        return Coefficient.absent("insufficient", f"a reliability needs 3 shared respondents, there are {n}", n)
+        return Coefficient.absent(
+            "insufficient", f"a reliability needs 3 shared respondents, there are {n}", n
+        )
     x, v = scores[:, known], None if noise is None else noise[known]
     value = float(weighted_reliability(np.ones((1, n)), x, statistic, v)[0])
     if not math.isfinite(value):
-        return Coefficient.absent("degenerate", "all respondents have the same score in an administration", n)
+        return Coefficient.absent(
+            "degenerate", "all respondents have the same score in an administration", n
+        )
     family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
     bounds, se = respondent_bootstrap(
         lambda w: weighted_reliability(w, x, statistic, v),
@@ -132,10 +153,12 @@ def tested(
     length: int,
     seed: int,
 ) -> list[Difference]:
-    """Every pair of measures under every indicator, at their own lengths and at a common one; not yet adjusted.
+    """Every pair of measures under every indicator, at their own lengths and at a common one; not
+    yet adjusted.
 
-    The common length is tested where lengths differ by more than a tenth. Test-retest is tested once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the
-    two estimate the same reliability again.
+    The common length is tested where lengths differ by more than a tenth. Test-retest is tested
+    once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the two
+    estimate the same reliability again.
     """
     differences: list[Difference | None] = []
     for indicator, (family, _) in COMPARED.items():
@@ -146,7 +169,11 @@ def tested(
         for common in lengths:
             for left, right in combinations(measures, 2):
                 if family != "test_retest" or indicator == _retest_of(left, right, names):
-                    differences.append(_difference(indicator, left, right, names, families, n_effective, common, seed))
+                    differences.append(
+                        _difference(
+                            indicator, left, right, names, families, n_effective, common, seed
+                        )
+                    )
     return [difference for difference in differences if difference is not None]
 
 
@@ -184,9 +211,17 @@ def _difference(
         shared = shared_variance(first, second, statistic=statistic, factors=factors)
         least = these.error if math.isfinite(these.error) else 0.0
     others = reliability_difference(
-        first.scores, second.scores, rng, statistic=statistic, noise=noise, factors=factors, families=families,
-        n_effective=n_effective, shared=shared, least=least,
-    )  # fmt: skip
+        first.scores,
+        second.scores,
+        rng,
+        statistic=statistic,
+        noise=noise,
+        factors=factors,
+        families=families,
+        n_effective=n_effective,
+        shared=shared,
+        least=least,
+    )
     return Difference(
         indicator,
         left.label,
@@ -200,7 +235,9 @@ def _difference(
 def _no_pictures(
     left: Measure, right: Measure, first: LeftOutScores, second: LeftOutScores
 ) -> ReliabilityDifference | None:
-    """Why pictures cannot be left out: an audit of an earlier version, or a judge who judged a sample."""
+    """Why pictures cannot be left out: an audit of an earlier version, or a judge who judged a
+    sample.
+    """
     without = [m.label for m, data in ((left, first), (right, second)) if not data.clusters]
     if not without:
         return None
@@ -212,7 +249,8 @@ def _no_pictures(
 def growth_of(measure: Measure, more: int) -> Growth | None:
     """What `more` items, or more seeds, would make of the reliability of one run.
 
-    Both are Spearman and Brown's formula: added items as good as those there are, and seeds whose noise averages out.
+    Both are Spearman and Brown's formula: added items as good as those there are, and seeds whose
+    noise averages out.
     """
     for indicator in ("test_retest.rho_g", "test_retest.pearson"):
         estimate = measure.estimate(indicator)
@@ -222,11 +260,21 @@ def growth_of(measure: Measure, more: int) -> Growth | None:
         return None
     over = estimate.interval("model_population")
     low, high = (over.low, over.high) if over else (math.nan, math.nan)
-    now = Coefficient(estimate.value, low, high, estimate.n_respondents, method=over.method if over else "")
+    now = Coefficient(
+        estimate.value, low, high, estimate.n_respondents, method=over.method if over else ""
+    )
     n = max(measure.items, 1)
     grown = tuple((n + k * more, standardized_reliability(now, n, n + k * more)) for k in (1, 2, 5))
     seeds = tuple(
-        (k, replace(now, value=spearman_brown(now.value, k), low=spearman_brown(low, k), high=spearman_brown(high, k)))
+        (
+            k,
+            replace(
+                now,
+                value=spearman_brown(now.value, k),
+                low=spearman_brown(low, k),
+                high=spearman_brown(high, k),
+            ),
+        )
         for k in SEEDS
     )
     needed = tuple((target, items_needed(now, n, target)) for target in TARGETS)

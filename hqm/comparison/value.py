@@ -26,9 +26,10 @@ from hqm.version import __version__
 class Difference:
     """One indicator of two measures, compared over the respondents they share.
 
-    `length` is the number of items both were brought to (None: each at its own). `these` tests the difference for these
-    respondents over other pictures (fixed facet), `others` for other respondents (random facet). The adjusted p-values
-    come from one procedure over everything that a comparison tests (`holm_in_order`); NaN where no test was made.
+    `length` is the number of items both were brought to (None: each at its own). `these` tests the
+    difference for these respondents over other pictures (fixed facet), `others` for other
+    respondents (random facet). The adjusted p-values come from one procedure over everything that a
+    comparison tests (`holm_in_order`); NaN where no test was made.
     """
 
     indicator: str
@@ -43,7 +44,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class TestCount:
-    """How many tests of a population were made, how many of them are more than chance, and why others were not made."""
+    """How many tests of a population were made, how many of them are more than chance, and why
+    others were not made.
+    """
 
     made: int
     beyond: int
@@ -55,8 +58,9 @@ class TestCount:
 class Agreement:
     """How two measures order the respondents they share; scores turned so that higher is better.
 
-    `corrected` is Pearson's r over the root of both reliabilities: what two measures without noise would correlate. It
-    is absent where both were scored from the same answers, because then they share their noise.
+    `corrected` is Pearson's r over the root of both reliabilities: what two measures without noise
+    would correlate. It is absent where both were scored from the same answers, because then they
+    share their noise.
     """
 
     first: str
@@ -72,7 +76,8 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Closer:
-    """Whether a measure (or a criterion) goes with one measure more than with another: Williams' test.
+    """Whether a measure (or a criterion) goes with one measure more than with another: Williams'
+    test.
 
     It is about other respondents, and is adjusted together with the tests of the differences.
     """
@@ -86,9 +91,11 @@ class Closer:
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """Which pairs of respondents two measures tell apart, from the scores' intervals; Holm over pairs and measures.
+    """Which pairs of respondents two measures tell apart, from the scores' intervals; Holm over
+    pairs and measures.
 
-    `opposed` names pairs that both tell apart, in opposite orders: (better by the first measure, better by the second).
+    `opposed` names pairs that both tell apart, in opposite orders: (better by the first measure,
+    better by the second).
     """
 
     first: str
@@ -105,7 +112,8 @@ class Separation:
 class Growth:
     """What more items, or the mean of more seeds, would make of a measure's reliability.
 
-    `items` holds (items, reliability), `seeds` (runs averaged, reliability); `needed` (target, items).
+    `items` holds (items, reliability), `seeds` (runs averaged, reliability); `needed` (target,
+    items).
     """
 
     measure: str
@@ -119,7 +127,8 @@ class Growth:
 
 @dataclass(frozen=True)
 class ForecastPair:
-    """Two measures in studies of equal cost, one run in one wording: which separates respondents better, and for whom.
+    """Two measures in studies of equal cost, one run in one wording: which separates respondents
+    better, and for whom.
 
     Parameters
     ----------
@@ -128,8 +137,9 @@ class ForecastPair:
     items, pictures
         Of the two studies.
     g, mdd
-        How far differences between these respondents come back on other pictures and runs, and the smallest that a test over
-        pictures finds with 80 % power, each with its interval for these respondents.
+        How far differences between these respondents come back on other pictures and runs, and the
+        smallest that a test over pictures finds with 80 % power, each with its interval for these
+        respondents.
     these, others
         Which of them to trust, for these respondents over other pictures and for other respondents.
     """
@@ -146,7 +156,9 @@ class ForecastPair:
     others: Contest
 
     def trusted(self, contest: Contest) -> str:
-        """The measure that a contest chooses; empty where their difference is within its standard error, or none was made."""
+        """The measure that a contest chooses; empty where their difference is within its standard
+        error, or none was made.
+        """
         return ("", self.first, self.second)[contest.choice]
 
 
@@ -177,19 +189,24 @@ class Comparison:
     """Two types -> their heterotrait-monotrait ratio."""
     separations: tuple[Separation, ...]
     ranks: Mapping[str, Mapping[str, tuple[int, int]]]
-    """Measure -> respondent -> the best and the worst rank that the tests of all pairs of respondents leave."""
+    """Measure -> respondent -> the best and the worst rank that the tests of all pairs of
+    respondents leave.
+    """
     growth: tuple[Growth, ...]
     command: str = ""
     protocol: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
-    """Where the tools that recorded answers score them otherwise than HQM, by respondent, form, run and scoring."""
+    """Where the tools that recorded answers score them otherwise than HQM, by respondent, form, run
+    and scoring.
+    """
     forecasts: tuple[ForecastPair, ...] = ()
     """Pairs of measures at equal cost, where a forecast was asked for."""
     hqm_version: str = field(default=__version__)
 
     def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
-        """The adjusted p-value of a difference at the measures' own lengths, for other respondents; NaN without a test.
+        """The adjusted p-value of a difference at the measures' own lengths, for other respondents;
+        NaN without a test.
 
         Coefficients of the same runs share the test of test-retest reliability.
         """
@@ -202,7 +219,9 @@ class Comparison:
 
     @property
     def tests(self) -> Mapping[str, TestCount]:
-        """Population (`fixed_models`, `model_population`) -> how many tests of differences were made, and why not."""
+        """Population (`fixed_models`, `model_population`) -> how many tests of differences were
+        made, and why not.
+        """
         these = [(d.these.reason, d.adjusted_these) for d in self.differences]
         others = [(d.others.reason, d.adjusted_others) for d in self.differences]
         others += [(c.test.reason, c.adjusted) for c in self.closer]
@@ -211,10 +230,16 @@ class Comparison:
     def to_json(self) -> str:
         """Everything as JSON; a number that does not exist is null."""
         # the audits hold the scores without each picture
-        data = asdict(replace(self, measures=tuple(replace(m, left_out={}, components={}) for m in self.measures)))
+        data = asdict(
+            replace(
+                self, measures=tuple(replace(m, left_out={}, components={}) for m in self.measures)
+            )
+        )
         for measure in data["measures"]:
             del measure["components"]
-            measure["signatures"] = {e["indicator"]: e["signature"] for e in measure.pop("estimates")}
+            measure["signatures"] = {
+                e["indicator"]: e["signature"] for e in measure.pop("estimates")
+            }
         data["tests"] = {population: asdict(count) for population, count in self.tests.items()}
         return json.dumps(json_data(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

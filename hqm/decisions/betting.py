@@ -1,10 +1,11 @@
 """Wealth of bets against supposed means, the ground of intervals that hold at any time.
 
-Under the true mean nobody expects to gain by betting against it, so wealth 1 / alpha is reached with chance alpha at most, at
-whatever time one looks (Ville). Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27; for draws without replacement, Waudby-Smith and
-Ramdas 2020, NeurIPS 33. Here a draw is a whole picture with its items, and what is bet on is y - m v: the picture's total less
-what the supposed mean m makes of its v items. Over the whole benchmark these sum to 0 under the true mean however unequal the
-pictures are, which makes a ratio of sums a mean.
+Under the true mean nobody expects to gain by betting against it, so wealth 1 / alpha is reached
+with chance alpha at most, at whatever time one looks (Ville). Waudby-Smith and Ramdas 2024, JRSS B
+86, 1-27; for draws without replacement, Waudby-Smith and Ramdas 2020, NeurIPS 33. Here a draw is a
+whole picture with its items, and what is bet on is y - m v: the picture's total less what the
+supposed mean m makes of its v items. Over the whole benchmark these sum to 0 under the true mean
+however unequal the pictures are, which makes a ratio of sums a mean.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from hqm.psychometrics.arrays import Array
 _CAUTION = 0.75
 """The share of the wealth that one bet may lose."""
 _FIRST_TARGET = 8
-"""Pictures after which the quickest of the mixed strategies wants to have decided; each other takes twice as many."""
+"""Pictures after which the quickest of the mixed strategies wants to have decided; each other takes
+twice as many.
+"""
 _SLOWEST = 2**13
 
 
@@ -33,12 +36,15 @@ def _targets(population: float) -> Array:
 
 @dataclass
 class Wealth:
-    """Wealth of bets that a mean lies above, and below, each of several supposed means; draw by draw.
+    """Wealth of bets that a mean lies above, and below, each of several supposed means; draw by
+    draw.
 
-    - `means`: (..., means), what is bet against; what stands before is a batch of independent series.
+    - `means`: (..., means), what is bet against; what stands before is a batch of independent
+      series.
     - `low, high`: The least and the greatest score of one item.
     - `largest`: The most items of a picture.
-    - `population`: Pictures in all, of which none is drawn twice; infinity for draws from a population without end.
+    - `population`: Pictures in all, of which none is drawn twice; infinity for draws from a
+      population without end.
     - `alpha`: The chance of error that the bets are best for; they are valid for any.
 
     After `draw`, `above` and `below` are log wealths of shape (..., means).
@@ -61,7 +67,9 @@ class Wealth:
         self._squares = np.full(batch, ((self.high - self.low) * self.largest / 2) ** 2 / 2)
 
     def draw(self, totals: npt.ArrayLike, items: npt.ArrayLike) -> None:
-        """Take in one more picture of every series: its summed scores, and how many of its items were scored."""
+        """Take in one more picture of every series: its summed scores, and how many of its items
+        were scored.
+        """
         total, size = np.asarray(totals, dtype=np.float64), np.asarray(items, dtype=np.float64)
         left = self.population - self.drawn
         expected = -(self._total[..., None] - self.means * self._items[..., None]) / left
@@ -109,7 +117,9 @@ class Wealth:
 
 
 def _gain(wanted: Array, excess: Array, room: Array) -> Array:
-    """What each strategy's bet gains, in log wealth; without end where a supposed mean has become impossible."""
+    """What each strategy's bet gains, in log wealth; without end where a supposed mean has become
+    impossible.
+    """
     stake = np.minimum(wanted, _CAUTION / np.maximum(room, 1e-9)[..., None])
     gained = np.log1p(np.maximum(stake * excess[..., None], -1 + 1e-12))
     return np.asarray(np.where((room < -1e-9)[..., None], np.inf, gained))

@@ -1,6 +1,8 @@
-"""Choose the items of a short form, and their weights, from the answers of some respondents: arrays in, arrays out.
+"""Choose the items of a short form, and their weights, from the answers of some respondents: arrays
+in, arrays out.
 
-A method looks at the answers that it is given and at nothing else, so that respondents who are held out cannot be seen.
+A method looks at the answers that it is given and at nothing else, so that respondents who are held
+out cannot be seen.
 """
 
 from __future__ import annotations
@@ -21,16 +23,20 @@ LEAST_OF_STRATUM = 2
 _DIMENSIONS = 6
 """The most dimensions of the respondents' answers that weights are fitted to."""
 _ITEMS_A_DIMENSION, _ITEMS_A_STRATUM, _ITEMS_A_LINE = 15, 5, 40
-"""The fewest items of a form for each dimension, for each stratum, and for each stratum's own line of easiness."""
+"""The fewest items of a form for each dimension, for each stratum, and for each stratum's own line
+of easiness.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
     """What some respondents' answers say of the items.
 
-    - `easiness`: (items,): the mean item score, each family counted once, drawn a little towards the mean of its stratum.
+    - `easiness`: (items,): the mean item score, each family counted once, drawn a little towards
+      the mean of its stratum.
     - `filled`: (respondents, items): the item scores without gaps.
-    - `dimensions`: (items, K): the items' places on the main dimensions along which the respondents' answers differ.
+    - `dimensions`: (items, K): the items' places on the main dimensions along which the
+      respondents' answers differ.
     """
 
     easiness: Array
@@ -43,7 +49,8 @@ class Bank:
     """The items of the full benchmark, and what respondents answered.
 
     - `values`: (respondents, items): item scores, NaN where an answer was not scored.
-    - `strata`: (items,): the number of what a form must keep its share of: type, part, right answer.
+    - `strata`: (items,): the number of what a form must keep its share of: type, part, right
+      answer.
     - `pictures`: (items,): the number of each item's picture.
     - `families`: Every respondent's family.
     - `numbers`: (items,): a random number each, the same whoever is held out.
@@ -58,7 +65,9 @@ class Bank:
     def without(self, families: frozenset[str]) -> Bank:
         """The bank without some families' answers."""
         rows = [i for i, name in enumerate(self.families) if name not in families]
-        return replace(self, values=self.values[rows], families=tuple(self.families[i] for i in rows))
+        return replace(
+            self, values=self.values[rows], families=tuple(self.families[i] for i in rows)
+        )
 
     @cached_property
     def members(self) -> tuple[Numbers, ...]:
@@ -67,17 +76,25 @@ class Bank:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """What the answers say of the items; one that was not scored is taken as the item's mean."""
+        """What the answers say of the items; one that was not scored is taken as the item's
+        mean.
+        """
         seen = np.isfinite(self.values)
-        weight = np.array([1.0 / self.families.count(name) for name in self.families])[:, None] * seen
+        weight = (
+            np.array([1.0 / self.families.count(name) for name in self.families])[:, None] * seen
+        )
         total = weight.sum(axis=0)
         raw = (weight * np.where(seen, self.values, 0.0)).sum(axis=0)
-        by_stratum = np.bincount(self.strata, raw) / np.maximum(np.bincount(self.strata, total), 1e-12)
+        by_stratum = np.bincount(self.strata, raw) / np.maximum(
+            np.bincount(self.strata, total), 1e-12
+        )
         easiness = (raw + by_stratum[self.strata]) / (total + 1.0)
         filled = np.where(seen, self.values, easiness)
         centred = filled - filled.mean(axis=1, keepdims=True)
         _, vectors = np.linalg.eigh(centred @ centred.T)
-        return Fitted(easiness, filled, np.ascontiguousarray((vectors[:, ::-1].T @ filled)[:_DIMENSIONS].T))
+        return Fitted(
+            easiness, filled, np.ascontiguousarray((vectors[:, ::-1].T @ filled)[:_DIMENSIONS].T)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +115,8 @@ class Picked:
 
 
 def shares(counts: Sequence[float], items: int, most: Sequence[int]) -> list[int]:
-    """How many items of each stratum: in proportion, by largest remainders, at least two, at most what there is.
+    """How many items of each stratum: in proportion, by largest remainders, at least two, at most
+    what there is.
 
     >>> shares([100, 30, 4], 20, [100, 30, 4])
     [14, 4, 2]
@@ -118,13 +136,18 @@ def shares(counts: Sequence[float], items: int, most: Sequence[int]) -> list[int
 
 
 def by_difficulty(bank: Bank, items: int, forms: int, *, blind: bool = False) -> list[Picked]:
-    """One item a form from each block of about equally difficult items of a stratum, of the pictures used least.
+    """One item a form from each block of about equally difficult items of a stratum, of the
+    pictures used least.
 
-    `blind` puts the items of a stratum in random order before it is cut into blocks. The items of a block are dealt to two
-    forms so that these are matched.
+    `blind` puts the items of a stratum in random order before it is cut into blocks. The items of a
+    block are dealt to two forms so that these are matched.
     """
     easiness, drawn, pictures = bank.fitted.easiness, bank.numbers.tolist(), bank.pictures.tolist()
-    counts = shares([len(inside) for inside in bank.members], items, [len(inside) // forms for inside in bank.members])
+    counts = shares(
+        [len(inside) for inside in bank.members],
+        items,
+        [len(inside) // forms for inside in bank.members],
+    )
     load = [0] * (int(bank.pictures.max()) + 1)
     chosen: list[list[int]] = []
     weights: list[float] = []
@@ -133,7 +156,9 @@ def by_difficulty(bank: Bank, items: int, forms: int, *, blind: bool = False) ->
             continue
         keys = (bank.numbers[inside],) if blind else (bank.numbers[inside], easiness[inside])
         for block in _blocks(inside[np.lexsort(keys)], count, forms):
-            ranked = sorted(block.tolist(), key=lambda item: (load[pictures[item]], drawn[item]))[:forms]
+            ranked = sorted(block.tolist(), key=lambda item: (load[pictures[item]], drawn[item]))[
+                :forms
+            ]
             for item in ranked:
                 load[pictures[item]] += 1
             chosen.append(ranked)
@@ -149,7 +174,9 @@ def _blocks(order: Numbers, count: int, forms: int) -> list[Numbers]:
 
 
 def _forms(bank: Bank, chosen: Sequence[Sequence[int]], weights: Sequence[float]) -> list[Picked]:
-    """The forms from their items, block by block; weights are made to add up to the number of items of each stratum."""
+    """The forms from their items, block by block; weights are made to add up to the number of items
+    of each stratum.
+    """
     counts = np.bincount(bank.strata).astype(np.float64)
     made = []
     for items in _dealt(bank, np.array(chosen, dtype=np.int64)).T:
@@ -163,7 +190,9 @@ def _forms(bank: Bank, chosen: Sequence[Sequence[int]], weights: Sequence[float]
 
 
 def _dealt(bank: Bank, chosen: Numbers) -> Numbers:
-    """(blocks, forms): the two items of each block, dealt so that the known respondents score alike on both forms so far."""
+    """(blocks, forms): the two items of each block, dealt so that the known respondents score alike
+    on both forms so far.
+    """
     if chosen.shape[1] != 2:
         return chosen
     apart = (bank.fitted.filled[:, chosen[:, 0]] - bank.fitted.filled[:, chosen[:, 1]]).T
@@ -179,9 +208,11 @@ def _dealt(bank: Bank, chosen: Numbers) -> Numbers:
 
 
 def _known(bank: Bank, items: Numbers, further: Array | None = None) -> Array:
-    """(items, values): what the standard error takes as known of a form's items, as far as there are items enough.
+    """(items, values): what the standard error takes as known of a form's items, as far as there
+    are items enough.
 
-    The stratum, because a form has its share of each; the easiness, in each stratum its own line where it has many items.
+    The stratum, because a form has its share of each; the easiness, in each stratum its own line
+    where it has many items.
     """
     every = np.eye(int(bank.strata.max()) + 1)[bank.strata[items]]
     every = every[:, every.any(axis=0)]
@@ -192,13 +223,18 @@ def _known(bank: Bank, items: Numbers, further: Array | None = None) -> Array:
 
 
 def by_clusters(bank: Bank, items: int, forms: int) -> list[Picked]:
-    """Anchors: items are clustered by how they were answered; the items next to a centre stand for its cluster.
+    """Anchors: items are clustered by how they were answered; the items next to a centre stand for
+    its cluster.
 
     Polo, F. M. et al. (2024). tinyBenchmarks. ICML. Clusters by k-means within each stratum.
     """
     from scipy.cluster.vq import kmeans2
 
-    counts = shares([len(inside) for inside in bank.members], items, [len(inside) // forms for inside in bank.members])
+    counts = shares(
+        [len(inside) for inside in bank.members],
+        items,
+        [len(inside) // forms for inside in bank.members],
+    )
     chosen: list[list[int]] = []
     weights: list[float] = []
     for inside, count in zip(bank.members, counts, strict=True):
@@ -208,7 +244,9 @@ def by_clusters(bank: Bank, items: int, forms: int) -> list[Picked]:
         places = bank.fitted.dimensions[inside][:, :4] + 1e-3 * bank.numbers[inside][:, None]
         start = places[np.argsort(bank.numbers[inside], kind="stable")[:count]]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a cluster without items gets the item nearest to its centre
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # a cluster without items gets the item nearest to its centre
             centres, nearest = kmeans2(places, start, iter=3, minit="matrix", missing="warn")
         label = nearest.astype(np.int64)
         away = ((places - centres[label]) ** 2).sum(axis=1)
@@ -220,7 +258,9 @@ def by_clusters(bank: Bank, items: int, forms: int) -> list[Picked]:
             near = near[np.argsort(away[near], kind="stable")]
             if len(near) < forms:
                 every = np.flatnonzero(free)
-                near = every[np.argsort(((places[every] - centres[k]) ** 2).sum(axis=1), kind="stable")]
+                near = every[
+                    np.argsort(((places[every] - centres[k]) ** 2).sum(axis=1), kind="stable")
+                ]
             taken = near[:forms]
             free[taken] = False
             chosen.append(inside[taken].tolist())
@@ -238,11 +278,14 @@ def _grouped(label: Numbers) -> tuple[list[int], list[Numbers]]:
 # --- which weights ---
 
 
-def calibrated(bank: Bank, forms: Sequence[Picked], known: Array, ridge: float = 1.0) -> list[Picked]:
-    """Weights moved as little as possible so that what is known of the items has the full benchmark's totals.
+def calibrated(
+    bank: Bank, forms: Sequence[Picked], known: Array, ridge: float = 1.0
+) -> list[Picked]:
+    """Weights moved as little as possible so that what is known of the items has the full
+    benchmark's totals.
 
-    Deville, J.-C. and Sarndal, C.-E. (1992). JASA, 87, 376-382: here a ridge in place of exact totals, and weights between a
-    fifth and five times what they were.
+    Deville, J.-C. and Sarndal, C.-E. (1992). JASA, 87, 376-382: here a ridge in place of exact
+    totals, and weights between a fifth and five times what they were.
     """
     strata = np.eye(int(bank.strata.max()) + 1)[bank.strata]
     centred = known - known.mean(axis=0)
@@ -253,24 +296,29 @@ def calibrated(bank: Bank, forms: Sequence[Picked], known: Array, ridge: float =
         basis, extra = strata[form.items], known[form.items]
         x = np.concatenate([basis, extra], axis=1)
         x = x[:, np.abs(x).sum(axis=0) > 0]
-        totals = np.concatenate([strata.sum(axis=0)[np.abs(basis).sum(axis=0) > 0], np.zeros(extra.shape[1])])
+        totals = np.concatenate(
+            [strata.sum(axis=0)[np.abs(basis).sum(axis=0) > 0], np.zeros(extra.shape[1])]
+        )
         start = form.weights
         penalty = np.zeros(x.shape[1])
         penalty[len(totals) - extra.shape[1] :] = ridge * start.mean()
         weights = start
         for _ in range(3):
             lack = totals - x.T @ weights
-            step = np.linalg.lstsq((x * start[:, None]).T @ x + np.diag(penalty), lack, rcond=None)[0]
+            step = np.linalg.lstsq((x * start[:, None]).T @ x + np.diag(penalty), lack, rcond=None)[
+                0
+            ]
             weights = np.clip(weights + start * (x @ step), start / 5, start * 5)
         made.append(Picked(form.items, weights, _known(bank, form.items, extra)))
     return made
 
 
 def curves(bank: Bank) -> Array:
-    """(items, 5): what a 2PL with priors expects of each item at five abilities across the respondents'.
+    """(items, 5): what a 2PL with priors expects of each item at five abilities across the
+    respondents'.
 
-    Abilities are the standardised logits of the respondents' means. Each item's maximum a posteriori has log a ~ N(0, 0.5) and an
-    intercept ~ N(logit of its easiness, 2).
+    Abilities are the standardised logits of the respondents' means. Each item's maximum a
+    posteriori has log a ~ N(0, 0.5) and an intercept ~ N(logit of its easiness, 2).
     """
     known = bank.fitted
     y = np.clip(known.filled, 0.0, 1.0)
@@ -317,28 +365,39 @@ _PICKS: Mapping[str, Callable[[Bank, int, int], list[Picked]]] = {
 METHODS: Mapping[str, Method] = {
     "difficulty": Method("drawn from blocks of equal difficulty within strata", "difficulty"),
     "regression": Method(
-        "drawn from blocks of equal difficulty within strata, with weights that give the dimensions of the respondents' answers "
-        "their totals on the full benchmark",
+        "drawn from blocks of equal difficulty within strata, with weights that give the dimensions"
+        " of the respondents' answers their totals on the full benchmark",
         "difficulty",
         lambda bank, forms: calibrated(bank, forms, _dimensions(bank, forms)),
     ),
     "2pl": Method(
-        "drawn from blocks of equal difficulty within strata, with weights that give the curves of a 2PL with priors their totals "
-        "on the full benchmark",
+        "drawn from blocks of equal difficulty within strata, with weights that give the curves of"
+        " a 2PL with priors their totals on the full benchmark",
         "difficulty",
         lambda bank, forms: calibrated(bank, forms, curves(bank)),
     ),
-    "anchors": Method("taken next to the centres of clusters of items, weighted by the clusters' sizes", "anchors"),
+    "anchors": Method(
+        "taken next to the centres of clusters of items, weighted by the clusters' sizes", "anchors"
+    ),
     "random": Method("drawn at random within strata", "random"),
 }
-"""The methods that held-out families choose among, in the order in which they are preferred; the last one is a comparison."""
+"""The methods that held-out families choose among, in the order in which they are preferred; the
+last one is a comparison.
+"""
 
 
-def pick(bank: Bank, items: int, forms: int, methods: Sequence[str] = tuple(METHODS)) -> dict[str, list[Picked]]:
+def pick(
+    bank: Bank, items: int, forms: int, methods: Sequence[str] = tuple(METHODS)
+) -> dict[str, list[Picked]]:
     """Method -> its forms; items that two methods share are chosen once."""
-    chosen = {name: _PICKS[name](bank, items, forms) for name in dict.fromkeys(METHODS[m].pick for m in methods)}
+    chosen = {
+        name: _PICKS[name](bank, items, forms)
+        for name in dict.fromkeys(METHODS[m].pick for m in methods)
+    }
     made = {}
     for name in methods:
         method = METHODS[name]
-        made[name] = chosen[method.pick] if method.weigh is None else method.weigh(bank, chosen[method.pick])
+        made[name] = (
+            chosen[method.pick] if method.weigh is None else method.weigh(bank, chosen[method.pick])
+        )
     return made

@@ -9,7 +9,9 @@ _NOTABLE = 0.005
 
 
 def sentence_of(made: StudyDesign) -> str:
-    """What to change about the audited study, and what it saves against changing the number of pictures alone."""
+    """What to change about the audited study, and what it saves against changing the number of
+    pictures alone.
+    """
     changes = _changes(made.now, made.cheapest)
     kept = _kept(made)
     what = _listed(changes) if changes else "Keep the study as it is"
@@ -24,8 +26,15 @@ def sentence_of(made: StudyDesign) -> str:
     saving = made.saving or 0.0
     if saving < _NOTABLE:
         return f"{what}. {reached} {targets} for {cost}; no other mix is cheaper."
-    alone = "more pictures alone" if made.same.pictures >= made.now.pictures else "the same study with fewer pictures"
-    return f"{what}: {saving:.0%} cheaper than {alone} ({cost} against {amount(made.same.cost, made.unit)}), to reach {targets}."
+    alone = (
+        "more pictures alone"
+        if made.same.pictures >= made.now.pictures
+        else "the same study with fewer pictures"
+    )
+    return (
+        f"{what}: {saving:.0%} cheaper than {alone} ({cost} against"
+        f" {amount(made.same.cost, made.unit)}), to reach {targets}."
+    )
 
 
 def _changes(now: PlannedStudy, best: PlannedStudy) -> list[str]:
@@ -35,10 +44,17 @@ def _changes(now: PlannedStudy, best: PlannedStudy) -> list[str]:
         changes.append(f"{abs(gap):,} {'more' if gap > 0 else 'fewer'} pictures")
     changes += [f"{n:,} more pictures of {kind}" for kind, n in best.extra.items() if n]
     if best.items != now.items:
-        changes.append(f"{best.items:g} {'item' if best.items == 1 else 'items'} a picture instead of {now.items:g}")
+        changes.append(
+            f"{best.items:g} {'item' if best.items == 1 else 'items'} a picture instead of"
+            f" {now.items:g}"
+        )
     if best.forms > now.forms:
         more = best.forms - now.forms
-        changes.append(f"a {_ORDINALS.get(best.forms, 'further')} wording" if more == 1 else f"{more} more wordings")
+        changes.append(
+            f"a {_ORDINALS.get(best.forms, 'further')} wording"
+            if more == 1
+            else f"{more} more wordings"
+        )
     elif best.forms < now.forms:
         changes.append(f"{_count(best.forms, 'wording')} instead of {now.forms}")
     if best.runs != now.runs:

@@ -1,4 +1,6 @@
-"""All studies that could be made instead of the audit's, what each costs, and what each is forecast to reach."""
+"""All studies that could be made instead of the audit's, what each costs, and what each is forecast
+to reach.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,17 @@ from hqm.psychometrics.study_variance import Effect, StudyParts
 from hqm.psychometrics.two_way import FEWEST_CLUSTERS
 
 FREE = ("items", "pictures", "runs", "forms", "judges", "labels", "respondents")
-"""What a design may vary: items a picture, pictures, runs, wordings, askings of the judge, labelled answers, respondents."""
+"""What a design may vary: items a picture, pictures, runs, wordings, askings of the judge, labelled
+answers, respondents.
+"""
 AXES = ("pictures", "items", "forms", "runs", "askings", "respondents")
-_FACET = {"picture": "pictures", "item": "pictures", "form": "forms", "run": "runs", "judge": "judges"}
+_FACET = {
+    "picture": "pictures",
+    "item": "pictures",
+    "form": "forms",
+    "run": "runs",
+    "judge": "judges",
+}
 _ITEMS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
 _STEPS = 120
 _RANGE = 20
@@ -66,9 +76,13 @@ class Space:
         """The study that was audited, with each of its runs in each of its wordings."""
         parts = self.parts
         return {
-            "pictures": float(parts.pictures), "items": parts.per_picture, "forms": float(parts.forms),
-            "runs": float(parts.runs), "askings": float(parts.askings), "respondents": float(parts.respondents),
-        }  # fmt: skip
+            "pictures": float(parts.pictures),
+            "items": parts.per_picture,
+            "forms": float(parts.forms),
+            "runs": float(parts.runs),
+            "askings": float(parts.askings),
+            "respondents": float(parts.respondents),
+        }
 
     def choices(self) -> dict[str, Array]:
         """Axis -> the numbers to look at."""
@@ -78,17 +92,26 @@ class Space:
         if "pictures" in self.free or (alone and "items" in self.free):
             top = most.pictures or max(_RANGE * parts.pictures, 200)
             tried = np.geomspace(FEWEST_CLUSTERS, max(top, FEWEST_CLUSTERS), _STEPS).round()
-            kept["pictures"] = np.unique([*tried, *([now["pictures"]] if parts.pictures <= top else [])])
+            kept["pictures"] = np.unique(
+                [*tried, *([now["pictures"]] if parts.pictures <= top else [])]
+            )
         if "items" in self.free and not alone:
             largest = most.items_per_picture or max(2 * parts.per_picture, 6)
-            kept["items"] = np.unique([*(n for n in _ITEMS if n <= largest), *([now["items"]] if now["items"] <= largest else [])])  # fmt: skip
+            kept["items"] = np.unique(
+                [
+                    *(n for n in _ITEMS if n <= largest),
+                    *([now["items"]] if now["items"] <= largest else []),
+                ]
+            )
         for axis, name, measured, limit in (
             ("forms", "forms", parts.forms > 1, most.forms),
             ("runs", "runs", parts.runs > 1, most.runs),
             ("askings", "judges", parts.judge is not None, most.askings),
         ):
             if name in self.free and measured:
-                kept[axis] = np.arange(1, (limit or max(MOST[axis], int(now[axis]))) + 1, dtype=np.float64)
+                kept[axis] = np.arange(
+                    1, (limit or max(MOST[axis], int(now[axis]))) + 1, dtype=np.float64
+                )
         if "respondents" in self.free and any("others" in t.precision.needs for t in self.targets):
             top = most.respondents or 5 * parts.respondents
             least = math.ceil(FEWEST_OTHERS * parts.respondents / max(independent(parts), 1.0))
@@ -97,12 +120,18 @@ class Space:
 
     def grid(self, **fixed: npt.ArrayLike) -> Studies:
         """Every combination of the choices; an axis named in `fixed` has these numbers instead."""
-        choices = self.choices() | {axis: np.atleast_1d(np.asarray(v, dtype=np.float64)) for axis, v in fixed.items()}
+        choices = self.choices() | {
+            axis: np.atleast_1d(np.asarray(v, dtype=np.float64)) for axis, v in fixed.items()
+        }
         mesh = np.meshgrid(*(choices[axis] for axis in AXES), indexing="ij")
         return self.priced({axis: values.ravel() for axis, values in zip(AXES, mesh, strict=True)})
 
-    def priced(self, sizes: Mapping[str, Array], extra: Mapping[str, Array] | None = None) -> Studies:
-        """Studies of these sizes with what their targets need beside: labels, and further pictures of a type unless given."""
+    def priced(
+        self, sizes: Mapping[str, Array], extra: Mapping[str, Array] | None = None
+    ) -> Studies:
+        """Studies of these sizes with what their targets need beside: labels, and further pictures
+        of a type unless given.
+        """
         size = StudySize(**sizes)
         labels, extra = self._labels(size), self._extra(size) if extra is None else extra
         size = replace(size, labels=labels)
@@ -115,11 +144,15 @@ class Space:
         answers = (items + more_items) * each
         p, parts = self.prices, self.parts
         cost = answers * p.answer + (answers * sizes["askings"] * p.verdict if self.judged else 0.0)
-        cost = cost + p.picture * (np.maximum(sizes["pictures"] - parts.pictures, 0) + more_pictures)
+        cost = cost + p.picture * (
+            np.maximum(sizes["pictures"] - parts.pictures, 0) + more_pictures
+        )
         cost = cost + p.item * np.maximum(items + more_items - parts.items, 0)
         cost = cost + p.form * np.maximum(sizes["forms"] - parts.forms, 0)
         if p.label is not None:
-            cost = cost + p.label * sizes["respondents"] * np.where(np.isfinite(labels), labels, 0.0)
+            cost = cost + p.label * sizes["respondents"] * np.where(
+                np.isfinite(labels), labels, 0.0
+            )
         return Studies(size, extra, cost, answers)
 
     def values(self, target: Target, studies: Studies) -> Array:
@@ -134,7 +167,11 @@ class Space:
         for target in self.targets:
             values = self.values(target, studies)
             slack = 1e-9 * max(1.0, abs(target.value))
-            good &= values >= target.value - slack if target.precision.higher else values <= target.value + slack
+            good &= (
+                values >= target.value - slack
+                if target.precision.higher
+                else values <= target.value + slack
+            )
         return good
 
     # --- one type ---
@@ -145,13 +182,17 @@ class Space:
 
     def _pictures_of(self, kind: str, size: StudySize) -> Array:
         """Pictures that have items of a type, its share of all items being the audit's."""
-        pictures, items = (np.asarray(values, dtype=np.float64) for values in (size.pictures, size.items))
+        pictures, items = (
+            np.asarray(values, dtype=np.float64) for values in (size.pictures, size.items)
+        )
         own = pictures * items * self.types[kind].items / self.parts.items
         return np.asarray(own / self._items_of(kind, items))
 
     def _error_of(self, kind: str, size: StudySize, pictures: Array) -> Array:
         items = self._items_of(kind, np.asarray(size.items, dtype=np.float64))
-        own = StudySize(pictures=pictures, items=items, forms=size.forms, runs=size.runs, askings=size.askings)
+        own = StudySize(
+            pictures=pictures, items=items, forms=size.forms, runs=size.runs, askings=size.askings
+        )
         return forecast(replace(self.types[kind], judge=self.parts.judge), "sem", own)
 
     def of_type(self, target: Target, studies: Studies) -> Array:
@@ -162,7 +203,9 @@ class Space:
         return error * Z if target.figure == "half_width" else error
 
     def _extra(self, size: StudySize) -> dict[str, Array]:
-        """Type -> how many pictures of it are missing; every part of its error shrinks with their number alike."""
+        """Type -> how many pictures of it are missing; every part of its error shrinks with their
+        number alike.
+        """
         extra: dict[str, Array] = {}
         if "pictures" not in self.free or not self.apart:
             return extra
@@ -170,7 +213,9 @@ class Space:
             if not target.kind:
                 continue
             wanted = target.value / (Z if target.figure == "half_width" else 1.0)
-            single = self._error_of(target.kind, size, np.ones_like(np.asarray(size.pictures, dtype=np.float64)))
+            single = self._error_of(
+                target.kind, size, np.ones_like(np.asarray(size.pictures, dtype=np.float64))
+            )
             there = self._pictures_of(target.kind, size)
             missing = np.ceil(np.maximum((single / wanted) ** 2 * (1 - 1e-12) - there, 0.0))
             extra[target.kind] = np.maximum(missing, extra.get(target.kind, np.zeros_like(missing)))
@@ -179,13 +224,17 @@ class Space:
     # --- people's labels ---
 
     def _labels(self, size: StudySize) -> Array:
-        """How many answers of each respondent people must label; as many as before where labels may not vary."""
+        """How many answers of each respondent people must label; as many as before where labels may
+        not vary.
+        """
         target = next((t for t in self.targets if t.figure == "labelled_sem"), None)
         shape = np.zeros_like(np.asarray(size.pictures, dtype=np.float64))
         if target is None or self.parts.labels is None:
             return shape
         before = self.parts.labelled / self.parts.respondents
-        items = np.asarray(size.pictures, dtype=np.float64) * np.asarray(size.items, dtype=np.float64)
+        items = np.asarray(size.pictures, dtype=np.float64) * np.asarray(
+            size.items, dtype=np.float64
+        )
         if "labels" not in self.free:
             return np.minimum(shape + before, items)
         own = forecast(self.parts, "sem", size) ** 2
@@ -203,13 +252,20 @@ class Space:
         size = _single(studies.size, place)
         if target.kind:
             pictures = self._pictures_of(target.kind, size)
-            size = replace(size, pictures=pictures, items=self._items_of(target.kind, np.asarray(size.items)))
-        made = {e: float(v) for e, v in error_parts(parts, size).items() if target.precision.blames(e)}
+            size = replace(
+                size, pictures=pictures, items=self._items_of(target.kind, np.asarray(size.items))
+            )
+        made = {
+            e: float(v) for e, v in error_parts(parts, size).items() if target.precision.blames(e)
+        }
         if target.figure == "labelled_sem":
             answers = float(size.pictures) * float(size.items)  # type: ignore[arg-type]
             made["label",] = (parts.labels or 0.0) * max(1 / float(size.labels) - 1 / answers, 0.0)  # type: ignore[arg-type]
         if target.figure == "mean_sem":
-            made = {e: v / (float(size.respondents) if "respondent" in e else 1.0) for e, v in made.items()}  # type: ignore[arg-type]
+            made = {
+                e: v / (float(size.respondents) if "respondent" in e else 1.0)
+                for e, v in made.items()
+            }  # type: ignore[arg-type]
         effect = max(made, key=lambda e: made[e], default=("respondent",))
         whole = sum(made.values())
         return effect, made[effect] / whole if whole > 0 else math.nan

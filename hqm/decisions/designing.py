@@ -1,4 +1,6 @@
-"""`hqm design`: the cheapest study that reaches all targets, from the components that an audit holds."""
+"""`hqm design`: the cheapest study that reaches all targets, from the components that an audit
+holds.
+"""
 
 from __future__ import annotations
 
@@ -41,29 +43,32 @@ def design(
 ) -> StudyDesign:
     """Find the cheapest study that reaches all targets, from what an audit measured.
 
-    The audit's variance components say how precise a study of any other size would be (Brennan 2001, Generalizability Theory,
-    chapters 4 and 7); every size within reach is priced, and the cheapest that reaches all targets is taken.
+    The audit's variance components say how precise a study of any other size would be (Brennan
+    2001, Generalizability Theory, chapters 4 and 7); every size within reach is priced, and the
+    cheapest that reaches all targets is taken.
 
     Parameters
     ----------
     audit
         An audit, or the path of an `audit.json`.
     targets
-        Such as `"mdd<=.02"`, `"rho_g>=.95"`, `"sem[counting]<=.03"`; docs/design.md lists the figures.
+        Such as `"mdd<=.02"`, `"rho_g>=.95"`, `"sem[counting]<=.03"`; docs/design.md lists the
+        figures.
     prices
-        A `prices.toml`, or what `read_prices` made of it. What it does not say comes from the audit's record: tokens and
-        seconds of the store, prices in respondents' names, seconds of labels. Without any price, answers are counted.
+        A `prices.toml`, or what `read_prices` made of it. What it does not say comes from the
+        audit's record: tokens and seconds of the store, prices in respondents' names, seconds of
+        labels. Without any price, answers are counted.
     free
-        What may vary: `items` (in a picture), `pictures`, `runs`, `forms`, `judges`, `labels`, `respondents`; everything that was
-        measured unless given.
+        What may vary: `items` (in a picture), `pictures`, `runs`, `forms`, `judges`, `labels`,
+        `respondents`; everything that was measured unless given.
     benchmark, metric
         Which of the audit's, where it has several; the first metric unless given.
 
     Raises
     ------
     DesignError
-        A target is out of reach (the component in the way and the best that can be reached are named), or the audit has not
-        measured what it needs.
+        A target is out of reach (the component in the way and the best that can be reached are
+        named), or the audit has not measured what it needs.
     UsageError
         A target, a name or `free` cannot be read.
 
@@ -83,14 +88,19 @@ def design(
     if name not in chosen.components:
         raise DesignError(
             f"the audit of {chosen.benchmark} holds no variance components",
-            remedy=f"Make it again with `hqm audit {chosen.benchmark}`: it was written by an earlier version.",
+            remedy=(
+                f"Make it again with `hqm audit {chosen.benchmark}`: it was written by an earlier"
+                " version."
+            ),
         )
     parts, types = parts_in(chosen.components[name])
     judged = Cell.parse(chosen.reference).judge not in ("rule", "human")
     listed = read_prices(prices) if isinstance(prices, (Path, str)) else prices
     costs = record.get("costs", {}).get(chosen.benchmark, {})
     each = unit_prices(listed, costs, [row.name for row in chosen.respondents], judged=judged)
-    return _designed(chosen.benchmark, name, parts, types, parse_targets(targets), each, tuple(free), judged)
+    return _designed(
+        chosen.benchmark, name, parts, types, parse_targets(targets), each, tuple(free), judged
+    )
 
 
 def design_of_scores(
@@ -118,25 +128,43 @@ def design_of_scores(
     parts = study_parts(x, pictures, families)
     where = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
     kinds = np.asarray([]) if types is None else np.asarray(types)
-    own = {str(k): study_parts(x[:, kinds == k], where[kinds == k], jackknife=False) for k in np.unique(kinds)}
+    own = {
+        str(k): study_parts(x[:, kinds == k], where[kinds == k], jackknife=False)
+        for k in np.unique(kinds)
+    }
     listed = read_prices(prices) if isinstance(prices, (Path, str)) else prices
     each = unit_prices(listed, {}, [str(i) for i in range(len(x))], judged=False)
-    return _designed("scores", "score", parts, own, parse_targets(targets), each, tuple(free), judged=False)
+    return _designed(
+        "scores", "score", parts, own, parse_targets(targets), each, tuple(free), judged=False
+    )
 
 
 def _benchmark(audits: Sequence[BenchmarkAudit], name: str | None) -> BenchmarkAudit:
     names = [audit.benchmark for audit in audits]
     if name is None and len(audits) > 1:
-        raise UsageError("the audit has several benchmarks", remedy=f"Name one with --benchmark: {', '.join(names)}.")
+        raise UsageError(
+            "the audit has several benchmarks",
+            remedy=f"Name one with --benchmark: {', '.join(names)}.",
+        )
     if name is not None and name not in names:
-        raise UsageError(f"the audit has no benchmark {name!r}", remedy=f"It has {', '.join(names)}.", given=name, known=names)  # fmt: skip
+        raise UsageError(
+            f"the audit has no benchmark {name!r}",
+            remedy=f"It has {', '.join(names)}.",
+            given=name,
+            known=names,
+        )
     return next(audit for audit in audits if name in (None, audit.benchmark))
 
 
 def _metric(audit: BenchmarkAudit, name: str | None) -> str:
     known = list(audit.metrics)
     if name is not None and name not in known:
-        raise UsageError(f"the audit of {audit.benchmark} has no metric {name!r}", remedy=f"It has {', '.join(known)}.", given=name, known=known)  # fmt: skip
+        raise UsageError(
+            f"the audit of {audit.benchmark} has no metric {name!r}",
+            remedy=f"It has {', '.join(known)}.",
+            given=name,
+            known=known,
+        )
     return name or known[0]
 
 
@@ -159,12 +187,28 @@ def _designed(
     if not good.any():
         raise _out_of_reach(space, studies)
     best = _cheapest(space, studies, good)
-    now_space, same_space = replace(space, free=frozenset()), replace(space, free=frozenset(("pictures", "items") if parts.per_picture == 1 else ("pictures",)), apart=False)  # fmt: skip
-    now = _row(now_space, now_space.priced({axis: np.array([v]) for axis, v in space.now.items()}), 0, "as audited")
+    now_space, same_space = (
+        replace(space, free=frozenset()),
+        replace(
+            space,
+            free=frozenset(("pictures", "items") if parts.per_picture == 1 else ("pictures",)),
+            apart=False,
+        ),
+    )
+    now = _row(
+        now_space,
+        now_space.priced({axis: np.array([v]) for axis, v in space.now.items()}),
+        0,
+        "as audited",
+    )
     cheapest = _row(space, best, 0, "cheapest")
     alone = same_space.grid()
     reached = same_space.reached(alone)
-    same = _row(same_space, _cheapest(same_space, alone, reached), 0, "more pictures alone") if reached.any() else None
+    same = (
+        _row(same_space, _cheapest(same_space, alone, reached), 0, "more pictures alone")
+        if reached.any()
+        else None
+    )
     if same is not None and same.pictures < now.pictures:
         same = replace(same, what="fewer pictures alone")
     saving = 1 - cheapest.cost / same.cost if same is not None and same.cost > 0 else None
@@ -190,7 +234,9 @@ def _designed(
 
 
 def _cheapest(space: Space, studies: Studies, good: npt.NDArray[np.bool_]) -> Studies:
-    """The cheapest study, its pictures counted exactly: of each mix that reaches the targets the smallest is sought."""
+    """The cheapest study, its pictures counted exactly: of each mix that reaches the targets the
+    smallest is sought.
+    """
     sizes = {axis: np.asarray(getattr(studies.size, axis), dtype=np.float64) for axis in AXES}
     order = np.lexsort((studies.answers, studies.cost))
     order = order[good[order]]
@@ -218,7 +264,9 @@ def _cheapest(space: Space, studies: Studies, good: npt.NDArray[np.bool_]) -> St
 
 def _taken(studies: Studies, place: Any) -> Studies:
     rows = np.atleast_1d(place)
-    size = StudySize(**{name: np.asarray(getattr(studies.size, name))[rows] for name in (*AXES, "labels")})
+    size = StudySize(
+        **{name: np.asarray(getattr(studies.size, name))[rows] for name in (*AXES, "labels")}
+    )
     extra = {kind: values[rows] for kind, values in studies.extra.items()}
     return Studies(size, extra, studies.cost[rows], studies.answers[rows])
 
@@ -230,9 +278,20 @@ def _row(space: Space, studies: Studies, place: int, what: str) -> PlannedStudy:
     forecasts = []
     for target in space.targets:
         value = float(space.values(target, alone)[0])
-        low, high = (math.nan, math.nan) if target.kind else forecast_bounds(space.parts, target.figure, StudySize(**size))  # fmt: skip
+        low, high = (
+            (math.nan, math.nan)
+            if target.kind
+            else forecast_bounds(space.parts, target.figure, StudySize(**size))
+        )
         known = math.isfinite(low)
-        forecasts.append(Forecast(target=str(target), value=value, low=low if known else None, high=high if known else None))  # fmt: skip
+        forecasts.append(
+            Forecast(
+                target=str(target),
+                value=value,
+                low=low if known else None,
+                high=high if known else None,
+            )
+        )
     return PlannedStudy(
         what=what,
         pictures=round(size["pictures"]),
@@ -250,8 +309,17 @@ def _row(space: Space, studies: Studies, place: int, what: str) -> PlannedStudy:
 
 
 def _steps(space: Space, now: PlannedStudy, best: Studies) -> tuple[PlannedStudy, ...]:
-    """From the audited study to the cheapest, one change at a time: first what saves, last the pictures."""
-    words = {"runs": "run", "askings": "asking", "items": "item a picture", "forms": "wording", "respondents": "respondent", "pictures": "picture"}  # fmt: skip
+    """From the audited study to the cheapest, one change at a time: first what saves, last the
+    pictures.
+    """
+    words = {
+        "runs": "run",
+        "askings": "asking",
+        "items": "item a picture",
+        "forms": "wording",
+        "respondents": "respondent",
+        "pictures": "picture",
+    }
     sizes = dict(space.now)
     end = {axis: float(np.asarray(getattr(best.size, axis))[0]) for axis in AXES}
     changed = [axis for axis in words if sizes[axis] != end[axis]]
@@ -261,7 +329,11 @@ def _steps(space: Space, now: PlannedStudy, best: Studies) -> tuple[PlannedStudy
         step = replace(space, free=space.free - {"pictures", "labels"})
         studies = step.priced({name: np.array([value]) for name, value in sizes.items()})
         plural = words[axis].replace(" ", "s ", 1) if " " in words[axis] else f"{words[axis]}s"
-        rows.append(_row(step, studies, 0, f"then {end[axis]:g} {words[axis] if end[axis] == 1 else plural}"))
+        rows.append(
+            _row(
+                step, studies, 0, f"then {end[axis]:g} {words[axis] if end[axis] == 1 else plural}"
+            )
+        )
     return (*rows, _row(space, best, 0, "cheapest"))
 
 
@@ -286,7 +358,9 @@ def _further(space: Space, best: Studies) -> tuple[PlannedStudy, ...]:
 
 
 def _curve(space: Space, same: Space, target: Target, cost: float) -> tuple[CurvePoint, ...]:
-    """The best that each budget buys: among all studies, and among those with more pictures alone."""
+    """The best that each budget buys: among all studies, and among those with more pictures
+    alone.
+    """
     studies, alone = space.grid(), same.grid()
     sign = 1.0 if target.precision.higher else -1.0
 
@@ -303,7 +377,9 @@ def _curve(space: Space, same: Space, target: Target, cost: float) -> tuple[Curv
     for budget in np.geomspace(*ends, _POINTS).tolist():
         value, other = best(space, studies, budget), best(same, alone, budget)
         if math.isfinite(value):
-            points.append(CurvePoint(cost=budget, best=value, same=other if math.isfinite(other) else None))
+            points.append(
+                CurvePoint(cost=budget, best=value, same=other if math.isfinite(other) else None)
+            )
     return tuple(points)
 
 
@@ -313,18 +389,28 @@ def _notes(parts: StudyParts, targets: Sequence[Target], prices: UnitPrices) -> 
         notes.append("one wording was asked: nothing is said of other wordings")
     elif any(t.figure in ("g", "phi", "forms") for t in targets) and parts.forms < FEWEST_FORMS:
         df = (parts.forms - 1) * (parts.respondents - 1)
-        notes.append(f"what wordings do to single respondents is known from {parts.forms} wordings ({df} degrees of freedom)")  # fmt: skip
+        notes.append(
+            f"what wordings do to single respondents is known from {parts.forms} wordings ({df}"
+            " degrees of freedom)"
+        )
     if parts.runs == 1:
-        notes.append("one run was asked: its noise is counted among that of items, and runs cannot vary")
+        notes.append(
+            "one run was asked: its noise is counted among that of items, and runs cannot vary"
+        )
     if all(t.figure in ("rho_g", "forms") for t in targets):
-        notes.append("these targets say nothing of other pictures: add mdd, sem or g where other pictures matter")
+        notes.append(
+            "these targets say nothing of other pictures: add mdd, sem or g where other pictures"
+            " matter"
+        )
     if parts.per_picture == 1:
         notes.append("each picture has one item, so that items a picture cannot vary")
     return tuple(notes)
 
 
 def _out_of_reach(space: Space, studies: Studies) -> DesignError:
-    """Which target no study reaches, what the best would be, and the component that is in the way."""
+    """Which target no study reaches, what the best would be, and the component that is in the
+    way.
+    """
     for target in space.targets:
         values = space.values(target, studies)
         best = int(np.nanargmax(values if target.precision.higher else -values))
@@ -333,16 +419,26 @@ def _out_of_reach(space: Space, studies: Studies) -> DesignError:
         effect, share = space.largest_part(target, studies, best)
         row = _row(space, studies, best, "")
         kept = [name for name in space.shrinks(effect) if name not in space.free]
-        size = ", ".join([
-            f"{row.pictures:,} pictures of {_counted(row.items, 'item')}", _counted(row.forms, "wording"), _counted(row.runs, "run")
-        ])  # fmt: skip
+        size = ", ".join(
+            [
+                f"{row.pictures:,} pictures of {_counted(row.items, 'item')}",
+                _counted(row.forms, "wording"),
+                _counted(row.runs, "run"),
+            ]
+        )
         named = " x ".join(effect)
         return DesignError(
-            f"{target} is out of reach: the best is {values[best]:.4g}, with {size}; in the way stands {named} ({share:.0%} of the error)",
-            remedy=f"Let {' and '.join(kept)} vary (--free), or ask for less." if kept else "Ask for less, or allow more under [most] in prices.toml.",
-        )  # fmt: skip
+            f"{target} is out of reach: the best is {values[best]:.4g}, with {size}; in the way"
+            f" stands {named} ({share:.0%} of the error)",
+            remedy=(
+                f"Let {' and '.join(kept)} vary (--free), or ask for less."
+                if kept
+                else "Ask for less, or allow more under [most] in prices.toml."
+            ),
+        )
     return DesignError(
-        f"each of {', '.join(map(str, space.targets))} can be reached, but no study reaches them together",
+        f"each of {', '.join(map(str, space.targets))} can be reached, but no study reaches them"
+        " together",
         remedy="Ask for less of one of them, or allow more under [most] in prices.toml.",
     )
 

@@ -1,8 +1,9 @@
 """What a short form loses, on families of respondents whose answers it was not chosen from.
 
-A family is left out; a method is chosen by leaving out families of the rest; with it the items are chosen from the rest; and
-the family's scores on these items are held against its scores on all. So the error contains the choice of the method and of
-the items (nested cross-validation: Varma, S. and Simon, R. 2006, BMC Bioinformatics 7, 91).
+A family is left out; a method is chosen by leaving out families of the rest; with it the items are
+chosen from the rest; and the family's scores on these items are held against its scores on all. So
+the error contains the choice of the method and of the items (nested cross-validation: Varma, S. and
+Simon, R. 2006, BMC Bioinformatics 7, 91).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ OUTER, INNER = 10, 4
 class Measure:
     """A score: a statistic of tallies that are summed over items.
 
-    - `tallies`: Name -> (respondents, items), 0 where an answer was not scored or the score does not look at the item.
+    - `tallies`: Name -> (respondents, items), 0 where an answer was not scored or the score does
+      not look at the item.
     """
 
     name: str
@@ -35,27 +37,39 @@ class Measure:
 
     def whole(self) -> Array:
         """(respondents,): the scores on all items."""
-        return np.asarray(self.statistic({key: values.sum(axis=1) for key, values in self.tallies.items()}))
+        return np.asarray(
+            self.statistic({key: values.sum(axis=1) for key, values in self.tallies.items()})
+        )
 
     def scaled(
-        self, form: Picked, rows: Sequence[int] | None = None, factor: float = 1.0, freedom: float = math.inf
+        self,
+        form: Picked,
+        rows: Sequence[int] | None = None,
+        factor: float = 1.0,
+        freedom: float = math.inf,
     ) -> ScaledScores:
         """What the answers to a form say of the scores on all items."""
         of = slice(None) if rows is None else np.asarray(rows, dtype=np.int64)
         tallies = {key: values[of][:, form.items] for key, values in self.tallies.items()}
-        return scaled_scores(tallies, self.statistic, form.weights, form.auxiliary, factor=factor, freedom=freedom)
+        return scaled_scores(
+            tallies, self.statistic, form.weights, form.auxiliary, factor=factor, freedom=freedom
+        )
 
     def scores(self, form: Picked, rows: Sequence[int]) -> Array:
         """The scores alone, as of `scaled`."""
         of = np.asarray(rows, dtype=np.int64)[:, None]
         return np.asarray(
-            self.statistic({key: values[of, form.items] @ form.weights for key, values in self.tallies.items()})
+            self.statistic(
+                {key: values[of, form.items] @ form.weights for key, values in self.tallies.items()}
+            )
         )
 
     def of(self, rows: Sequence[int]) -> Measure:
         """The same score of some respondents."""
         return Measure(
-            self.name, self.statistic, {key: values[np.asarray(rows)] for key, values in self.tallies.items()}
+            self.name,
+            self.statistic,
+            {key: values[np.asarray(rows)] for key, values in self.tallies.items()},
         )
 
 
@@ -66,7 +80,8 @@ class Loss:
     - `mean_error`: The mean distance from the score on all items.
     - `bias`: The mean difference, with its sign.
     - `tau`: Kendall's tau-b between the two orders of the respondents.
-    - `coverage`: The share of intervals that contain the score on all items; each is made without the respondent's family.
+    - `coverage`: The share of intervals that contain the score on all items; each is made without
+      the respondent's family.
     - `half_width`: Half the mean interval.
     - `factor, freedom`: See `hqm.psychometrics.error_factor`; what later intervals are made with.
     - `respondents`: How many had both scores.
@@ -133,7 +148,8 @@ class Comparison:
     """The errors of the methods on families that they did not see.
 
     - `errors`: Method -> root mean square error, each family counted once.
-    - `best`: The first method whose mean square error is within one standard error of the least one.
+    - `best`: The first method whose mean square error is within one standard error of the least
+      one.
     """
 
     errors: Mapping[str, float]
@@ -143,10 +159,11 @@ class Comparison:
 def compared(
     bank: Bank, measure: Measure, items: int, forms: int, methods: Sequence[str] = tuple(METHODS)
 ) -> Comparison:
-    """Try the methods on families left out, and choose one: the simplest that is not clearly worse than the best.
+    """Try the methods on families left out, and choose one: the simplest that is not clearly worse
+    than the best.
 
-    Methods stand in the order of their simplicity; the rule of one standard error is that of Breiman, L. et al. (1984),
-    Classification and Regression Trees, section 3.4.3.
+    Methods stand in the order of their simplicity; the rule of one standard error is that of
+    Breiman, L. et al. (1984), Classification and Regression Trees, section 3.4.3.
     """
     squares: dict[str, list[float]] = {name: [] for name in methods}
     whole = measure.whole()
@@ -155,7 +172,9 @@ def compared(
         for family in sorted(part):
             rows = [i for i, name in enumerate(bank.families) if name == family]
             for name in methods:
-                errors = np.array([measure.scores(form, rows) - whole[rows] for form in picked[name]])
+                errors = np.array(
+                    [measure.scores(form, rows) - whole[rows] for form in picked[name]]
+                )
                 known = errors[np.isfinite(errors)]
                 if known.size:
                     squares[name].append(float((known**2).mean()))
@@ -168,9 +187,15 @@ def compared(
 
 
 def loss_held_out(
-    bank: Bank, measures: Sequence[Measure], items: int, forms: int, methods: Sequence[str] = tuple(METHODS)
+    bank: Bank,
+    measures: Sequence[Measure],
+    items: int,
+    forms: int,
+    methods: Sequence[str] = tuple(METHODS),
 ) -> HeldOut:
-    """The scores of every respondent from forms chosen without its family, by a method chosen without it; the first score decides."""
+    """The scores of every respondent from forms chosen without its family, by a method chosen
+    without it; the first score decides.
+    """
     shape = (forms, len(bank.families))
     scores = {measure.name: np.full(shape, np.nan) for measure in measures}
     se = {measure.name: np.full(shape, np.nan) for measure in measures}
@@ -190,11 +215,15 @@ def loss_held_out(
                 scores[measure.name][k, rows], se[measure.name][k, rows] = known.scores, known.se
     whole = {measure.name: measure.whole() for measure in measures}
     loss = {
-        name: tuple(_loss(scores[name][k], se[name][k], whole[name], bank.families) for k in range(forms))
+        name: tuple(
+            _loss(scores[name][k], se[name][k], whole[name], bank.families) for k in range(forms)
+        )
         for name in scores
     }
     parallel = {name: _parallel(each) for name, each in scores.items()} if forms > 1 else {}
-    return HeldOut(whole=whole, scores=scores, loss=loss, parallel=parallel, methods=chosen, forms=forms_of)
+    return HeldOut(
+        whole=whole, scores=scores, loss=loss, parallel=parallel, methods=chosen, forms=forms_of
+    )
 
 
 def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Loss:
@@ -208,13 +237,21 @@ def _loss(scores: Array, se: Array, whole: Array, families: Sequence[str]) -> Lo
         inside.append(abs(errors[i]) <= student_quantile(0.975, freedom) * factor * se[i])
     factor, freedom = error_factor(errors[known], se[known], names[known].tolist())
     kept = errors[np.isfinite(errors)]
-    tau = kendall_tau(scores[np.isfinite(errors)], whole[np.isfinite(errors)]) if kept.size > 1 else math.nan
+    tau = (
+        kendall_tau(scores[np.isfinite(errors)], whole[np.isfinite(errors)])
+        if kept.size > 1
+        else math.nan
+    )
     return Loss(
         mean_error=float(np.abs(kept).mean()) if kept.size else math.nan,
         bias=float(kept.mean()) if kept.size else math.nan,
         tau=float(tau),
         coverage=float(np.mean(inside)) if inside else math.nan,
-        half_width=float((student_quantile(0.975, freedom) * factor * se[known]).mean()) if inside else math.nan,
+        half_width=(
+            float((student_quantile(0.975, freedom) * factor * se[known]).mean())
+            if inside
+            else math.nan
+        ),
         factor=factor,
         freedom=freedom,
         respondents=len(kept),

@@ -1,4 +1,6 @@
-"""What a study costs: a unit price for answers, verdicts, labels and new material, from a file or from what an audit measured."""
+"""What a study costs: a unit price for answers, verdicts, labels and new material, from a file or
+from what an audit measured.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class TokenPrice(_Strict):
 
 
 class Labels(_Strict):
-    """People's time: `minutes` a label (the audit's own median unless given), and money an `hour`."""
+    """People's time: `minutes` a label (the audit's own median unless given), and money an
+    `hour`.
+    """
 
     minutes: Money | None = None
     hour: Money | None = None
@@ -108,7 +112,9 @@ def parse_prices(text: str, place: str = "") -> PriceList:
     except DataError as error:
         raise DataError(error.what, place=place, remedy=error.remedy or remedy) from None
     except ValidationError as error:
-        raise DataError(fault_of(PriceList, error.errors(include_url=False)[0]), place=place, remedy=remedy) from None
+        raise DataError(
+            fault_of(PriceList, error.errors(include_url=False)[0]), place=place, remedy=remedy
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +122,8 @@ class UnitPrices:
     """What a unit of everything costs, for this study.
 
     - `answer`: The mean over the respondents. `label` is None where people's time has no price.
-    - `unit`: The currency, or `answers` where nothing has a price: then only answers and verdicts are counted.
+    - `unit`: The currency, or `answers` where nothing has a price: then only answers and verdicts
+      are counted.
     - `sources`: In words, where the prices come from, and which are missing.
     """
 
@@ -141,8 +148,8 @@ def unit_prices(
     prices
         A `prices.toml`; it decides wherever it says something.
     costs
-        What the record of an audit says of its benchmark: `respondents` (tokens, seconds and prices of each), `verdict_tokens`,
-        `label_seconds`.
+        What the record of an audit says of its benchmark: `respondents` (tokens, seconds and prices
+        of each), `verdict_tokens`, `label_seconds`.
     respondents
         Who answers.
     judged
@@ -155,20 +162,43 @@ def unit_prices(
     verdict, verdict_from = _verdict(listed, costs.get("judge", {})) if judged else (0.0, "")
     label, label_from = _label(listed, costs)
     new = listed.new
-    priced = bool(known) or bool(verdict) or any((new.picture, new.item, new.form)) or label is not None
+    priced = (
+        bool(known) or bool(verdict) or any((new.picture, new.item, new.form)) or label is not None
+    )
     if not priced:
-        said = "nothing has a price, so cost is counted in answers; new pictures and wordings are free in this count"
+        said = (
+            "nothing has a price, so cost is counted in answers; new pictures and wordings are free"
+            " in this count"
+        )
         return UnitPrices(verdict=1.0 if judged else 0.0, sources=(said,), most=listed.most)
-    sources = list(dict.fromkeys(f"answers: {source}" for price, source in each.values() if price is not None))
+    sources = list(
+        dict.fromkeys(f"answers: {source}" for price, source in each.values() if price is not None)
+    )
     if unpriced := len(each) - len(known):
-        sources.append(f"{unpriced} of {len(each)} respondents have no price and cost nothing in this count")
-    sources += [f"{what}: {source}" for what, source in (("verdicts", verdict_from), ("labels", label_from)) if source]
+        sources.append(
+            f"{unpriced} of {len(each)} respondents have no price and cost nothing in this count"
+        )
+    sources += [
+        f"{what}: {source}"
+        for what, source in (("verdicts", verdict_from), ("labels", label_from))
+        if source
+    ]
     if not any((new.picture, new.item, new.form)):
-        sources.append("new pictures, items and wordings are free in this count: price them under [new] in prices.toml")
+        sources.append(
+            "new pictures, items and wordings are free in this count: price them under [new] in"
+            " prices.toml"
+        )
     return UnitPrices(
-        answer=sum(known) / max(len(each), 1), verdict=verdict or 0.0, label=label, picture=new.picture, item=new.item,
-        form=new.form, unit=listed.currency, sources=tuple(sources), most=listed.most,
-    )  # fmt: skip
+        answer=sum(known) / max(len(each), 1),
+        verdict=verdict or 0.0,
+        label=label,
+        picture=new.picture,
+        item=new.item,
+        form=new.form,
+        unit=listed.currency,
+        sources=tuple(sources),
+        most=listed.most,
+    )
 
 
 def _answer(name: str, prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
@@ -179,19 +209,26 @@ def _answer(name: str, prices: PriceList, measured: Mapping[str, Any]) -> tuple[
     tokens = _tokens(measured)
     rate = prices.tokens.get(name, prices.tokens.get("*"))
     if rate is not None and tokens is not None:
-        return (tokens[0] * rate.read + tokens[1] * rate.written) / _MILLION, "tokens of the store, prices.toml"
+        return (
+            tokens[0] * rate.read + tokens[1] * rate.written
+        ) / _MILLION, "tokens of the store, prices.toml"
     if measured.get("price_in") is not None and tokens is not None:
         paid = tokens[0] * float(measured["price_in"]) + tokens[1] * float(measured["price_out"])
         return paid / _MILLION, "tokens of the store, prices in the respondents' names"
     if prices.machine.hour is not None and measured.get("seconds") is not None:
-        return float(measured["seconds"]) / 3600 * prices.machine.hour, "seconds of the store, prices.toml"
+        return (
+            float(measured["seconds"]) / 3600 * prices.machine.hour,
+            "seconds of the store, prices.toml",
+        )
     return None, ""
 
 
 def _tokens(measured: Mapping[str, Any]) -> tuple[float, float] | None:
     if not measured.get("answers") or not measured.get("tokens_in"):
         return None
-    return tuple(float(measured[key]) / float(measured["answers"]) for key in ("tokens_in", "tokens_out"))  # type: ignore[return-value]
+    return tuple(
+        float(measured[key]) / float(measured["answers"]) for key in ("tokens_in", "tokens_out")
+    )  # type: ignore[return-value]
 
 
 def _verdict(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | None, str]:
@@ -201,7 +238,11 @@ def _verdict(prices: PriceList, measured: Mapping[str, Any]) -> tuple[float | No
     own = PriceList(tokens=prices.tokens)
     price, source = _answer(name, own, {**measured, "seconds": None})
     replies = float(measured.get("replies_a_verdict", 1.0))
-    return (None, "the judge has no price and costs nothing in this count") if price is None else (price * replies, source)  # fmt: skip
+    return (
+        (None, "the judge has no price and costs nothing in this count")
+        if price is None
+        else (price * replies, source)
+    )
 
 
 def _label(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, str]:
@@ -211,5 +252,8 @@ def _label(prices: PriceList, costs: Mapping[str, Any]) -> tuple[float | None, s
     if prices.labels.minutes is not None:
         return prices.labels.minutes / 60 * prices.labels.hour, "prices.toml"
     if costs.get("label_seconds") is not None:
-        return float(costs["label_seconds"]) / 3600 * prices.labels.hour, "seconds of the labels, prices.toml"
+        return (
+            float(costs["label_seconds"]) / 3600 * prices.labels.hour,
+            "seconds of the labels, prices.toml",
+        )
     return None, "no label of the audit has a time: give minutes under [labels]"

@@ -11,16 +11,21 @@ from hqm.errors import UsageError
 _RULE = re.compile(
     r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?(?:(?P<sign>>=|<=)(?P<number>[0-9.eE-]+))?"
 )
-_REMEDY = 'Write "separated", "separated>=.02" (the smallest difference that matters) or "half_width<=.01".'
+_REMEDY = (
+    'Write "separated", "separated>=.02" (the smallest difference that matters) or'
+    ' "half_width<=.01".'
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
     """What must be known before a respondent is asked no more.
 
-    - `separated`: Every pair with it is told apart, or known to differ by less than this; None where that is not asked.
+    - `separated`: Every pair with it is told apart, or known to differ by less than this; None
+      where that is not asked.
     - `half_width`: Half of the interval for its score is this short; None where that is not asked.
-    - `metric`: The metric that the rule is about; the leading one that is a mean of item scores unless given.
+    - `metric`: The metric that the rule is about; the leading one that is a mean of item scores
+      unless given.
 
     >>> rule = StoppingRule.parse(["separated>=.02", "half_width(accuracy)<=.01"])
     >>> rule
@@ -50,7 +55,9 @@ class StoppingRule:
             if match is None:
                 raise UsageError(f"--until {text!r} is no rule", remedy=_REMEDY)
             if match["what"] in given:
-                raise UsageError(f"--until says {match['what']} twice", remedy="Give each rule once.")
+                raise UsageError(
+                    f"--until says {match['what']} twice", remedy="Give each rule once."
+                )
             given[match["what"]] = _number(match, text)
             if match["metric"]:
                 metrics[match["metric"]] = None
@@ -77,5 +84,7 @@ def _number(match: re.Match[str], text: str) -> float:
     except (TypeError, ValueError):
         value = -1.0
     if not 0 < value < 1:
-        raise UsageError(f"--until {text!r} is no rule", remedy=f"{_REMEDY} The number lies between 0 and 1.")
+        raise UsageError(
+            f"--until {text!r} is no rule", remedy=f"{_REMEDY} The number lies between 0 and 1."
+        )
     return value

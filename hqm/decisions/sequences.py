@@ -1,4 +1,6 @@
-"""Intervals and comparisons of scores that hold at any time: one may look after every picture, and stop when one likes."""
+"""Intervals and comparisons of scores that hold at any time: one may look after every picture, and
+stop when one likes.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,20 @@ from hqm.errors import DesignError
 from hqm.psychometrics.arrays import Array
 
 _POINTS = 2001
-"""Supposed means that an interval is made of; it reaches to the next one outside, so it is never too narrow."""
+"""Supposed means that an interval is made of; it reaches to the next one outside, so it is never
+too narrow.
+"""
 PairState = Literal["separated", "within", "equal", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidenceSequence:
-    """An interval after every picture; all of them together contain the score with the chance `level`.
+    """An interval after every picture; all of them together contain the score with the chance
+    `level`.
 
     - `estimate, lower, upper`: (pictures,).
-    - `population`: Pictures of the benchmark that the score is about; None for a score on items like these without end.
+    - `population`: Pictures of the benchmark that the score is about; None for a score on items
+      like these without end.
     """
 
     estimate: Array
@@ -40,7 +46,9 @@ class ConfidenceSequence:
         return (self.upper - self.lower) / 2
 
     def first(self, half_width: float) -> int | None:
-        """The number of pictures after which half the interval was this short for the first time; None if it never was."""
+        """The number of pictures after which half the interval was this short for the first time;
+        None if it never was.
+        """
         short = np.flatnonzero(self.half_width <= half_width)
         return int(short[0]) + 1 if short.size else None
 
@@ -50,8 +58,8 @@ class PairDecision:
     """What is known of two respondents.
 
     - `first, second`: Their rows.
-    - `state`: `separated` (`difference` has the right sign), `within` (not separated by more than the smallest difference), `equal`
-      (no difference on all items) or `open`.
+    - `state`: `separated` (`difference` has the right sign), `within` (not separated by more than
+      the smallest difference), `equal` (no difference on all items) or `open`.
     - `difference`: First less second, on the pictures seen until then.
     - `pictures`: How many were seen when it was decided, or in all.
     - `p`: The p-value that held at any time; Holm's limit decides.
@@ -68,7 +76,9 @@ class PairDecision:
 class RunningInterval:
     """An interval for one respondent's score that is brought up to date picture by picture."""
 
-    def __init__(self, *, population: float = math.inf, largest: int = 1, level: float = 0.95) -> None:
+    def __init__(
+        self, *, population: float = math.inf, largest: int = 1, level: float = 0.95
+    ) -> None:
         grid = np.linspace(0, 1, _POINTS)
         self._wealth = Wealth(grid, largest=largest, population=population, alpha=1 - level)
         self._limit, self._step = -math.log(1 - level), grid[1]
@@ -121,16 +131,22 @@ class RunningPairs:
         self._first, self._second = pairs[:, 0], pairs[:, 1]
         self.smallest, self._alpha = smallest, 1 - level
         supposed = np.tile([0.0, smallest, -smallest], (len(pairs), 1))
-        self._wealth = Wealth(supposed, -1.0, 1.0, largest, population, (1 - level) / max(1, len(pairs)))
+        self._wealth = Wealth(
+            supposed, -1.0, 1.0, largest, population, (1 - level) / max(1, len(pairs))
+        )
         self._apart, self._near = np.zeros(len(pairs)), np.zeros((len(pairs), 2))
         self._totals, self._items = np.zeros(len(pairs)), np.zeros(len(pairs))
         self.decisions = [
-            PairDecision(first=int(a), second=int(b), state="open", difference=math.nan, pictures=0, p=1.0)
+            PairDecision(
+                first=int(a), second=int(b), state="open", difference=math.nan, pictures=0, p=1.0
+            )
             for a, b in pairs
         ]
 
     def draw(self, scores: npt.ArrayLike) -> None:
-        """Take in the scores of one more picture, (respondents, items); NaN where one has no score."""
+        """Take in the scores of one more picture, (respondents, items); NaN where one has no
+        score.
+        """
         x = np.asarray(scores, dtype=np.float64)
         difference = x[self._first] - x[self._second]
         totals, items = np.nansum(difference, axis=1), np.isfinite(difference).sum(axis=1)
@@ -144,7 +160,9 @@ class RunningPairs:
         self._decide()
 
     def _decide(self) -> None:
-        """Holm's steps: the smallest p-value is held against alpha over all pairs, the next against alpha over the rest."""
+        """Holm's steps: the smallest p-value is held against alpha over all pairs, the next against
+        alpha over the rest.
+        """
         near = self._near.min(axis=1)
         strength = np.maximum(self._apart, near)
         everything = self._wealth.drawn == self._wealth.population
@@ -153,13 +171,21 @@ class RunningPairs:
             if strength[j] < math.log((len(order) - step) / self._alpha) and not everything:
                 break
             if self.decisions[j].state == "open" and self._items[j]:
-                self.decisions[j] = self._decided(int(j), float(self._apart[j]), float(near[j]), everything)
+                self.decisions[j] = self._decided(
+                    int(j), float(self._apart[j]), float(near[j]), everything
+                )
 
     def _decided(self, j: int, apart: float, near: float, everything: bool) -> PairDecision:
         difference = float(self._totals[j] / self._items[j])
         state: PairState = "separated" if apart >= near else "within"
         if everything:
-            state = "equal" if difference == 0 else "within" if abs(difference) < self.smallest else "separated"
+            state = (
+                "equal"
+                if difference == 0
+                else "within"
+                if abs(difference) < self.smallest
+                else "separated"
+            )
         return PairDecision(
             first=int(self._first[j]),
             second=int(self._second[j]),
@@ -172,21 +198,31 @@ class RunningPairs:
     def is_open(self, respondent: int, partners: Collection[int]) -> bool:
         """Whether a respondent is in a pair, with one of these partners, that is not decided."""
         return any(
-            d.state == "open" and respondent in (d.first, d.second) and (d.first in partners and d.second in partners)
+            d.state == "open"
+            and respondent in (d.first, d.second)
+            and (d.first in partners and d.second in partners)
             for d in self.decisions
         )
 
     def summary(self) -> tuple[PairDecision, ...]:
         """Every pair as it stands."""
         return tuple(
-            PairDecision(
-                first=d.first, second=d.second, state="open",
-                difference=float(self._totals[j] / self._items[j]) if self._items[j] else math.nan,
-                pictures=self._wealth.drawn, p=min(1.0, math.exp(-max(self._apart[j], self._near[j].min()))),
+            (
+                PairDecision(
+                    first=d.first,
+                    second=d.second,
+                    state="open",
+                    difference=(
+                        float(self._totals[j] / self._items[j]) if self._items[j] else math.nan
+                    ),
+                    pictures=self._wealth.drawn,
+                    p=min(1.0, math.exp(-max(self._apart[j], self._near[j].min()))),
+                )
+                if d.state == "open"
+                else d
             )
-            if d.state == "open" else d
             for j, d in enumerate(self.decisions)
-        )  # fmt: skip
+        )
 
 
 def confidence_sequence(
@@ -197,10 +233,12 @@ def confidence_sequence(
     largest: int | None = None,
     level: float = 0.95,
 ) -> ConfidenceSequence:
-    """An interval for a mean score after every picture, valid however long one looks and whenever one stops.
+    """An interval for a mean score after every picture, valid however long one looks and whenever
+    one stops.
 
-    Pictures must have been drawn at random, with the items of a picture asked together. Pictures may have different numbers of
-    items: the score is the sum over all items divided by their number. Answers without a score are left out, as in the full score.
+    Pictures must have been drawn at random, with the items of a picture asked together. Pictures
+    may have different numbers of items: the score is the sum over all items divided by their
+    number. Answers without a score are left out, as in the full score.
 
     Parameters
     ----------
@@ -209,17 +247,20 @@ def confidence_sequence(
     pictures
         (items,): the picture of each item; every item its own unless given.
     population
-        The pictures of the full benchmark, drawn without replacement: the interval is about the score that all of them would
-        give, and shrinks to it. Without it, the interval is about items like these, drawn without end.
+        The pictures of the full benchmark, drawn without replacement: the interval is about the
+        score that all of them would give, and shrinks to it. Without it, the interval is about
+        items like these, drawn without end.
     largest
-        The most items that any picture of the benchmark has; the most that is seen here unless given.
+        The most items that any picture of the benchmark has; the most that is seen here unless
+        given.
     level
         The chance that all the intervals contain the score.
 
     Raises
     ------
     DesignError
-        A score lies outside 0 to 1, or the pictures do not stand together or are more than the population.
+        A score lies outside 0 to 1, or the pictures do not stand together or are more than the
+        population.
 
     Examples
     --------
@@ -229,18 +270,25 @@ def confidence_sequence(
     >>> bool(sequence.lower[-1] <= answers.mean() <= sequence.upper[-1]), sequence.first(0.1)
     (True, 38)
 
-    Source: Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27 (bets); 2020, NeurIPS 33 (draws without replacement).
+    Source: Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27 (bets); 2020, NeurIPS 33 (draws without
+    replacement).
     """
-    (x,), parts = _by_picture(np.atleast_2d(np.asarray(scores, dtype=np.float64)), pictures, population, largest)
+    (x,), parts = _by_picture(
+        np.atleast_2d(np.asarray(scores, dtype=np.float64)), pictures, population, largest
+    )
     running = RunningInterval(
-        population=population or math.inf, largest=largest or max(stop - start for start, stop in parts), level=level
+        population=population or math.inf,
+        largest=largest or max(stop - start for start, stop in parts),
+        level=level,
     )
     rows = []
     for start, stop in parts:
         running.draw(x[start:stop])
         rows.append((running.estimate, running.low, running.high))
     estimate, lower, upper = np.array(rows).T
-    return ConfidenceSequence(estimate=estimate, lower=lower, upper=upper, level=level, population=population)
+    return ConfidenceSequence(
+        estimate=estimate, lower=lower, upper=upper, level=level, population=population
+    )
 
 
 def separated_pairs(
@@ -252,11 +300,13 @@ def separated_pairs(
     largest: int | None = None,
     level: float = 0.95,
 ) -> tuple[PairDecision, ...]:
-    """Which pairs of respondents are told apart, picture by picture, with Holm's correction over the pairs.
+    """Which pairs of respondents are told apart, picture by picture, with Holm's correction over
+    the pairs.
 
-    A pair is `separated` once the order of its two scores is told, and `within` once a difference of `smallest` or more is ruled
-    out either way. With the chance `level` no pair is decided wrongly, at whatever time one stops. Differences are over the items
-    on which both have a score; a pair that is decided stays so.
+    A pair is `separated` once the order of its two scores is told, and `within` once a difference
+    of `smallest` or more is ruled out either way. With the chance `level` no pair is decided
+    wrongly, at whatever time one stops. Differences are over the items on which both have a score;
+    a pair that is decided stays so.
 
     Parameters
     ----------
@@ -265,7 +315,8 @@ def separated_pairs(
     pictures, population, largest, level
         As in `confidence_sequence`.
     smallest
-        The smallest difference that matters; 0 for any, and then a pair of equals is asked everything.
+        The smallest difference that matters; 0 for any, and then a pair of equals is asked
+        everything.
 
     Raises
     ------
@@ -281,15 +332,26 @@ def separated_pairs(
 
     Source: as for `confidence_sequence`; Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
     """
-    x, parts = _by_picture(np.atleast_2d(np.asarray(scores, dtype=np.float64)), pictures, population, largest)
+    x, parts = _by_picture(
+        np.atleast_2d(np.asarray(scores, dtype=np.float64)), pictures, population, largest
+    )
     if len(x) < 2:
-        raise DesignError("fewer than two respondents cannot be separated", remedy="Give a row for each respondent.")
+        raise DesignError(
+            "fewer than two respondents cannot be separated",
+            remedy="Give a row for each respondent.",
+        )
     if not 0 <= smallest < 1:
-        raise DesignError(f"the smallest difference {smallest:g} is none", remedy="Give a number from 0 up, below 1.")
+        raise DesignError(
+            f"the smallest difference {smallest:g} is none",
+            remedy="Give a number from 0 up, below 1.",
+        )
     running = RunningPairs(
-        len(x), smallest=smallest, population=population or math.inf,
-        largest=largest or max(stop - start for start, stop in parts), level=level,
-    )  # fmt: skip
+        len(x),
+        smallest=smallest,
+        population=population or math.inf,
+        largest=largest or max(stop - start for start, stop in parts),
+        level=level,
+    )
     for start, stop in parts:
         running.draw(x[:, start:stop])
     return running.summary()
@@ -301,19 +363,30 @@ def _by_picture(
     """The scores, checked, and where each picture's items begin and end."""
     known = scores[np.isfinite(scores)]
     if known.size and (known.min() < 0 or known.max() > 1):
-        raise DesignError("a score lies outside 0 to 1", remedy="Divide by the greatest score that an item can have.")
+        raise DesignError(
+            "a score lies outside 0 to 1",
+            remedy="Divide by the greatest score that an item can have.",
+        )
     count = scores.shape[-1]
     names = list(range(count)) if pictures is None else list(np.asarray(pictures).tolist())
     if len(names) != count or not count:
-        raise DesignError(f"there are {count} items and {len(names)} pictures", remedy="Name a picture for each item.")
+        raise DesignError(
+            f"there are {count} items and {len(names)} pictures",
+            remedy="Name a picture for each item.",
+        )
     parts = list(_runs(names))
     if len({names[start] for start, _ in parts}) < len(parts):
-        raise DesignError("the items of a picture do not stand together", remedy="Order the items by picture.")
+        raise DesignError(
+            "the items of a picture do not stand together", remedy="Order the items by picture."
+        )
     if population is not None and len(parts) > population:
         remedy = "Give the number of pictures of the full benchmark."
         raise DesignError(f"{len(parts)} pictures were asked, of {population}", remedy=remedy)
     if largest is not None and max(stop - start for start, stop in parts) > largest:
-        raise DesignError(f"a picture has more than {largest} items", remedy="Give the most items that a picture has.")
+        raise DesignError(
+            f"a picture has more than {largest} items",
+            remedy="Give the most items that a picture has.",
+        )
     return scores, parts
 
 

@@ -1,4 +1,6 @@
-"""The folder of a short form: a benchmark as any user's, with its weights, its losses and where its items come from."""
+"""The folder of a short form: a benchmark as any user's, with its weights, its losses and where its
+items come from.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ ITEMS, CALIBRATION, PROVENANCE = "items.jsonl", "calibration.json", "provenance.
 
 
 def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Shortened:
-    """Write short forms into a new folder, the second one also as a folder of its own below it; whole or not at all.
+    """Write short forms into a new folder, the second one also as a folder of its own below it;
+    whole or not at all.
 
     Raises
     ------
@@ -45,22 +48,36 @@ def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Sh
             _pictures(benchmark, made.forms[1], place)
             (place / "forms").mkdir()
             pairs = zip(*made.forms, strict=True)
-            rows = [{"id": first.id, "prompt": second.prompt, "item": second.to_dict()} for first, second in pairs]
+            rows = [
+                {"id": first.id, "prompt": second.prompt, "item": second.to_dict()}
+                for first, second in pairs
+            ]
             write_records(place / "forms" / f"{FORM_NAMES[1]}.jsonl", rows)
             (place / FORM_NAMES[1]).mkdir()
             missing += _write(
-                benchmark, made, 1, place / FORM_NAMES[1], f"{name}_{FORM_NAMES[1]}", folder / FORM_NAMES[1]
+                benchmark,
+                made,
+                1,
+                place / FORM_NAMES[1],
+                f"{name}_{FORM_NAMES[1]}",
+                folder / FORM_NAMES[1],
             )
     return replace(made, folder=folder, without_pictures=missing)
 
 
-def _write(benchmark: Benchmark, made: Shortened, k: int, place: Path, name: str, folder: Path) -> int:
+def _write(
+    benchmark: Benchmark, made: Shortened, k: int, place: Path, name: str, folder: Path
+) -> int:
     """One form's folder; how many pictures are not there to be copied."""
     calibration, items = made.calibrations[k], made.forms[k]
     missing = _pictures(benchmark, items, place)
     write_records(place / ITEMS, [_row(item) for item in items])
-    partners: Sequence[Item | None] = made.forms[1 - k] if len(made.forms) > 1 else [None] * len(items)
-    write_records(place / PROVENANCE, [_provenance(calibration, i, other) for i, other in enumerate(partners)])
+    partners: Sequence[Item | None] = (
+        made.forms[1 - k] if len(made.forms) > 1 else [None] * len(items)
+    )
+    write_records(
+        place / PROVENANCE, [_provenance(calibration, i, other) for i, other in enumerate(partners)]
+    )
     text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     (place / CALIBRATION).write_text(text, encoding="utf-8")
     (place / "card.toml").write_text(_card(benchmark, calibration, items, name), encoding="utf-8")
@@ -73,11 +90,18 @@ def _write(benchmark: Benchmark, made: Shortened, k: int, place: Path, name: str
 
 
 def _row(item: Item) -> dict[str, Any]:
-    """An item as the items file of any folder has it; fields of the scorer's own stand beside the others."""
+    """An item as the items file of any folder has it; fields of the scorer's own stand beside the
+    others.
+    """
     row: dict[str, Any] = {
-        "id": item.id, "image": item.image or "", "prompt": item.prompt, "type": item.type or "", "part": item.part,
-        "cluster": item.cluster, "options": list(item.options),
-    }  # fmt: skip
+        "id": item.id,
+        "image": item.image or "",
+        "prompt": item.prompt,
+        "type": item.type or "",
+        "part": item.part,
+        "cluster": item.cluster,
+        "options": list(item.options),
+    }
     # beside fields of the scorer's own, an absent field could be taken for a misspelt one
     row = {key: value for key, value in row.items() if value or item.meta}
     return {**row, "target": item.target, **item.meta}
@@ -101,7 +125,9 @@ def _pictures(benchmark: Benchmark, items: Sequence[Item], place: Path) -> int:
     if is_url(_place_of_pictures(benchmark)):
         return 0
     missing = 0
-    for image in dict.fromkeys(item.image for item in items if item.image and not is_url(item.image)):
+    for image in dict.fromkeys(
+        item.image for item in items if item.image and not is_url(item.image)
+    ):
         target = place / "images" / safe_name(image)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -126,7 +152,9 @@ def _code(benchmark: Benchmark, place: Path) -> None:
 
 
 def _adapter(benchmark: Benchmark) -> str | None:
-    """The module of `hqm.adapters` that scores a benchmark, empty where none does; None for code beside its card."""
+    """The module of `hqm.adapters` that scores a benchmark, empty where none does; None for code
+    beside its card.
+    """
     package, _, module = type(benchmark).__module__.rpartition(".")
     if type(benchmark) is Benchmark:
         return ""
@@ -139,11 +167,19 @@ def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item],
     types = [kind for kind in card.types if any(item.type == kind for item in items)]
     top: dict[str, Any] = {
         "name": name,
-        "title": f"{card.title}, short form{f' {calibration.form.upper()}' if calibration.parallel else ''}",
-        "version": f"{card.version}-{digest([item.to_dict() for item in items]).partition(':')[2][:12]}",
+        "title": (
+            f"{card.title}, short"
+            f" form{f' {calibration.form.upper()}' if calibration.parallel else ''}"
+        ),
+        "version": (
+            f"{card.version}-{digest([item.to_dict() for item in items]).partition(':')[2][:12]}"
+        ),
         "task": card.task,
-        "summary": f"{len(items):,} of the {calibration.of_items:,} items of {card.title}: on its scale with a mean error of "
-        f"{loss.mean_error:.3f} for families of models that they were not chosen by.",
+        "summary": (
+            f"{len(items):,} of the {calibration.of_items:,} items of {card.title}: on its scale"
+            f" with a mean error of {loss.mean_error:.3f} for families of models that they were not"
+            " chosen by."
+        ),
         "types": types,
         "labelled": card.labelled and bool(types),
         "citation": card.citation,
@@ -154,12 +190,18 @@ def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item],
     sections: dict[str, Mapping[str, Any]] = {
         "data": {"items": ITEMS, "images": _place_of_pictures(benchmark) or "images"},
         "shortened": {
-            "of": f"{calibration.of}@{calibration.version}", "items": calibration.of_items, "audit": calibration.audit,
+            "of": f"{calibration.of}@{calibration.version}",
+            "items": calibration.of_items,
+            "audit": calibration.audit,
             "calibration": CALIBRATION,
         },
-    }  # fmt: skip
+    }
     same = card.model_dump(mode="json", exclude_defaults=True)
-    sections |= {key: same[key] for key in ("prompt", "scoring", "generation", "judging", "respondents") if key in same}
+    sections |= {
+        key: same[key]
+        for key in ("prompt", "scoring", "generation", "judging", "respondents")
+        if key in same
+    }
     return toml_text({**top, **sections})
 
 
@@ -169,20 +211,38 @@ def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> No
     for item, again in zip(items, read, strict=True):
         differing = [
             name
-            for name in ("id", "prompt", "task", "target", "image", "type", "part", "options", "meta")
+            for name in (
+                "id",
+                "prompt",
+                "task",
+                "target",
+                "image",
+                "type",
+                "part",
+                "options",
+                "meta",
+            )
             if getattr(item, name) != getattr(again, name)
         ]
         if differing:
-            what = f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items have it"
-            raise DesignError(what, place=benchmark.name, remedy="Shorten a benchmark whose items are plain fields.")
+            what = (
+                f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items"
+                " have it"
+            )
+            raise DesignError(
+                what,
+                place=benchmark.name,
+                remedy="Shorten a benchmark whose items are plain fields.",
+            )
 
 
 def _readme(benchmark: Benchmark, made: Shortened, k: int, folder: Path) -> str:
     calibration = made.calibrations[k]
     card = benchmark.card
     loss = "\n".join(
-        f"- {name}: mean error {each.mean_error:.3f}, Kendall's tau {'not determined' if each.tau is None else f'{each.tau:.2f}'}, "
-        f"{each.coverage:.0%} of the 95% intervals contain the full score (half width {each.half_width:.3f})"
+        f"- {name}: mean error {each.mean_error:.3f}, Kendall's tau"
+        f" {'not determined' if each.tau is None else f'{each.tau:.2f}'}, {each.coverage:.0%} of"
+        f" the 95% intervals contain the full score (half width {each.half_width:.3f})"
         for name, each in calibration.loss.items()
     )
     second = ""
@@ -190,9 +250,10 @@ def _readme(benchmark: Benchmark, made: Shortened, k: int, folder: Path) -> str:
         reliable = next(iter(calibration.parallel.values()))["reliability"]
         shown = "not determined" if reliable is None else f"{reliable:.3f}"
         second = (
-            f"\nForm B, without a common item and matched in type and difficulty, lies in `b/` as a benchmark of its own, and in "
-            f"`forms/b.jsonl` as a form of this one. Their reliability on held-out families is {shown}. To measure it on others:\n\n"
-            f"```sh\nhqm audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
+            "\nForm B, without a common item and matched in type and difficulty, lies in `b/` as a"
+            " benchmark of its own, and in `forms/b.jsonl` as a form of this one. Their"
+            f" reliability on held-out families is {shown}. To measure it on others:\n\n```sh\nhqm"
+            " audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
         )
     return f"""# {card.title}, short form{f" {calibration.form.upper()}" if calibration.parallel else ""}
 

@@ -1,4 +1,6 @@
-"""A benchmark's scored answers as the tables that items are chosen from, and what was chosen as calibrations."""
+"""A benchmark's scored answers as the tables that items are chosen from, and what was chosen as
+calibrations.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ FORM_NAMES = ("a", "b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which audit items are chosen by: its content hash, and the signature of one of its estimates."""
+    """Which audit items are chosen by: its content hash, and the signature of one of its
+    estimates.
+    """
 
     audit: str = ""
     signature: str = ""
@@ -49,7 +53,8 @@ class Shortened:
     metrics
         The metrics that were calibrated, the leading one first.
     folder
-        Where the forms were written; None where they were not. The second form lies in `b` below it.
+        Where the forms were written; None where they were not. The second form lies in `b` below
+        it.
     without_pictures
         How many pictures could not be copied because they are not there.
     """
@@ -89,41 +94,71 @@ def shorten_matrix(
     """
     usable = [metric for metric in metrics if not metric.group]
     if not usable:
-        what = f"{', '.join(metric.name for metric in metrics)} counts groups of items as right or wrong, and a short form cuts groups"
+        what = (
+            f"{', '.join(metric.name for metric in metrics)} counts groups of items as right or"
+            " wrong, and a short form cuts groups"
+        )
         known = [metric.name for metric in benchmark.metrics if not metric.group]
-        raise DesignError(what, remedy=f"Audit it by another metric: --metric {known[0]}." if known else "")
+        raise DesignError(
+            what, remedy=f"Audit it by another metric: --metric {known[0]}." if known else ""
+        )
     chosen = shorten_answers(
-        matrix.values, items, families=families, types=[item.type or "" for item in matrix.items],
-        pictures=[item.cluster or item.id for item in matrix.items], strata=[_stratum(item) for item in matrix.items],
-        respondents=matrix.respondents, measures=[measure_of(matrix, metric) for metric in usable], forms=forms, seed=seed, methods=methods,
-    )  # fmt: skip
+        matrix.values,
+        items,
+        families=families,
+        types=[item.type or "" for item in matrix.items],
+        pictures=[item.cluster or item.id for item in matrix.items],
+        strata=[_stratum(item) for item in matrix.items],
+        respondents=matrix.respondents,
+        measures=[measure_of(matrix, metric) for metric in usable],
+        forms=forms,
+        seed=seed,
+        methods=methods,
+    )
     order = np.argsort(chosen.forms[0].items).astype(np.int64)
     picked = tuple(tuple(matrix.items[int(i)] for i in form.items[order]) for form in chosen.forms)
-    calibrations = tuple(_calibration(benchmark, matrix, chosen, k, order, source or Source()) for k in range(forms))
+    calibrations = tuple(
+        _calibration(benchmark, matrix, chosen, k, order, source or Source()) for k in range(forms)
+    )
     names = tuple(metric.name for metric in usable)
     return Shortened(
-        benchmark=benchmark.label, shortening=chosen, forms=picked, calibrations=calibrations, metrics=names
+        benchmark=benchmark.label,
+        shortening=chosen,
+        forms=picked,
+        calibrations=calibrations,
+        metrics=names,
     )
 
 
 def _stratum(item: Item) -> str:
-    """What a form keeps the share of within a type: the part, and the right answer of a yes/no question."""
+    """What a form keeps the share of within a type: the part, and the right answer of a yes/no
+    question.
+    """
     return f"{item.part}|{item.target}" if item.task == "yes_no" else item.part
 
 
 def measure_of(matrix: ScoreMatrix, metric: Metric) -> Measure:
-    """A metric as a statistic of tallies; answers to items that it does not look at count for nothing."""
+    """A metric as a statistic of tallies; answers to items that it does not look at count for
+    nothing.
+    """
     inside = matrix.mask(metric)
 
     def statistic(sums: Mapping[str, Array]) -> Any:
         return metric(Sums(sums, *np.shape(next(iter(sums.values()), 0.0))))
 
-    return Measure(metric.name, statistic, {key: values * inside for key, values in matrix.tallies.items()})
+    return Measure(
+        metric.name, statistic, {key: values * inside for key, values in matrix.tallies.items()}
+    )
 
 
 def _calibration(
-    benchmark: Benchmark, matrix: ScoreMatrix, chosen: Shortening, k: int, order: Numbers, source: Source
-) -> Calibration:  # fmt: skip
+    benchmark: Benchmark,
+    matrix: ScoreMatrix,
+    chosen: Shortening,
+    k: int,
+    order: Numbers,
+    source: Source,
+) -> Calibration:
     form, held = chosen.forms[k], chosen.held_out
     parallel = {
         name: {
@@ -134,17 +169,35 @@ def _calibration(
         for name, each in held.parallel.items()
     }
     return Calibration(
-        of=benchmark.name, version=benchmark.card.version, of_items=chosen.of_items, form=FORM_NAMES[k], audit=source.audit,
-        answers=matrix.answers, signature=source.signature, method=chosen.method, words=METHODS[chosen.method].words,
-        errors=dict(chosen.errors), respondents=chosen.respondents, families=chosen.families, seed=chosen.seed,
-        ids=tuple(matrix.items[int(i)].id for i in form.items[order]), weights=form.weights[order], auxiliary=form.auxiliary[order],
-        loss={name: _written(losses[k]) for name, losses in held.loss.items()}, parallel=parallel,
-    )  # fmt: skip
+        of=benchmark.name,
+        version=benchmark.card.version,
+        of_items=chosen.of_items,
+        form=FORM_NAMES[k],
+        audit=source.audit,
+        answers=matrix.answers,
+        signature=source.signature,
+        method=chosen.method,
+        words=METHODS[chosen.method].words,
+        errors=dict(chosen.errors),
+        respondents=chosen.respondents,
+        families=chosen.families,
+        seed=chosen.seed,
+        ids=tuple(matrix.items[int(i)].id for i in form.items[order]),
+        weights=form.weights[order],
+        auxiliary=form.auxiliary[order],
+        loss={name: _written(losses[k]) for name, losses in held.loss.items()},
+        parallel=parallel,
+    )
 
 
 def _written(loss: Any) -> FormLoss:
     known = {name: getattr(loss, name) for name in FormLoss.__slots__}
     if any(not math.isfinite(value) for name, value in known.items() if name != "tau"):
-        what = "the error on held-out families cannot be measured: too few of their answers to the items are scored"
-        raise DesignError(what, remedy="Audit respondents whose answers can be scored, or ask for more items.")
+        what = (
+            "the error on held-out families cannot be measured: too few of their answers to the"
+            " items are scored"
+        )
+        raise DesignError(
+            what, remedy="Audit respondents whose answers can be scored, or ask for more items."
+        )
     return FormLoss(**{**known, "tau": finite(loss.tau)})

@@ -1,8 +1,10 @@
-"""Ask the pictures in a random order, chunk by chunk, until what was wanted is known of each respondent.
+"""Ask the pictures in a random order, chunk by chunk, until what was wanted is known of each
+respondent.
 
-The interval of a score is about the full benchmark: these items, as this respondent would answer all of them in this run. It
-shrinks to that score as the benchmark is used up. Everything is computed anew from the stored answers, chunk by chunk, so that a
-command that was killed goes on where it was and stops at the same picture.
+The interval of a score is about the full benchmark: these items, as this respondent would answer
+all of them in this run. It shrinks to that score as the benchmark is used up. Everything is
+computed anew from the stored answers, chunk by chunk, so that a command that was killed goes on
+where it was and stops at the same picture.
 
 It stands in one module because what is asked next depends on what the last answers decided.
 """
@@ -68,7 +70,9 @@ class StoppedRun:
 
     @property
     def items(self) -> tuple[int, int]:
-        """The items that respondents were asked in the first run, and those that the full benchmark has for them."""
+        """The items that respondents were asked in the first run, and those that the full benchmark
+        has for them.
+        """
         return sum(stop.items for stop in self.stops), sum(stop.of_items for stop in self.stops)
 
 
@@ -78,11 +82,13 @@ def deciding_metric(benchmark: Benchmark, wanted: str = "") -> Metric:
     Raises
     ------
     DesignError
-        The metric, or every metric of the benchmark, is something else; or a model judges the answers.
+        The metric, or every metric of the benchmark, is something else; or a model judges the
+        answers.
     """
     if benchmark.roles:
         raise DesignError(
-            f"the answers to {benchmark.name} are judged by a model, and --until looks at scores while it asks",
+            f"the answers to {benchmark.name} are judged by a model, and --until looks at scores"
+            " while it asks",
             remedy="Ask all items, or a part of them with --part or --limit.",
         )
     means = [metric for metric in benchmark.metrics if metric.share]
@@ -91,11 +97,16 @@ def deciding_metric(benchmark: Benchmark, wanted: str = "") -> Metric:
         metric = benchmark.metric(wanted)
         if not metric.share:
             remedy = f"Name one that is: {names}." if means else "Ask all items."
-            raise DesignError(f"{wanted} of {benchmark.name} is no mean of item scores from 0 to 1", remedy=remedy)
+            raise DesignError(
+                f"{wanted} of {benchmark.name} is no mean of item scores from 0 to 1", remedy=remedy
+            )
         return metric
     leading = [metric for metric in benchmark.audited[:1] if metric.share]
     if not means:
-        what = f"no metric of {benchmark.name} is a mean of item scores from 0 to 1, which --until needs"
+        what = (
+            f"no metric of {benchmark.name} is a mean of item scores from 0 to 1, which --until"
+            " needs"
+        )
         raise DesignError(what, remedy="Ask all items.")
     return (leading or means)[0]
 
@@ -118,7 +129,8 @@ def ask_until(
 ) -> StoppedRun:
     """Ask a benchmark's pictures in a random order until a rule is met for each respondent.
 
-    The first run of the original form decides. Its further runs, and the other forms, are then asked about the same pictures.
+    The first run of the original form decides. Its further runs, and the other forms, are then
+    asked about the same pictures.
 
     Parameters
     ----------
@@ -127,7 +139,8 @@ def ask_until(
     engine
         Who runs the requests of the further administrations.
     each_look
-        Who runs those of the first run; this process unless given, which keeps small models and servers between looks.
+        Who runs those of the first run; this process unless given, which keeps small models and
+        servers between looks.
     seed
         What the order of the pictures is drawn from, where the store has none yet.
     say
@@ -147,7 +160,8 @@ def ask_until(
     order = picture_order(asks.store, benchmark, seed)
     if len(order.clusters) < 2:
         raise DesignError(
-            f"the items of {benchmark.name} are all about one picture, and pictures are what is drawn",
+            f"the items of {benchmark.name} are all about one picture, and pictures are what is"
+            " drawn",
             remedy="Leave out --until.",
         )
     plans = {"probabilities": probabilities, "retry_refused": retry_refused}
@@ -167,8 +181,8 @@ def ask_until(
             run.look(last)
             if last < len(order.clusters) or run.open:
                 say(
-                    f"{benchmark.name}: {last:,} of {len(order.clusters):,} pictures, {len(run.open)} of {len(respondents)} "
-                    "respondents go on"
+                    f"{benchmark.name}: {last:,} of {len(order.clusters):,} pictures,"
+                    f" {len(run.open)} of {len(respondents)} respondents go on"
                 )
             if not run.open:
                 break
@@ -177,7 +191,11 @@ def ask_until(
             respondent.close()
     if not run.open:
         rest = [
-            (assignments[r], administration, {item.id for item in order.items(benchmark.original, 0, at.pictures)})
+            (
+                assignments[r],
+                administration,
+                {item.id for item in order.items(benchmark.original, 0, at.pictures)},
+            )
             for r, at in sorted(run.stops.items())
             for administration in administrations(respondents[r])
             if (administration.form.name, administration.run) != (ORIGINAL, 0)
@@ -221,14 +239,18 @@ class _Asking:
         self.failed: dict[str, HQMError] = {}
         self._outcomes: list[Outcome] = []
 
-    def ask(self, wanted: Iterable[tuple[Assignment, Administration, set[str]]], engine: Engine) -> bool:
+    def ask(
+        self, wanted: Iterable[tuple[Assignment, Administration, set[str]]], engine: Engine
+    ) -> bool:
         """Ask the items that are missing; whether all of them were asked that can be."""
         jobs = [
             plan(self._asks, assignment, administration, only=items, **self._plans)
             for assignment, administration, items in wanted
         ]
         self.jobs += jobs
-        outcome = administer(self._asks.store, jobs, engine=engine, stop=self._stop, budget=self._budget)
+        outcome = administer(
+            self._asks.store, jobs, engine=engine, stop=self._stop, budget=self._budget
+        )
         self._outcomes.append(outcome)
         self.failed.update(outcome.failed)
         return not outcome.left and not self._stop() and not self._budget.reached
@@ -253,13 +275,19 @@ class _Run:
         self._asks, self._benchmark, self._assignments = asks, benchmark, assignments
         self._cell = Cell(ORIGINAL, 0, sight=asks.sight)
         builder = MatrixBuilder(
-            self._cell, benchmark.original, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+            self._cell,
+            benchmark.original,
+            benchmark.verdict,
+            benchmark.subsets,
+            benchmark.groupings,
+            benchmark.relate,
         )
         builder.add("", [None] * len(benchmark.original.items))
         sizes = np.bincount(builder.build().units(metric).clusters)
         if len(sizes) < 2:
             raise DesignError(
-                f"{metric.name} of {benchmark.name} looks at one picture, and pictures are what is drawn",
+                f"{metric.name} of {benchmark.name} looks at one picture, and pictures are what is"
+                " drawn",
                 remedy="Leave out --until, or name another metric.",
             )
         known = {"population": len(sizes), "largest": int(sizes.max())}
@@ -332,10 +360,16 @@ class _Run:
 
     def _pairs_of(self, r: int, partners: set[int]) -> str:
         decisions = self.pairs.decisions if self.pairs is not None else []
-        states = Counter(d.state for d in decisions if r in (d.first, d.second) and {d.first, d.second} <= partners)
+        states = Counter(
+            d.state
+            for d in decisions
+            if r in (d.first, d.second) and {d.first, d.second} <= partners
+        )
         said = [f"it was separated from {states['separated']}"] if states["separated"] else []
         if states["within"]:
-            said.append(f"not separated by more than {self.rule.separated:g} from {states['within']}")
+            said.append(
+                f"not separated by more than {self.rule.separated:g} from {states['within']}"
+            )
         if states["equal"]:
             said.append(f"equal to {states['equal']}")
         return " and ".join(said)
@@ -367,8 +401,12 @@ class _Run:
         self.open.discard(r)
 
 
-def _units(matrix: ScoreMatrix, metric: Metric) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
-    """(respondents, units) scores and (units,) clusters in the order of the items; None where the metric looks at none of them."""
+def _units(
+    matrix: ScoreMatrix, metric: Metric
+) -> tuple[Array, np.ndarray[tuple[int], np.dtype[np.int64]]] | None:
+    """(respondents, units) scores and (units,) clusters in the order of the items; None where the
+    metric looks at none of them.
+    """
     if metric.subset and metric.subset not in matrix.subsets:
         return None
     if metric.group and metric.group not in matrix.groups:
@@ -380,4 +418,6 @@ def _units(matrix: ScoreMatrix, metric: Metric) -> tuple[Array, np.ndarray[tuple
 def _ask_here(run: _Run, work: Work, stop: Stop) -> Iterator[Batch]:
     """Ask in this process; what is light, or alone, stays open for the next look."""
     alone = len(run.open) == 1
-    yield from answer_here(work, range(len(work)), stop, lambda respondent: not (alone or is_light(respondent)))
+    yield from answer_here(
+        work, range(len(work)), stop, lambda respondent: not (alone or is_light(respondent))
+    )

@@ -1,4 +1,6 @@
-"""What `hqm design` answers: the cheapest study, what it is compared with, and the sentence that a person acts on."""
+"""What `hqm design` answers: the cheapest study, what it is compared with, and the sentence that a
+person acts on.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from hqm.version import __version__
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What a study is forecast to reach of one target; the interval is about how exactly the audit's pictures tell it."""
+    """What a study is forecast to reach of one target; the interval is about how exactly the
+    audit's pictures tell it.
+    """
 
     target: str
     value: float
@@ -66,7 +70,9 @@ class PlannedStudy:
 
 @dataclass(frozen=True, kw_only=True)
 class CurvePoint:
-    """What a budget buys at best (`best`), and what it buys in more pictures of the audited study alone (`same`)."""
+    """What a budget buys at best (`best`), and what it buys in more pictures of the audited study
+    alone (`same`).
+    """
 
     cost: float
     best: float
@@ -80,12 +86,13 @@ class StudyDesign:
     Parameters
     ----------
     now, cheapest, same
-        The audited study with each run in each wording; the answer; and the audited study with more (or fewer) pictures alone,
-        None where that never reaches the targets.
+        The audited study with each run in each wording; the answer; and the audited study with more
+        (or fewer) pictures alone, None where that never reaches the targets.
     saving
         1 - cost of `cheapest` / cost of `same`.
     steps, further
-        The way from `now` to `cheapest`, a change at a time; and what one unit more of each thing would buy.
+        The way from `now` to `cheapest`, a change at a time; and what one unit more of each thing
+        would buy.
     curve, curve_of
         Cost against the first target's figure.
     unit
@@ -138,22 +145,34 @@ class StudyDesign:
 
     def __str__(self) -> str:
         heads = ["", "pictures", "items", "wordings", "runs", "cost", *self.targets]
-        judged, labelled = (any(getattr(r, n) > k for r in self.rows) for n, k in (("askings", 1), ("labels", 0)))
+        judged, labelled = (
+            any(getattr(r, n) > k for r in self.rows) for n, k in (("askings", 1), ("labels", 0))
+        )
         varied = len({row.respondents for row in self.rows}) > 1
         more = [("askings", judged), ("labels", labelled), ("respondents", varied)]
         heads[5:5] = [name for name, shown in more if shown]
         table = [heads]
         for row in self.rows:
-            pictures = f"{row.pictures:,}" + "".join(f" + {n:,} {kind}" for kind, n in row.extra.items() if n)
-            cells = [row.what, pictures, f"{row.items:g}" if row.items == int(row.items) else f"{row.items:.1f}",
-                     str(row.forms), str(row.runs)]  # fmt: skip
+            pictures = f"{row.pictures:,}" + "".join(
+                f" + {n:,} {kind}" for kind, n in row.extra.items() if n
+            )
+            cells = [
+                row.what,
+                pictures,
+                f"{row.items:g}" if row.items == int(row.items) else f"{row.items:.1f}",
+                str(row.forms),
+                str(row.runs),
+            ]
             cells += [str(getattr(row, name)) for name, shown in more if shown]
             table.append([*cells, amount(row.cost, self.unit), *(_said(f) for f in row.forecasts)])
         widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
         lines = [
-            "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            )
             for line in table
-        ]  # fmt: skip
+        ]
         head = f"{self.benchmark}, {self.metric}: {', '.join(self.targets)}"
         missed = ["  * misses the target"] if any(not row.met for row in self.rows) else []
         notes = [*missed, *(f"  {note}" for note in self.notes)]

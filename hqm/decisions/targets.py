@@ -1,4 +1,6 @@
-"""Targets of a study, as they are written on the command line: `mdd<=.02`, `rho_g>=.95`, `sem[counting]<=.03`."""
+"""Targets of a study, as they are written on the command line: `mdd<=.02`, `rho_g>=.95`,
+`sem[counting]<=.03`.
+"""
 
 from __future__ import annotations
 
@@ -53,25 +55,40 @@ def parse_target(text: str) -> Target:
     """
     read = _WRITTEN.fullmatch(text)
     if read is None:
-        raise UsageError(f"the target {text!r} cannot be read", remedy='Write it as "mdd<=.02" or "rho_g>=.95".')
+        raise UsageError(
+            f"the target {text!r} cannot be read", remedy='Write it as "mdd<=.02" or "rho_g>=.95".'
+        )
     written, kind, sign, number = read.groups()
     figure = ALIASES.get(written, written)
     known = (*PRECISIONS, *ALIASES)
     if figure not in PRECISIONS:
-        raise UsageError(f"there is no figure {written!r} to reach", remedy=f"There are {', '.join(known)}.", given=written, known=known)  # fmt: skip
+        raise UsageError(
+            f"there is no figure {written!r} to reach",
+            remedy=f"There are {', '.join(known)}.",
+            given=written,
+            known=known,
+        )
     if (sign == ">=") != PRECISIONS[figure].higher:
         right = ">=" if PRECISIONS[figure].higher else "<="
         better = "higher" if PRECISIONS[figure].higher else "lower"
-        raise UsageError(f"the target {text!r} points the wrong way: {better} is better", remedy=f"Write {written}{right}{number}.")  # fmt: skip
+        raise UsageError(
+            f"the target {text!r} points the wrong way: {better} is better",
+            remedy=f"Write {written}{right}{number}.",
+        )
     try:
         value = float(number)
     except ValueError:
-        raise UsageError(f"the target {text!r} has no number", remedy='Write it as "mdd<=.02".') from None
+        raise UsageError(
+            f"the target {text!r} has no number", remedy='Write it as "mdd<=.02".'
+        ) from None
     if not (math.isfinite(value) and value > 0) or (PRECISIONS[figure].higher and value >= 1):
         span = "between 0 and 1" if PRECISIONS[figure].higher else "above 0"
         raise UsageError(f"no study reaches {text!r}", remedy=f"Give a number {span}.")
     if kind and figure not in OF_A_TYPE:
-        raise UsageError(f"{figure} is no figure of a single type", remedy=f"Of a type there are {', '.join(OF_A_TYPE)}.")  # fmt: skip
+        raise UsageError(
+            f"{figure} is no figure of a single type",
+            remedy=f"Of a type there are {', '.join(OF_A_TYPE)}.",
+        )
     return Target(figure, value, kind or "")
 
 
@@ -87,7 +104,9 @@ def parse_targets(targets: Sequence[str | Target]) -> tuple[Target, ...]:
         targets = [targets]
     made = tuple(parse_target(t) if isinstance(t, str) else t for t in targets)
     if not made:
-        raise UsageError("there is no target", remedy='Name one with --target "mdd<=.02"; it may be repeated.')
+        raise UsageError(
+            "there is no target", remedy='Name one with --target "mdd<=.02"; it may be repeated.'
+        )
     names = [target.name for target in made]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UsageError(f"{twice} is wanted twice", remedy="Name each figure once.")

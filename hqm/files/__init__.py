@@ -1,1 +1,3 @@
-"""Files as they lie on disk: records, pictures in folders, zips, parquet files or on the web, and their checksums."""
+"""Files as they lie on disk: records, pictures in folders, zips, parquet files or on the web, and
+their checksums.
+"""

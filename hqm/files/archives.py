@@ -1,7 +1,8 @@
 """Large JSON documents, as files or inside a zip, read piece by piece.
 
-A zip may come from anybody. Its members are found by the last part of their names and read where they are; nothing is ever
-unpacked to a path that the zip gives. What is a link, encrypted, ambiguous or larger than the limit is refused.
+A zip may come from anybody. Its members are found by the last part of their names and read where
+they are; nothing is ever unpacked to a path that the zip gives. What is a link, encrypted,
+ambiguous or larger than the limit is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import IO, Any
 from hqm.errors import DataError
 
 LARGEST = 4 << 30
-"""Bytes of the largest document that is read; instances_train2014.json of COCO has about half a gigabyte."""
+"""Bytes of the largest document that is read; instances_train2014.json of COCO has about half a
+gigabyte.
+"""
 LARGEST_PART = 1 << 26
 """Characters of the largest part of a document that is held at a time."""
 _PIECE = 1 << 20
@@ -27,21 +30,24 @@ _AGAIN = "Fetch it again."
 
 
 def json_parts(file: Path, member: str = "", *, limit: int = LARGEST) -> Iterator[tuple[str, Any]]:
-    """The values of a JSON object, one by one: for a list under a key, each of its elements with that key.
+    """The values of a JSON object, one by one: for a list under a key, each of its elements with
+    that key.
 
     Parameters
     ----------
     file
         A JSON file, or a zip with one inside.
     member
-        The name of the document in the zip, without the folders before it; empty for a file that is JSON itself.
+        The name of the document in the zip, without the folders before it; empty for a file that is
+        JSON itself.
     limit
         The most bytes that are read.
 
     Raises
     ------
     DataError
-        It is missing, no zip, no JSON object, larger than the limit, or damaged (the checksum inside a zip is compared).
+        It is missing, no zip, no JSON object, larger than the limit, or damaged (the checksum
+        inside a zip is compared).
 
     Examples
     --------
@@ -67,7 +73,9 @@ def members(file: Path, name: str) -> list[zipfile.ZipInfo]:
         with zipfile.ZipFile(file) as archive:
             infos = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
-        raise DataError(f"it is no zip, or damaged: {error}", place=str(file), remedy=_AGAIN) from None
+        raise DataError(
+            f"it is no zip, or damaged: {error}", place=str(file), remedy=_AGAIN
+        ) from None
     return [info for info in infos if info.filename.replace("\\", "/").split("/")[-1] == name]
 
 
@@ -78,11 +86,17 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
             with file.open("rb") as stream:
                 yield stream
         except OSError as error:
-            raise DataError(f"it cannot be read: {error.strerror}", place=place, remedy=_AGAIN) from None
+            raise DataError(
+                f"it cannot be read: {error.strerror}", place=place, remedy=_AGAIN
+            ) from None
         return
     named = members(file, member)
     if len(named) != 1:
-        what = f"the zip has {len(named)} files of this name" if named else "there is no such file in the zip"
+        what = (
+            f"the zip has {len(named)} files of this name"
+            if named
+            else "there is no such file in the zip"
+        )
         raise DataError(what, place=place, remedy=_AGAIN)
     if stat.S_ISLNK(named[0].external_attr >> 16):
         raise DataError("it is a link, not a file", place=place, remedy=_AGAIN)
@@ -92,7 +106,9 @@ def _opened(file: Path, member: str, place: str) -> Iterator[IO[bytes]]:
         with zipfile.ZipFile(file) as archive, archive.open(named[0]) as stream:
             yield stream
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
-        raise DataError(f"it cannot be read from the zip: {error}", place=place, remedy=_AGAIN) from None
+        raise DataError(
+            f"it cannot be read from the zip: {error}", place=place, remedy=_AGAIN
+        ) from None
 
 
 class _Reader:
@@ -126,17 +142,23 @@ class _Reader:
         while not self.ended:
             self.more()
         if self.text[self.at :].strip():
-            raise DataError("something follows behind the JSON object", place=self.place, remedy=_AGAIN)
+            raise DataError(
+                "something follows behind the JSON object", place=self.place, remedy=_AGAIN
+            )
 
     def more(self) -> None:
         """Read another piece, and forget what was used."""
         try:
             piece = self.stream.read(_PIECE)
         except UnicodeDecodeError as error:
-            raise DataError(f"it is not UTF-8: {error.reason}", place=self.place, remedy=_AGAIN) from None
+            raise DataError(
+                f"it is not UTF-8: {error.reason}", place=self.place, remedy=_AGAIN
+            ) from None
         self.size += len(piece)
         if self.size > self.limit:
-            raise DataError(f"it unfolds to more than {self.limit:,} bytes", place=self.place, remedy=_AGAIN)
+            raise DataError(
+                f"it unfolds to more than {self.limit:,} bytes", place=self.place, remedy=_AGAIN
+            )
         self.ended = not piece
         self.text, self.at = self.text[self.at :] + piece, 0
         if len(self.text) > LARGEST_PART + _PIECE:
@@ -167,10 +189,14 @@ class _Reader:
             try:
                 value, end = self.decoder.raw_decode(self.text, self.at)
             except RecursionError:
-                raise DataError("it is nested too deeply", place=self.place, remedy=_AGAIN) from None
+                raise DataError(
+                    "it is nested too deeply", place=self.place, remedy=_AGAIN
+                ) from None
             except ValueError as error:
                 if self.ended:
-                    raise DataError(f"it is no JSON, or breaks off: {error}", place=self.place, remedy=_AGAIN) from None
+                    raise DataError(
+                        f"it is no JSON, or breaks off: {error}", place=self.place, remedy=_AGAIN
+                    ) from None
             else:
                 if end < len(self.text) or self.ended:
                     self.at = end

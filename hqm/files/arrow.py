@@ -1,7 +1,7 @@
 """Rows of Parquet files and Arrow streams, as the `datasets` library, pandas and polars write them.
 
-`datasets` notes in the schema what a column means: an integer may be the number of a class label, whose name is given in place
-of it, and a struct of `bytes` and `path` may be a picture.
+`datasets` notes in the schema what a column means: an integer may be the number of a class label,
+whose name is given in place of it, and a struct of `bytes` and `path` may be a picture.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _AT_ONCE = 8
 _LONGEST = 2 * MAX_BYTES
 """The longest text or bytes of one cell; base64 takes four thirds of a picture's bytes."""
 _LARGE, _FOLDS = 256 * 1024 * 1024, 200
-"""A column that unfolds to more bytes than this, and to so many times its size in the file, is no column of pictures."""
+"""A column that unfolds to more bytes than this, and to so many times its size in the file, is no
+column of pictures.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class ArrowTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        # pyarrow decodes names of columns and fields when they are asked for: a damaged one is met here and below
+        # pyarrow decodes names of columns and fields when they are asked for: a damaged one is met
+        # here and below
         with self._reading():
             names = [name for name in self._schema.names if not name.startswith("__")]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -49,10 +52,11 @@ class ArrowTable:
         pa = pyarrow_library()
         with self._reading():
             return tuple(
-                name for name in self.columns
+                name
+                for name in self.columns
                 if holds_pictures(pa, self._schema.field(name).type)
                 and self._features.get(name, {}).get("_type") not in ("Audio", "Video", "Pdf")
-            )  # fmt: skip
+            )
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         labels = {name: self._features[name]["names"] for name in columns if self._is_label(name)}
@@ -63,7 +67,9 @@ class ArrowTable:
             for start in range(0, batch.num_rows, _AT_ONCE):
                 some = batch.slice(start, _AT_ONCE)
                 for name in columns:
-                    self._check_lengths(some.column(some.schema.get_field_index(name)), name, number)
+                    self._check_lengths(
+                        some.column(some.schema.get_field_index(name)), name, number
+                    )
                 with self._reading():
                     records = some.to_pylist()
                 for record in records:
@@ -85,7 +91,9 @@ class ArrowTable:
 
     @cached_property
     def _features(self) -> Mapping[str, Any]:
-        """What `datasets` wrote into the schema about every column; nothing where another library wrote the file."""
+        """What `datasets` wrote into the schema about every column; nothing where another library
+        wrote the file.
+        """
         try:
             features = json.loads((self._schema.metadata or {})[b"huggingface"])["info"]["features"]
             return {str(name): about for name, about in features.items() if isinstance(about, dict)}
@@ -101,7 +109,10 @@ class ArrowTable:
             if self.path.suffix.lower() != ".parquet":
                 with self._stream() as reader:
                     if hasattr(reader, "num_record_batches"):
-                        yield from (reader.get_batch(k).select(list(columns)) for k in range(reader.num_record_batches))
+                        yield from (
+                            reader.get_batch(k).select(list(columns))
+                            for k in range(reader.num_record_batches)
+                        )
                     else:
                         yield from (batch.select(list(columns)) for batch in reader)
                 return
@@ -111,7 +122,9 @@ class ArrowTable:
 
     @contextmanager
     def _stream(self) -> Iterator[Any]:
-        """`datasets` writes streams; other libraries also write the file format, which begins with its name."""
+        """`datasets` writes streams; other libraries also write the file format, which begins with
+        its name.
+        """
         pa = pyarrow_library()
         with pa.memory_map(str(self.path)) as source:
             is_file = self.path.stat().st_size > 6 and bytes(source.read(6)) == b"ARROW1"
@@ -123,11 +136,21 @@ class ArrowTable:
         for group in range(about.num_row_groups):
             for k in range(about.num_columns):
                 chunk = about.row_group(group).column(k)
-                folded, unfolded = max(chunk.total_compressed_size, 1), chunk.total_uncompressed_size
-                if chunk.path_in_schema.split(".")[0] in wanted and unfolded > max(_LARGE, _FOLDS * folded):
-                    what = f"it unfolds from {folded:,} to {unfolded:,} bytes, which no pictures and no questions do"
+                folded, unfolded = (
+                    max(chunk.total_compressed_size, 1),
+                    chunk.total_uncompressed_size,
+                )
+                if chunk.path_in_schema.split(".")[0] in wanted and unfolded > max(
+                    _LARGE, _FOLDS * folded
+                ):
+                    what = (
+                        f"it unfolds from {folded:,} to {unfolded:,} bytes, which no pictures and"
+                        " no questions do"
+                    )
                     place = f"{self.label}: column {chunk.path_in_schema.split('.')[0]!r}"
-                    raise DataError(what, place=place, remedy="Fetch the file from where you trust it.")
+                    raise DataError(
+                        what, place=place, remedy="Fetch the file from where you trust it."
+                    )
 
     def _check_lengths(self, column: Any, name: str, before: int) -> None:
         """Refuse a cell of more bytes than a picture may have, before it is unpacked."""
@@ -159,20 +182,31 @@ class ArrowTable:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             kind = self.path.suffix.lower().removeprefix(".")
             what = f"it is no {kind} file, or damaged: {first[:200]}"
-            raise DataError(what, place=self.label, remedy="Fetch it again, or write it anew.") from None
+            raise DataError(
+                what, place=self.label, remedy="Fetch it again, or write it anew."
+            ) from None
 
 
 def holds_pictures(pa: Any, kind: Any) -> bool:
-    """Whether cells of this type are pictures: bytes, a struct of `bytes` and `path`, or a list of them."""
+    """Whether cells of this type are pictures: bytes, a struct of `bytes` and `path`, or a list of
+    them.
+    """
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return holds_pictures(pa, kind.value_type)
     if pa.types.is_struct(kind):
         return {"bytes", "path"} <= {kind.field(i).name for i in range(kind.num_fields)}
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+    return bool(
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    )
 
 
 def _texts(pa: Any) -> tuple[Any, ...]:
-    return pa.types.is_binary, pa.types.is_large_binary, pa.types.is_string, pa.types.is_large_string
+    return (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_string,
+        pa.types.is_large_string,
+    )
 
 
 def _label(value: Any, names: Sequence[Any], place: str) -> str | None:
@@ -181,5 +215,7 @@ def _label(value: Any, names: Sequence[Any], place: str) -> str | None:
         return None
     if not isinstance(value, int) or not 0 <= value < len(names):
         what = f"the class label is {value!r:.40}, and there are {len(names)} names"
-        raise DataError(what, place=place, remedy="Correct the label, or the names in the dataset's features.")
+        raise DataError(
+            what, place=place, remedy="Correct the label, or the names in the dataset's features."
+        )
     return str(names[value])

@@ -1,7 +1,8 @@
-"""The cache of pictures that are not files of their own: each is written once, under the hash of its bytes.
+"""The cache of pictures that are not files of their own: each is written once, under the hash of
+its bytes.
 
-Equal pictures are one file, and no name from an archive ever becomes a path. The cache is `HQM_CACHE`, else
-`$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
+Equal pictures are one file, and no name from an archive ever becomes a path. The cache is
+`HQM_CACHE`, else `$XDG_CACHE_HOME/hqm`, else `~/.cache/hqm`; it may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -33,12 +34,16 @@ def writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         what = f"the cache cannot be written: {error.strerror}"
-        raise DataError(what, place=str(folder), remedy="Name another folder with HQM_CACHE.") from error
+        raise DataError(
+            what, place=str(folder), remedy="Name another folder with HQM_CACHE."
+        ) from error
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that becomes `target` when the block ends well, in one move; where it breaks off, nothing is left of it."""
+    """A file that becomes `target` when the block ends well, in one move; where it breaks off,
+    nothing is left of it.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False)  # noqa: SIM115 (moved at the end)
     try:
@@ -50,7 +55,8 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
 
 
 def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
-    """Write a picture into the cache under its hash and return the file; no more than `limit` bytes are read.
+    """Write a picture into the cache under its hash and return the file; no more than `limit` bytes
+    are read.
 
     Raises
     ------
@@ -69,7 +75,9 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
             while piece := stream.read(1 << 20):
                 size += len(piece)
                 if size > limit:
-                    raise ImageError(f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER)
+                    raise ImageError(
+                        f"the picture is larger than {limit >> 20} MiB", place=place, remedy=SMALLER
+                    )
                 head = head or piece[:16]
                 running.update(piece)
                 with writing(folder):
@@ -77,7 +85,9 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
             with writing(folder):
                 part.flush()
         if size == 0:
-            raise ImageError("the picture is empty (0 bytes)", place=place, remedy="Fetch it again.")
+            raise ImageError(
+                "the picture is empty (0 bytes)", place=place, remedy="Fetch it again."
+            )
         name = running.hexdigest()
         target = folder / name[:2] / f"{name}{_suffix(head)}"
         with writing(folder):

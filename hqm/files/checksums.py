@@ -24,7 +24,8 @@ class Listed:
 class Checksums:
     """The sizes and SHA-256 sums that a benchmark's pictures must have, by name.
 
-    They are read from the output of `sha256sum`, or from records (CSV, JSON lines) of `image` with `sha256`, `size` or both.
+    They are read from the output of `sha256sum`, or from records (CSV, JSON lines) of `image` with
+    `sha256`, `size` or both.
     """
 
     listed: Mapping[str, Listed] = field(default_factory=dict)
@@ -52,7 +53,8 @@ class Checksums:
         return cls(listed, str(path))
 
     def check(self, name: str, path: Path) -> None:
-        """Compare a picture with what the list says about it; a picture that is not listed is accepted.
+        """Compare a picture with what the list says about it; a picture that is not listed is
+        accepted.
 
         Raises
         ------
@@ -71,7 +73,10 @@ class Checksums:
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             if sha256 != listed.sha256:
-                what = f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says {listed.sha256[:12]}..."
+                what = (
+                    f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
+                    f" {listed.sha256[:12]}..."
+                )
                 raise ImageError(what, place=name, remedy=remedy)
 
 

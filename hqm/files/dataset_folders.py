@@ -1,8 +1,9 @@
 """Which files of a folder are the rows of a data set, and which split each belongs to.
 
-Read are the folders that the `datasets` library writes (`save_to_disk`, of one data set or of a dictionary of splits), its
-imagefolders (pictures with a `metadata.csv`, `.jsonl` or `.parquet` beside them), and the layouts of the Hugging Face hub:
-`configs` in a README, or files of one kind whose names or folders tell the split.
+Read are the folders that the `datasets` library writes (`save_to_disk`, of one data set or of a
+dictionary of splits), its imagefolders (pictures with a `metadata.csv`, `.jsonl` or `.parquet`
+beside them), and the layouts of the Hugging Face hub: `configs` in a README, or files of one kind
+whose names or folders tell the split.
 """
 
 from __future__ import annotations
@@ -23,16 +24,30 @@ from hqm.files.tables import SUFFIXES
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 """The ends of the names of pictures."""
 _KINDS = ((".parquet",), (".arrow",), (".csv", ".tsv"), (".jsonl", ".ndjson", ".json"))
-_SPLITS = ("train", "training", "test", "testing", "validation", "valid", "val", "dev", "eval", "evaluation")
+_SPLITS = (
+    "train",
+    "training",
+    "test",
+    "testing",
+    "validation",
+    "valid",
+    "val",
+    "dev",
+    "eval",
+    "evaluation",
+)
 _METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 _NO_ROWS = frozenset(
-    "state.json dataset_info.json dataset_infos.json dataset_dict.json dataset_info.jsonl package.json".split()
+    "state.json dataset_info.json dataset_infos.json dataset_dict.json dataset_info.jsonl"
+    " package.json".split()
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The files of a folder, here or on the hub, where they are fetched only when they are wanted."""
+    """The files of a folder, here or on the hub, where they are fetched only when they are
+    wanted.
+    """
 
     label: str
     names: tuple[str, ...]
@@ -44,7 +59,11 @@ class Tree:
     def of(cls, folder: Path) -> Tree:
         """The files of a folder on this machine; hidden ones are left out."""
         paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-        names = sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))
+        names = sorted(
+            path.as_posix()
+            for path in paths
+            if not any(part.startswith(".") for part in path.parts)
+        )
         return cls(str(folder), tuple(names), lambda wanted: folder)
 
     def path(self, name: str) -> Path:
@@ -83,7 +102,9 @@ def shards_of(tree: Tree, config: str = "") -> list[Shard]:
             head = shard.name[: numbered.start()]
             # a hash may follow the numbers, another one in every file
             others = {
-                each.name for each in shards if each.name.startswith(f"{head}-") and f"-of-{numbered[2]}" in each.name
+                each.name
+                for each in shards
+                if each.name.startswith(f"{head}-") and f"-of-{numbered[2]}" in each.name
             }
             if len(others) != int(numbered[2]):
                 what = f"{len(others)} of the {int(numbered[2])} files {head}-* are there"
@@ -94,21 +115,35 @@ def shards_of(tree: Tree, config: str = "") -> list[Shard]:
 def _shards(tree: Tree, config: str) -> list[Shard]:
     if "card.toml" in tree.names:
         what = "the folder is a benchmark of HQM already: it has a card.toml"
-        raise DataError(what, place=tree.label, remedy=f"Audit it as it is: `hqm audit {tree.label}`.")
+        raise DataError(
+            what, place=tree.label, remedy=f"Audit it as it is: `hqm audit {tree.label}`."
+        )
     if shards := _by_readme(tree, config):
         return shards
     inside = f"{config}/" if config else ""
     names = [name for name in tree.names if name.startswith(inside)]
     if config and not names:
-        there = ", ".join(sorted({name.partition("/")[0] for name in tree.names if "/" in name})) or "none"
-        raise DataError(f"it has no configuration {config!r}", place=tree.label, remedy=f"Its folders are {there}.")
+        there = (
+            ", ".join(sorted({name.partition("/")[0] for name in tree.names if "/" in name}))
+            or "none"
+        )
+        raise DataError(
+            f"it has no configuration {config!r}",
+            place=tree.label,
+            remedy=f"Its folders are {there}.",
+        )
     for reader in (_saved, _imagefolder, _one_kind):
         if shards := reader(tree, inside, names):
             return shards
     what = "it has no file of rows" + (
-        ", only pictures: nobody knows what is asked about them" if any(map(_is_picture, names)) else ""
+        ", only pictures: nobody knows what is asked about them"
+        if any(map(_is_picture, names))
+        else ""
     )
-    remedy = f"Add one ({', '.join(SUFFIXES)}); beside pictures, metadata.csv with file_name, question and answer."
+    remedy = (
+        f"Add one ({', '.join(SUFFIXES)}); beside pictures, metadata.csv with file_name, question"
+        " and answer."
+    )
     raise DataError(what, place=tree.label, remedy=remedy)
 
 
@@ -131,11 +166,17 @@ def split_of(name: str) -> str:
     numbered = re.fullmatch(r"(.+?)[-_]\d{5}[-_]of[-_]\d{5}.*", stem)
     if numbered:
         return "" if numbered[1] in ("data", "part") else numbered[1]
-    return path.parts[-2] if stem.isdecimal() and len(path.parts) > 1 and path.parts[-2] != "data" else ""
+    return (
+        path.parts[-2]
+        if stem.isdecimal() and len(path.parts) > 1 and path.parts[-2] != "data"
+        else ""
+    )
 
 
 def _saved(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
-    """What `save_to_disk` wrote: the files that a state.json names, of one data set or of every split."""
+    """What `save_to_disk` wrote: the files that a state.json names, of one data set or of every
+    split.
+    """
     if f"{inside}dataset_dict.json" in names:
         path = tree.path(f"{inside}dataset_dict.json")
         splits = _listed(read_json(path), "splits", tree, f"{inside}dataset_dict.json")
@@ -149,17 +190,25 @@ def _state(tree: Tree, inside: str, split: str) -> list[Shard]:
         what = f"the split {split!r} has no state.json"
         raise DataError(what, place=tree.label, remedy="Save the data set again with save_to_disk.")
     files = _listed(read_json(tree.path(name)), "_data_files", tree, name)
-    shards = [f"{inside}{file.get('filename') if isinstance(file, dict) else file}" for file in files]
+    shards = [
+        f"{inside}{file.get('filename') if isinstance(file, dict) else file}" for file in files
+    ]
     for shard in shards:
         if shard not in tree.names:
             what = f"the file {shard!r}, which {name} names, is not there"
-            raise DataError(what, place=tree.label, remedy="Copy the whole folder, or save the data set again.")
+            raise DataError(
+                what, place=tree.label, remedy="Copy the whole folder, or save the data set again."
+            )
     return [Shard(split, shard) for shard in shards]
 
 
 def _listed(value: Any, key: str, tree: Tree, name: str) -> list[Any]:
     listed = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(listed, list) or not listed or not all(isinstance(each, (str, dict)) for each in listed):
+    if (
+        not isinstance(listed, list)
+        or not listed
+        or not all(isinstance(each, (str, dict)) for each in listed)
+    ):
         what = f"{name} has no list {key!r}"
         raise DataError(what, place=tree.label, remedy="Save the data set again with save_to_disk.")
     return listed
@@ -172,18 +221,32 @@ def _imagefolder(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
         folder, _, base = name.rpartition("/")
         if base in _METADATA:
             below = f"{folder}/" if folder else ""
-            beside = tuple(other for other in tree.names if other.startswith(below) and _is_picture(other))
+            beside = tuple(
+                other for other in tree.names if other.startswith(below) and _is_picture(other)
+            )
             split = folder.removeprefix(inside.rstrip("/")).strip("/").split("/")[-1]
-            shards += [Shard("" if split in ("data", "images") else split, name, beside)] if beside else []
+            shards += (
+                [Shard("" if split in ("data", "images") else split, name, beside)]
+                if beside
+                else []
+            )
     return shards
 
 
 def _one_kind(tree: Tree, inside: str, names: Sequence[str]) -> list[Shard]:
     """The files of the first kind that there is any of."""
     for kind in _KINDS:
-        files = [name for name in names if name.lower().endswith(kind) and name.rpartition("/")[2] not in _NO_ROWS]
+        files = [
+            name
+            for name in names
+            if name.lower().endswith(kind) and name.rpartition("/")[2] not in _NO_ROWS
+        ]
         if files:
-            tops = {name.removeprefix(inside).partition("/")[0] for name in files if "/" in name.removeprefix(inside)}
+            tops = {
+                name.removeprefix(inside).partition("/")[0]
+                for name in files
+                if "/" in name.removeprefix(inside)
+            }
             tops = {top for top in tops if top != "data" and top.lower() not in _SPLITS}
             if not inside and len(tops) > 1:
                 _which(tree, sorted(tops))
@@ -244,12 +307,20 @@ def _configs(tree: Tree) -> list[dict[str, Any]]:
     except (yaml.YAMLError, RecursionError, ValueError):
         return []
     configs = about.get("configs") if isinstance(about, dict) else None
-    return [each for each in configs or [] if isinstance(each, dict) and isinstance(each.get("config_name"), str)]
+    return [
+        each
+        for each in configs or []
+        if isinstance(each, dict) and isinstance(each.get("config_name"), str)
+    ]
 
 
 def _data_files(said: Any) -> list[tuple[str, list[str]]]:
-    """Split and patterns, of the shapes that `data_files` may have; a folder stands for all files in it."""
-    if isinstance(said, str) or (isinstance(said, list) and said and all(isinstance(each, str) for each in said)):
+    """Split and patterns, of the shapes that `data_files` may have; a folder stands for all files
+    in it.
+    """
+    if isinstance(said, str) or (
+        isinstance(said, list) and said and all(isinstance(each, str) for each in said)
+    ):
         said = {"": said}
     if isinstance(said, dict):
         said = [{"split": split, "path": path} for split, path in said.items()]
@@ -257,13 +328,17 @@ def _data_files(said: Any) -> list[tuple[str, list[str]]]:
     for each in said if isinstance(said, list) else []:
         if isinstance(each, dict):
             paths = each.get("path")
-            patterns = [str(path) for path in (paths if isinstance(paths, list) else [paths]) if path]
+            patterns = [
+                str(path) for path in (paths if isinstance(paths, list) else [paths]) if path
+            ]
             pairs.append((str(each.get("split") or ""), patterns))
     return pairs
 
 
 def read_info(tree: Tree, shards: Sequence[Shard]) -> dict[str, Any]:
-    """What the data set says of itself in the dataset_info.json beside its rows; nothing where there is none."""
+    """What the data set says of itself in the dataset_info.json beside its rows; nothing where
+    there is none.
+    """
     folder = shards[0].name.rpartition("/")[0]
     name = f"{folder}/dataset_info.json" if folder else "dataset_info.json"
     if name not in tree.names:

@@ -1,7 +1,8 @@
 """Datasets of the Hugging Face hub.
 
 A card names one as `hf://datasets/<owner>/<name>[@<revision>]`, and `hqm new --from` as
-`hf://datasets/<owner>/<name>[/<configuration>][@<revision>][#<split>]`. The variable `HF_ENDPOINT` names another hub.
+`hf://datasets/<owner>/<name>[/<configuration>][@<revision>][#<split>]`. The variable `HF_ENDPOINT`
+names another hub.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def is_hub(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HubName:
-    """A dataset of the hub, one of its configurations, a revision and a split; empty where the name does not say.
+    """A dataset of the hub, one of its configurations, a revision and a split; empty where the name
+    does not say.
 
     >>> HubName.parse("hf://datasets/lmms-lab/POPE/Full@main#random")
     HubName(name='lmms-lab/POPE', config='Full', revision='main', split='random')
@@ -57,34 +59,48 @@ class HubName:
             It is none.
         """
         part = r"[A-Za-z0-9][\w.-]*"
-        match = re.fullmatch(rf"{_PREFIX}({part}/{part})(?:/([^@#\0]+?))?/?(?:@([^#\s\0]+))?(?:#([^\s\0]+))?", text)
+        match = re.fullmatch(
+            rf"{_PREFIX}({part}/{part})(?:/([^@#\0]+?))?/?(?:@([^#\s\0]+))?(?:#([^\s\0]+))?", text
+        )
         if match is None:
-            remedy = "Write hf://datasets/OWNER/NAME, and behind it /CONFIGURATION, @REVISION and #SPLIT as needed."
+            remedy = (
+                "Write hf://datasets/OWNER/NAME, and behind it /CONFIGURATION, @REVISION and #SPLIT"
+                " as needed."
+            )
             raise UsageError(f"{text[:200]!r} is no name of a dataset", remedy=remedy)
         return cls(match[1], *(match[k] or "" for k in (2, 3, 4)))
 
 
 def hub_folder(text: str) -> Path:
-    """The folder with the parquet files of a dataset, fetched where the hub's own cache does not have them.
+    """The folder with the parquet files of a dataset, fetched where the hub's own cache does not
+    have them.
 
     Without a network, or with `HF_HUB_OFFLINE=1`, what the cache has is used.
 
     Raises
     ------
     DataError
-        The dataset is not in the cache and cannot be fetched, or the library that fetches it is not installed.
+        The dataset is not in the cache and cannot be fetched, or the library that fetches it is not
+        installed.
     """
     name, _, revision = text.removeprefix(_PREFIX).partition("@")
-    with _fetching(text, "Correct the name, or fetch the dataset by hand and name its folder with --data.") as hub:
+    with _fetching(
+        text, "Correct the name, or fetch the dataset by hand and name its folder with --data."
+    ) as hub:
         return Path(
             hub.snapshot_download(
-                name, repo_type="dataset", revision=revision or None, allow_patterns="*.parquet", endpoint=_endpoint()
+                name,
+                repo_type="dataset",
+                revision=revision or None,
+                allow_patterns="*.parquet",
+                endpoint=_endpoint(),
             )
         )
 
 
 def hub_tree(text: str, name: HubName) -> Tree:
-    """The files of a dataset at its revision; the hub's own Parquet files where it has no file of rows itself.
+    """The files of a dataset at its revision; the hub's own Parquet files where it has no file of
+    rows itself.
 
     Raises
     ------
@@ -92,7 +108,9 @@ def hub_tree(text: str, name: HubName) -> Tree:
         The dataset cannot be reached, or the library that fetches it is not installed.
     """
     tree = _tree(text, name.name, name.revision)
-    if not name.revision and not any(each.lower().endswith(SUFFIXES) and "." in each for each in tree.names):
+    if not name.revision and not any(
+        each.lower().endswith(SUFFIXES) and "." in each for each in tree.names
+    ):
         try:
             return _tree(text, name.name, _CONVERTED)
         except DataError:
@@ -101,10 +119,14 @@ def hub_tree(text: str, name: HubName) -> Tree:
 
 
 def _tree(text: str, name: str, revision: str) -> Tree:
-    remedy = "Correct the name or revision, log in with `hf auth login` where it is gated, or fetch it by hand."
+    remedy = (
+        "Correct the name or revision, log in with `hf auth login` where it is gated, or fetch it"
+        " by hand."
+    )
     with _fetching(text, remedy) as hub:
         if _offline(hub):
-            # without a pattern, the client wants every file of the dataset; `shards_of` says which are needed
+            # without a pattern, the client wants every file of the dataset; `shards_of` says which
+            # are needed
             folder = Path(
                 hub.snapshot_download(
                     name,
@@ -117,7 +139,11 @@ def _tree(text: str, name: str, revision: str) -> Tree:
             )
             return Tree(text, Tree.of(folder).names, lambda wanted: folder)
         about = hub.HfApi(endpoint=_endpoint()).dataset_info(name, revision=revision or None)
-    names = tuple(sorted(each.rfilename for each in about.siblings or () if not each.rfilename.startswith(".")))
+    names = tuple(
+        sorted(
+            each.rfilename for each in about.siblings or () if not each.rfilename.startswith(".")
+        )
+    )
     brought: set[str] = set()
     folder_of: list[Path] = []
 
@@ -148,7 +174,11 @@ def _endpoint() -> str | None:
 
 
 def _offline(hub: Any) -> bool:
-    return bool(hub.constants.HF_HUB_OFFLINE) or os.environ.get("HF_HUB_OFFLINE", "") in ("1", "true", "TRUE")
+    return bool(hub.constants.HF_HUB_OFFLINE) or os.environ.get("HF_HUB_OFFLINE", "") in (
+        "1",
+        "true",
+        "TRUE",
+    )
 
 
 @contextmanager
@@ -165,19 +195,28 @@ def _fetching(text: str, remedy: str) -> Iterator[Any]:
             RevisionNotFoundError,
         )
     except ImportError as error:
-        what = "datasets of the Hugging Face hub need the library huggingface_hub, which is not installed"
+        what = (
+            "datasets of the Hugging Face hub need the library huggingface_hub, which is not"
+            " installed"
+        )
         raise DataError(what, place=text, remedy="Run: pip install 'hqm-audit[hub]'.") from error
     try:
         yield huggingface_hub
     except GatedRepoError as error:
-        raise DataError("its owner gives it only to those who accept the terms", place=text, remedy=remedy) from error
+        raise DataError(
+            "its owner gives it only to those who accept the terms", place=text, remedy=remedy
+        ) from error
     except RevisionNotFoundError as error:
         raise DataError("the dataset has no such revision", place=text, remedy=remedy) from error
     except RepositoryNotFoundError as error:
-        raise DataError("there is no such dataset, or it is private", place=text, remedy=remedy) from error
+        raise DataError(
+            "there is no such dataset, or it is private", place=text, remedy=remedy
+        ) from error
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0].partition(". ")[0]
-        raise DataError(f"the dataset cannot be fetched: {first}", place=text, remedy=remedy) from error
+        raise DataError(
+            f"the dataset cannot be fetched: {first}", place=text, remedy=remedy
+        ) from error
     except Exception as error:
         # whatever the library's client of the day raises where no server answers
         if not any(kind.__module__.partition(".")[0] in _CLIENTS for kind in type(error).__mro__):

@@ -1,10 +1,11 @@
-"""Pictures wherever users keep them: in a folder, in a zip, inside the rows of parquet files, or on the web.
+"""Pictures wherever users keep them: in a folder, in a zip, inside the rows of parquet files, or on
+the web.
 
-A source gives the file of a picture by its name. A picture that is not a file of its own is written once into the cache
-(`hqm.files.cache`).
+A source gives the file of a picture by its name. A picture that is not a file of its own is written
+once into the cache (`hqm.files.cache`).
 
-A picture is used only if it is not empty, is within the limits, can be read to its end and, where the benchmark lists sizes
-or hashes, is the one that is listed.
+A picture is used only if it is not empty, is within the limits, can be read to its end and, where
+the benchmark lists sizes or hashes, is the one that is listed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from hqm.files.cache import MAX_BYTES, SMALLER, keep
 from hqm.files.names import image_path, is_url, safe_name
 
 MAX_PIXELS = 100_000_000
-"""The most pixels that a picture may have when decoded: a file of a few bytes can claim billions."""
+"""The most pixels that a picture may have when decoded: a file of a few bytes can claim
+billions.
+"""
 
 
 class ImageSource(Protocol):
@@ -40,7 +43,8 @@ class ImageSource(Protocol):
         """Whether the picture is there now, without fetching or opening it."""
 
     def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
-        """Fetch the pictures that lie elsewhere; for one that cannot be fetched, `path` raises an error later.
+        """Fetch the pictures that lie elsewhere; for one that cannot be fetched, `path` raises an
+        error later.
 
         With `private`, addresses of this machine and of private networks are fetched from too.
         """
@@ -52,9 +56,10 @@ def open_images(place: Path | str) -> ImageSource:
     Parameters
     ----------
     place
-        A folder (one with parquet files gives the pictures in their rows as well), a `.zip`, a `.parquet` file or a
-        pattern of several (`data/test-*.parquet`), or a web address to which names are appended. A name that is itself
-        a web address is fetched from there, whatever the place is.
+        A folder (one with parquet files gives the pictures in their rows as well), a `.zip`, a
+        `.parquet` file or a pattern of several (`data/test-*.parquet`), or a web address to which
+        names are appended. A name that is itself a web address is fetched from there, whatever the
+        place is.
 
     Examples
     --------
@@ -77,13 +82,17 @@ def open_images(place: Path | str) -> ImageSource:
 
 @dataclass(frozen=True)
 class FolderImages:
-    """Pictures that are files in a folder, which a link must not leave; parquet files in it and web addresses work too."""
+    """Pictures that are files in a folder, which a link must not leave; parquet files in it and web
+    addresses work too.
+    """
 
     folder: Path
 
     @cached_property
     def _rows(self) -> ImageSource | None:
-        """Parquet files in the folder itself, or in `data` below it as the Hugging Face hub lays them out."""
+        """Parquet files in the folder itself, or in `data` below it as the Hugging Face hub lays
+        them out.
+        """
         from hqm.files.parquet import ParquetImages
 
         for pattern in ("*.parquet", "data/*.parquet"):
@@ -118,7 +127,8 @@ class FolderImages:
 
 @dataclass(frozen=True)
 class ZipImages:
-    """Pictures in a zip, found by the whole name in it or by an end that only one has (`a.jpg` for `val2014/a.jpg`).
+    """Pictures in a zip, found by the whole name in it or by an end that only one has (`a.jpg` for
+    `val2014/a.jpg`).
 
     Members are copied into the cache and never unpacked to the paths that the zip gives.
     """
@@ -127,14 +137,18 @@ class ZipImages:
 
     @cached_property
     def _members(self) -> dict[str, Any]:
-        """Each whole name, and each end of a name, -> its member; None for an end that several members share."""
+        """Each whole name, and each end of a name, -> its member; None for an end that several
+        members share.
+        """
         import zipfile
 
         try:
             with zipfile.ZipFile(self.file) as archive:
                 members = [member for member in archive.infolist() if not member.is_dir()]
         except FileNotFoundError:
-            raise ImageError("there is no such file", place=str(self.file), remedy="Correct --images.") from None
+            raise ImageError(
+                "there is no such file", place=str(self.file), remedy="Correct --images."
+            ) from None
         except (zipfile.BadZipFile, OSError) as error:
             raise ImageError(f"it is no zip, or damaged: {error}", place=str(self.file)) from None
         by_name: dict[str, Any] = {}
@@ -159,19 +173,27 @@ class ZipImages:
         if name in self._done:
             return self._done[name]
         if name not in self._members:
-            raise ImageError("there is no such picture in the zip", place=place, remedy="Correct --images.")
+            raise ImageError(
+                "there is no such picture in the zip", place=place, remedy="Correct --images."
+            )
         member = self._members[name]
         if member is None:
             remedy = "Give the items the whole name that the zip has."
-            raise ImageError("several files in the zip end in this name", place=place, remedy=remedy)
+            raise ImageError(
+                "several files in the zip end in this name", place=place, remedy=remedy
+            )
         if member.flag_bits & 0x1:
-            raise ImageError("it is encrypted", place=place, remedy="Make the zip without a password.")
+            raise ImageError(
+                "it is encrypted", place=place, remedy="Make the zip without a password."
+            )
         try:
             with zipfile.ZipFile(self.file) as archive, archive.open(member) as stream:
                 self._done[name] = keep(stream, place)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError) as error:
             raise ImageError(
-                f"it cannot be read from the zip: {error}", place=place, remedy="Fetch the zip again."
+                f"it cannot be read from the zip: {error}",
+                place=place,
+                remedy="Fetch the zip again.",
             ) from None
         return self._done[name]
 
@@ -183,7 +205,8 @@ class ZipImages:
 
 
 def check_picture(path: Path, place: str = "", *, whole: bool = False) -> str:
-    """Check that a picture can be used, that is, that it is within the limits and readable to its end; its format.
+    """Check that a picture can be used, that is, that it is within the limits and readable to its
+    end; its format.
 
     With `whole` it is decoded to its last pixel, as the linter does.
 
@@ -193,9 +216,8 @@ def check_picture(path: Path, place: str = "", *, whole: bool = False) -> str:
         The file is too large, unfolds to too many pixels, is not a picture, or breaks off.
 
     Notes
-    -----
-    A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the checksums are compared; every other
-    format is decoded.
+    ----- A JPEG is decoded at an eighth of its size, which still reads all of it; of a PNG the
+    checksums are compared; every other format is decoded.
     """
     return _check(path, path.stat().st_size, place or str(path), whole)
 
@@ -209,7 +231,11 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
     from PIL import Image, UnidentifiedImageError
 
     if size > MAX_BYTES:
-        raise ImageError(f"the picture has {size >> 20} MiB, more than {MAX_BYTES >> 20}", place=place, remedy=SMALLER)
+        raise ImageError(
+            f"the picture has {size >> 20} MiB, more than {MAX_BYTES >> 20}",
+            place=place,
+            remedy=SMALLER,
+        )
     try:
         with Image.open(file) as picture:
             width, height = picture.size
@@ -227,13 +253,17 @@ def _check(file: Path | IO[bytes], size: int, place: str, whole: bool) -> str:
     except ImageError:
         raise
     except Image.DecompressionBombError:
-        raise ImageError("the picture unfolds to far too many pixels", place=place, remedy=SMALLER) from None
+        raise ImageError(
+            "the picture unfolds to far too many pixels", place=place, remedy=SMALLER
+        ) from None
     except UnidentifiedImageError:
         raise ImageError(
             "the picture cannot be opened: cannot identify image file", place=place, remedy=AGAIN
         ) from None
     except Exception as error:  # the decoders raise whatever a broken file makes them raise
-        what = f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}"
+        what = (
+            f"the picture cannot be opened: {' '.join(str(error).split()) or type(error).__name__}"
+        )
         raise ImageError(what, place=place, remedy=AGAIN) from None
     return kind
 

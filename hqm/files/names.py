@@ -31,18 +31,25 @@ def safe_name(name: str, place: str = "") -> str:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
         raise ImageError(
-            f"the picture {name!r} lies outside the image folder", place=place, remedy="Name a file inside it."
+            f"the picture {name!r} lies outside the image folder",
+            place=place,
+            remedy="Name a file inside it.",
         )
-    if "\0" in name or any(len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts):
+    if "\0" in name or any(
+        len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in path.parts
+    ):
         what = f"the picture's name {name[:40]!r}... cannot be that of a file"
         raise ImageError(
-            what, place=place, remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL."
+            what,
+            place=place,
+            remedy=f"A part of a path has at most {LONGEST} bytes, and none of them is NUL.",
         )
     return str(path)
 
 
 def image_path(folder: Path, name: str) -> Path:
-    """The file of a picture, which must exist, hold something, and lie inside the folder (links followed).
+    """The file of a picture, which must exist, hold something, and lie inside the folder (links
+    followed).
 
     Raises
     ------
@@ -52,15 +59,25 @@ def image_path(folder: Path, name: str) -> Path:
     safe = safe_name(name)
     path = folder / safe
     if not path.is_file():
-        raise ImageError("there is no such picture", place=str(path), remedy="Name the right folder with --images.")
+        raise ImageError(
+            "there is no such picture",
+            place=str(path),
+            remedy="Name the right folder with --images.",
+        )
     if _is_linked(folder, safe) and not path.resolve().is_relative_to(folder.resolve()):
         raise ImageError("the picture is a link that leaves the image folder", place=str(path))
     if path.stat().st_size == 0:
-        raise ImageError("the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again.")
+        raise ImageError(
+            "the picture is empty (0 bytes)", place=str(path), remedy="Fetch it again."
+        )
     return path
 
 
 def _is_linked(folder: Path, safe: str) -> bool:
-    """Whether a part of a path below its folder is a link; without one, the path cannot leave the folder."""
+    """Whether a part of a path below its folder is a link; without one, the path cannot leave the
+    folder.
+    """
     parts = safe.split("/")
-    return any(os.path.islink(os.path.join(folder, *parts[:end])) for end in range(1, len(parts) + 1))
+    return any(
+        os.path.islink(os.path.join(folder, *parts[:end])) for end in range(1, len(parts) + 1)
+    )

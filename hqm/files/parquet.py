@@ -1,9 +1,10 @@
 """Pictures inside the rows of parquet files, as the `datasets` library of Hugging Face writes them.
 
-An image column is a struct of `bytes` and `path`, or plain bytes. All its pictures are written into the cache once, and a
-list of them beside, under the hash of each parquet file; equal pictures are one file. A picture's name is its `path` where
-that stands for one picture only, else the number of the first row that shows it: so the questions about one picture share its
-name, however often its bytes are repeated.
+An image column is a struct of `bytes` and `path`, or plain bytes. All its pictures are written into
+the cache once, and a list of them beside, under the hash of each parquet file; equal pictures are
+one file. A picture's name is its `path` where that stands for one picture only, else the number of
+the first row that shows it: so the questions about one picture share its name, however often its
+bytes are repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from hqm.signature import digest_file
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The picture of a row: its name in the parquet file, its file in the cache and its size, or why it has none."""
+    """The picture of a row: its name in the parquet file, its file in the cache and its size, or
+    why it has none.
+    """
 
     path: str | None
     file: str | None
@@ -35,7 +38,8 @@ class _Row:
 
 @dataclass(frozen=True)
 class ParquetImages:
-    """Pictures in the rows of a parquet file, or of several by a pattern; rows are counted from 0 through all files.
+    """Pictures in the rows of a parquet file, or of several by a pattern; rows are counted from 0
+    through all files.
 
     Parameters
     ----------
@@ -75,14 +79,22 @@ class ParquetImages:
     @cached_property
     def _by_name(self) -> Mapping[str, _Row]:
         by_name = {str(number): row for number, row in enumerate(self._rows)}
-        by_name.update({name: row for name, row in zip(self.names, self._rows, strict=True) if name is not None})
+        by_name.update(
+            {
+                name: row
+                for name, row in zip(self.names, self._rows, strict=True)
+                if name is not None
+            }
+        )
         return by_name
 
     def path(self, name: str) -> Path:
         place = f"{self.files}: {name}"
         row = self._by_name.get(name)
         if row is None:
-            raise ImageError("no row has a picture of this name", place=place, remedy="Correct --images.")
+            raise ImageError(
+                "no row has a picture of this name", place=place, remedy="Correct --images."
+            )
         if row.file is None:
             what = row.reason or "the row has no picture"
             raise ImageError(what, place=place, remedy="Name the folder of pictures with --images.")
@@ -106,12 +118,17 @@ def parquet_files(pattern: Path) -> list[Path]:
     """
     files = sorted(pattern.parent.glob(pattern.name)) if "*" in pattern.name else [pattern]
     if not files or not files[0].is_file():
-        raise DataError("there is no such file", place=str(pattern), remedy="Correct the path, or fetch the data.")
+        raise DataError(
+            "there is no such file",
+            place=str(pattern),
+            remedy="Correct the path, or fetch the data.",
+        )
     return files
 
 
 def read_rows(pattern: Path) -> list[dict[str, Any]]:
-    """The rows of parquet files as records, with the names of pictures in place of their bytes and the number as `row`.
+    """The rows of parquet files as records, with the names of pictures in place of their bytes and
+    the number as `row`.
 
     Raises
     ------
@@ -187,12 +204,16 @@ def _index(file: Path, column: str) -> list[_Row]:
         column = column or (columns[0] if len(columns) == 1 else "image")
         if column not in columns:
             known = ", ".join(columns) or "none"
-            raise DataError(f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}.")
+            raise DataError(
+                f"it has no image column {column!r}", place=str(file), remedy=f"There is {known}."
+            )
         record = cache_folder() / "parquet" / f"{key}-{column.encode().hex()}.json"
         try:
             rows = [_Row(*row) for row in json.loads(record.read_text("utf-8"))]
             if all(
-                row.file is None or (cache_folder() / "images" / row.file).stat().st_size == row.size for row in rows
+                row.file is None
+                or (cache_folder() / "images" / row.file).stat().st_size == row.size
+                for row in rows
             ):
                 return rows
         except (OSError, ValueError, TypeError):
@@ -205,7 +226,9 @@ def _index(file: Path, column: str) -> list[_Row]:
             ) from None
     record.parent.mkdir(parents=True, exist_ok=True)
     part = record.with_suffix(".part")
-    part.write_text(json.dumps([[row.path, row.file, row.size, row.reason] for row in rows]), encoding="utf-8")
+    part.write_text(
+        json.dumps([[row.path, row.file, row.size, row.reason] for row in rows]), encoding="utf-8"
+    )
     part.replace(record)
     return rows
 
@@ -215,20 +238,26 @@ def _extract(opened: Any, column: str, file: Path) -> Iterator[_Row]:
     number = 0
     for batch in opened.iter_batches(batch_size=32, columns=[column]):
         for value in batch.column(0).to_pylist():
-            content, path = (value["bytes"], _tame(value["path"])) if isinstance(value, dict) else (value, None)
+            content, path = (
+                (value["bytes"], _tame(value["path"])) if isinstance(value, dict) else (value, None)
+            )
             if content is None:
                 yield _Row(path, None, 0)
             else:
                 try:
                     kept = keep(io.BytesIO(content), f"{file}: row {number}")
-                    yield _Row(path, kept.relative_to(cache_folder() / "images").as_posix(), len(content))
+                    yield _Row(
+                        path, kept.relative_to(cache_folder() / "images").as_posix(), len(content)
+                    )
                 except ImageError as error:
                     yield _Row(path, None, 0, error.what)
             number += 1
 
 
 def _tame(path: str | None) -> str | None:
-    """The name, if it could name a file in a folder; None for an absolute path from another machine."""
+    """The name, if it could name a file in a folder; None for an absolute path from another
+    machine.
+    """
     try:
         return safe_name(path) if path else None
     except ImageError:

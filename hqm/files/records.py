@@ -1,8 +1,10 @@
-"""Read files of records as they circulate: JSON lines, JSON arrays, concatenated objects, CSV, Parquet.
+"""Read files of records as they circulate: JSON lines, JSON arrays, concatenated objects, CSV,
+Parquet.
 
-The kind of JSON is recognised from the content, not from the file's name: POPE's `.json` files are JSON lines, and one of its
-caption files is a sequence of pretty-printed objects. CSV and Parquet are recognised by the suffix. What cannot be read is
-reported with its line, and so is what would be read wrongly: a key or a column that stands twice.
+The kind of JSON is recognised from the content, not from the file's name: POPE's `.json` files are
+JSON lines, and one of its caption files is a sequence of pretty-printed objects. CSV and Parquet
+are recognised by the suffix. What cannot be read is reported with its line, and so is what would be
+read wrongly: a key or a column that stands twice.
 """
 
 from __future__ import annotations
@@ -19,18 +21,24 @@ from typing import Any
 
 from hqm.errors import DataError
 
-# for every reader of CSV: Python's own limit of 131,072 characters a field is shorter than some answers
+# for every reader of CSV: Python's own limit of 131,072 characters a field is shorter than some
+# answers
 csv.field_size_limit(1 << 30)
 
 
 def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, refused where a key stands twice: which of the two values is meant, nobody knows."""
+    """A JSON object, refused where a key stands twice: which of the two values is meant, nobody
+    knows.
+    """
     record = dict(pairs)
     if len(record) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         begins = ", ".join(f"{name}={value!r:.40}" for name, value in pairs[:2])
-        raise DataError(f"the key {twice!r} stands twice in the object {begins}, ...", remedy="Keep one of the two.")
+        raise DataError(
+            f"the key {twice!r} stands twice in the object {begins}, ...",
+            remedy="Keep one of the two.",
+        )
     return record
 
 
@@ -40,7 +48,9 @@ _BLANK = re.compile(r"\s+")
 
 @contextmanager
 def _json(place: str, line: int | None = None) -> Iterator[None]:
-    """Turn what the JSON reader raises into one sentence; `line` is where the value begins, if that is known."""
+    """Turn what the JSON reader raises into one sentence; `line` is where the value begins, if that
+    is known.
+    """
     at = place if line is None else f"{place}:{line}"
     try:
         yield
@@ -70,11 +80,16 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
             "there is no such file", place=str(path), remedy="Correct the path, or fetch the data."
         ) from None
     except IsADirectoryError:
-        raise DataError("it is a folder, not a file", place=str(path), remedy="Name a file inside it.") from None
+        raise DataError(
+            "it is a folder, not a file", place=str(path), remedy="Name a file inside it."
+        ) from None
     except OSError as error:
         raise DataError(f"it cannot be read: {error.strerror}", place=str(path)) from None
     except LookupError:
-        what, remedy = f"there is no encoding {encoding!r}", "Name one that Python knows in the card, such as utf-8."
+        what, remedy = (
+            f"there is no encoding {encoding!r}",
+            "Name one that Python knows in the card, such as utf-8.",
+        )
         raise DataError(what, place=str(path), remedy=remedy) from None
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a path with a NUL character
@@ -99,8 +114,9 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
     Parameters
     ----------
     path
-        JSON lines, a JSON array of objects, objects one after another, CSV (by the suffix `.csv`) or Parquet (by the
-        suffix `.parquet`; a pattern such as `data/test-*.parquet` names several, and pictures in the rows become names).
+        JSON lines, a JSON array of objects, objects one after another, CSV (by the suffix `.csv`)
+        or Parquet (by the suffix `.parquet`; a pattern such as `data/test-*.parquet` names several,
+        and pictures in the rows become names).
 
     Raises
     ------
@@ -124,7 +140,8 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
 
 
 def begins_with(path: Path | str) -> list[dict[str, Any]]:
-    """The first record of a file, for whoever tells kinds of files apart; of JSON lines and objects no more is decoded.
+    """The first record of a file, for whoever tells kinds of files apart; of JSON lines and objects
+    no more is decoded.
 
     What is wrong further on is said by `read_records`.
 
@@ -147,18 +164,24 @@ def _is_array(text: str) -> bool:
 
 def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write records as JSON lines."""
-    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8"
+    )
 
 
 def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
     for line, row in csv_rows(text, str(path)):
         if None in row or None in row.values():
-            raise DataError(f"the row does not have {len(row.keys() - {None})} fields", place=f"{path}:{line}")
+            raise DataError(
+                f"the row does not have {len(row.keys() - {None})} fields", place=f"{path}:{line}"
+            )
         yield row
 
 
 def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """The rows of a CSV text, each with its line; a row of another length than the heading holds None."""
+    """The rows of a CSV text, each with its line; a row of another length than the heading holds
+    None.
+    """
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
         names = list(reader.fieldnames or ())
@@ -173,7 +196,9 @@ def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
 
 
 def _plain_lines(text: str) -> list[dict[str, Any]] | None:
-    """The objects of sound JSON lines, decoded in one call; None where that would take more than counting to be sure of."""
+    """The objects of sound JSON lines, decoded in one call; None where that would take more than
+    counting to be sure of.
+    """
     text = text.strip()
     breaks = text.count("}\n{")
     if not text.startswith("{"):
@@ -182,8 +207,8 @@ def _plain_lines(text: str) -> list[dict[str, Any]] | None:
         records = json.loads(f"[{text.replace('}' + chr(10) + '{', '},{')}]")
     except (ValueError, RecursionError):
         return None
-    # a break between all of them, so each is an object; and every key has a colon behind it, so as many colons as keys mean
-    # that none stands twice, and that no object lies inside another one
+    # a break between all of them, so each is an object; and every key has a colon behind it, so as
+    # many colons as keys mean that none stands twice, and that no object lies inside another one
     if len(records) != breaks + 1 or sum(map(len, records)) != text.count(":"):
         return None
     return records  # type: ignore[no-any-return]
@@ -235,5 +260,7 @@ def whole_number(value: Any, name: str, place: str) -> int:
     text = value.strip() if isinstance(value, str) else repr(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
         remedy = f"Write {name} 0, 1, 2, ..."
-        raise DataError(f"the {name} is {value!r:.60}, which is no count", place=place, remedy=remedy)
+        raise DataError(
+            f"the {name} is {value!r:.60}, which is no count", place=place, remedy=remedy
+        )
     return int(text)

@@ -1,7 +1,9 @@
-"""Files of rows that others wrote, row by row and with the place of each: CSV and tab-separated text, JSON, Parquet, Arrow.
+"""Files of rows that others wrote, row by row and with the place of each: CSV and tab-separated
+text, JSON, Parquet, Arrow.
 
-`hqm.files.records` reads a whole file that a card describes. Here the file is somebody else's, may hold gigabytes of pictures
-and may be broken anywhere: rows come one after another, and whatever is wrong names the file and the row.
+`hqm.files.records` reads a whole file that a card describes. Here the file is somebody else's, may
+hold gigabytes of pictures and may be broken anywhere: rows come one after another, and whatever is
+wrong names the file and the row.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from hqm.errors import DataError
 from hqm.files.records import no_key_twice, read_records
 
 LONGEST_ROW = 256 * 1024 * 1024
-"""The most characters that one row of a text file may have; a picture of 64 MiB has 86 million in base64."""
+"""The most characters that one row of a text file may have; a picture of 64 MiB has 86 million in
+base64.
+"""
 LONGEST_ROWS_MIB = LONGEST_ROW >> 20
 
 Cells = dict[str, Any]
@@ -30,7 +34,9 @@ _INSTEAD = {
     ".xls": "Save the sheet as CSV.",
     ".pkl": "A pickle can run code when it is opened: save it as CSV, JSON lines or Parquet.",
     ".pickle": "A pickle can run code when it is opened: save it as CSV, JSON lines or Parquet.",
-    ".zip": "Unpack it and name the file or folder inside; pictures in a zip are named with --images.",
+    ".zip": (
+        "Unpack it and name the file or folder inside; pictures in a zip are named with --images."
+    ),
     ".gz": "Unpack it first.",
 }
 
@@ -65,11 +71,15 @@ def open_table(path: Path, label: str = "") -> Table:
     label, suffix = label or str(path), path.suffix.lower()
     try:
         if path.is_dir():
-            raise DataError("it is a folder, not a file", place=label, remedy="Name a file inside it.")
+            raise DataError(
+                "it is a folder, not a file", place=label, remedy="Name a file inside it."
+            )
         if not path.exists():
             raise DataError("there is no such file", place=label, remedy="Correct the path.")
     except ValueError as error:  # a path with a NUL character
-        raise DataError(f"it cannot be read: {error}", place=label, remedy="Correct the path.") from None
+        raise DataError(
+            f"it cannot be read: {error}", place=label, remedy="Correct the path."
+        ) from None
     if suffix in (".parquet", ".arrow"):
         from hqm.files.arrow import ArrowTable
 
@@ -78,13 +88,19 @@ def open_table(path: Path, label: str = "") -> Table:
         return JsonTable(path, label)
     if suffix in (".csv", ".tsv", ".txt"):
         return TextTable(path, label)
-    what = f"files of the kind {suffix!r} are not read" if suffix else "its name does not say what kind of file it is"
+    what = (
+        f"files of the kind {suffix!r} are not read"
+        if suffix
+        else "its name does not say what kind of file it is"
+    )
     raise DataError(what, place=label, remedy=_INSTEAD.get(suffix, _KNOWN))
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Text with a heading and commas, semicolons or tabs between the cells, quoted as Python's `csv` and pandas write it."""
+    """Text with a heading and commas, semicolons or tabs between the cells, quoted as Python's
+    `csv` and pandas write it.
+    """
 
     path: Path
     label: str
@@ -109,7 +125,9 @@ class TextTable:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             what = f"the column {twice!r} stands twice"
-            raise DataError(what, place=f"{self.label}: heading", remedy="Rename or remove one of the two.")
+            raise DataError(
+                what, place=f"{self.label}: heading", remedy="Rename or remove one of the two."
+            )
         return names
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
@@ -120,7 +138,10 @@ class TextTable:
             for number, line, cells in records:
                 place = f"{self.label}: row {number} (line {line})"
                 if len(cells) != len(self.columns):
-                    what = f"the row does not have {len(self.columns)} fields, as the heading does, but {len(cells)}"
+                    what = (
+                        f"the row does not have {len(self.columns)} fields, as the heading does,"
+                        f" but {len(cells)}"
+                    )
                     remedy = "Put quotes around cells that hold the delimiter or line ends."
                     raise DataError(what, place=place, remedy=remedy)
                 for name, index in chosen:
@@ -132,8 +153,11 @@ class TextTable:
             with self.path.open("rb") as raw:
                 mark = raw.read(2)
             if mark in (b"\xff\xfe", b"\xfe\xff"):
-                raise DataError("it is UTF-16, not UTF-8", place=self.label, remedy="Save the file as UTF-8.")
-            # bytes that are no UTF-8 come through as lone surrogates, so that the cell that has them can be named
+                raise DataError(
+                    "it is UTF-16, not UTF-8", place=self.label, remedy="Save the file as UTF-8."
+                )
+            # bytes that are no UTF-8 come through as lone surrogates, so that the cell that has
+            # them can be named
             return self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
         except OSError as error:
             raise DataError(f"it cannot be read: {error.strerror}", place=self.label) from None
@@ -162,7 +186,13 @@ class _Lines:
     """The lines of a file, counted; a record that goes on for too long ends the reading."""
 
     def __init__(self, file: TextIO, label: str) -> None:
-        self.file, self.label, self.number, self._left, self._begins = file, label, 0, LONGEST_ROW, 1
+        self.file, self.label, self.number, self._left, self._begins = (
+            file,
+            label,
+            0,
+            LONGEST_ROW,
+            1,
+        )
 
     def begin(self) -> None:
         self._left, self._begins = LONGEST_ROW, self.number + 1
@@ -174,8 +204,13 @@ class _Lines:
         line = self.file.readline(self._left + 1)
         self.number, self._left = self.number + 1, self._left - len(line)
         if self._left < 0:
-            what = f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB} million characters"
-            raise DataError(what, place=self.label, remedy="Close every quote, or make the pictures smaller.")
+            what = (
+                f"the row that begins in line {self._begins} has more than {LONGEST_ROWS_MIB}"
+                " million characters"
+            )
+            raise DataError(
+                what, place=self.label, remedy="Close every quote, or make the pictures smaller."
+            )
         if not line:
             raise StopIteration
         return line
@@ -207,17 +242,25 @@ class JsonTable:
 
     @cached_property
     def _whole(self) -> list[dict[str, Any]] | None:
-        """The records of a file that is not JSON lines; None where each line is an object of its own."""
+        """The records of a file that is not JSON lines; None where each line is an object of its
+        own.
+        """
         try:
             with self.path.open("rb") as file:
-                first = next((line for line in file if line.strip()), b"").strip().removeprefix(b"\xef\xbb\xbf")
+                first = (
+                    next((line for line in file if line.strip()), b"")
+                    .strip()
+                    .removeprefix(b"\xef\xbb\xbf")
+                )
         except OSError as error:
             raise DataError(f"it cannot be read: {error.strerror}", place=self.label) from None
         if first.startswith(b"{") and (first.endswith(b"}") or self.path.suffix.lower() != ".json"):
             return None
         if self.path.stat().st_size > 4 * LONGEST_ROW:
             what = f"it has {self.path.stat().st_size >> 20} MiB, and a JSON array is read at once"
-            raise DataError(what, place=self.label, remedy="Write it as JSON lines: an object a line.")
+            raise DataError(
+                what, place=self.label, remedy="Write it as JSON lines: an object a line."
+            )
         try:
             return read_records(self.path)
         except DataError as error:
@@ -257,25 +300,41 @@ def _object(line: bytes, place: str) -> dict[str, Any]:
         what = f"byte {error.start} of the line (0x{error.object[error.start]:02x}) is not UTF-8"
         raise DataError(what, place=place, remedy="Save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
-        raise DataError(f"it is no JSON: {error.msg} (column {error.colno})", place=place, remedy=remedy) from None
+        raise DataError(
+            f"it is no JSON: {error.msg} (column {error.colno})", place=place, remedy=remedy
+        ) from None
     except DataError as error:
         raise DataError(error.what, place=place, remedy=error.remedy) from None
     except RecursionError:
-        raise DataError("it is nested too deeply", place=place, remedy="Flatten the record.") from None
+        raise DataError(
+            "it is nested too deeply", place=place, remedy="Flatten the record."
+        ) from None
     except ValueError as error:  # a number of more than 4,300 digits
-        raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", place=place, remedy=remedy) from None
+        raise DataError(
+            f"it cannot be read: {str(error).partition(';')[0]}", place=place, remedy=remedy
+        ) from None
     if not isinstance(record, dict):
-        raise DataError(f"a row must be a JSON object, not {type(record).__name__}", place=place, remedy=remedy)
+        raise DataError(
+            f"a row must be a JSON object, not {type(record).__name__}", place=place, remedy=remedy
+        )
     return record
 
 
 def _check_text(text: str, place: str) -> None:
     """Refuse what no store can hold: NUL, and what is no character."""
     if "\0" in text:
-        raise DataError("it has the character NUL", place=place, remedy="Remove it, and save the file as UTF-8.")
+        raise DataError(
+            "it has the character NUL", place=place, remedy="Remove it, and save the file as UTF-8."
+        )
     if text.isascii():
         return
     bad = next((character for character in text if "\ud800" <= character <= "\udfff"), None)
     if bad is not None:
-        byte = f"the byte 0x{ord(bad) - 0xDC00:02x}" if "\udc80" <= bad <= "\udcff" else "half of a character"
-        raise DataError(f"it has {byte}, which is not UTF-8", place=place, remedy="Save the file as UTF-8.")
+        byte = (
+            f"the byte 0x{ord(bad) - 0xDC00:02x}"
+            if "\udc80" <= bad <= "\udcff"
+            else "half of a character"
+        )
+        raise DataError(
+            f"it has {byte}, which is not UTF-8", place=place, remedy="Save the file as UTF-8."
+        )

@@ -1,8 +1,9 @@
 """Pictures on the web, fetched once into the cache and checked again whenever they are used.
 
-A benchmark's items say which addresses are fetched, and they may come from anybody. So only addresses of the public internet
-are connected to, unless the user allows others: the check is made on what the name resolves to, for each connection, a
-redirection's too, and the connection goes to the very address that was checked.
+A benchmark's items say which addresses are fetched, and they may come from anybody. So only
+addresses of the public internet are connected to, unless the user allows others: the check is made
+on what the name resolves to, for each connection, a redirection's too, and the connection goes to
+the very address that was checked.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def check_public(address: str) -> None:
     Raises
     ------
     NotPublic
-        It is one of this machine, of a private network, or reserved; or it carries such a one inside.
+        It is one of this machine, of a private network, or reserved; or it carries such a one
+        inside.
     """
     whole = ipaddress.ip_address(address.partition("%")[0])
     inner: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [whole]
@@ -67,7 +69,9 @@ def check_public(address: str) -> None:
             inner.append(whole.sixtofour)
         elif whole.teredo:
             inner += whole.teredo
-    if not all(ip.is_global and not ip.is_multicast and (ip.version == 4 or ip in _UNICAST) for ip in inner):
+    if not all(
+        ip.is_global and not ip.is_multicast and (ip.version == 4 or ip in _UNICAST) for ip in inner
+    ):
         raise NotPublic(f"{address} is no address of the public internet")
 
 
@@ -117,7 +121,9 @@ class _HTTPSConnection(http.client.HTTPSConnection):
 
 
 def _through_a_proxy(request: Any) -> bool:
-    """Whether a request goes to a proxy, which connects in our place: then the target is checked before it is named."""
+    """Whether a request goes to a proxy, which connects in our place: then the target is checked
+    before it is named.
+    """
     target = urllib.parse.urlsplit(request.full_url)
     if request.host == target.netloc:
         return False
@@ -127,12 +133,18 @@ def _through_a_proxy(request: Any) -> bool:
 
 class _PublicHTTP(urllib.request.HTTPHandler):
     def http_open(self, req: Any) -> Any:
-        return super().http_open(req) if _through_a_proxy(req) else self.do_open(_HTTPConnection, req)
+        return (
+            super().http_open(req) if _through_a_proxy(req) else self.do_open(_HTTPConnection, req)
+        )
 
 
 class _PublicHTTPS(urllib.request.HTTPSHandler):
     def https_open(self, req: Any) -> Any:
-        return super().https_open(req) if _through_a_proxy(req) else self.do_open(_HTTPSConnection, req)
+        return (
+            super().https_open(req)
+            if _through_a_proxy(req)
+            else self.do_open(_HTTPSConnection, req)
+        )
 
 
 @dataclass(frozen=True)
@@ -150,11 +162,19 @@ class _Timed:
 
 
 class SameScheme(urllib.request.HTTPRedirectHandler):
-    """Follow a redirection only to another web address, never to a file and never from https to http."""
+    """Follow a redirection only to another web address, never to a file and never from https to
+    http.
+    """
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        if not is_url(newurl) or (req.full_url.startswith("https:") and not newurl.startswith("https:")):
-            raise urllib.error.HTTPError(req.full_url, code, f"it redirects to {newurl}", headers, fp)
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        if not is_url(newurl) or (
+            req.full_url.startswith("https:") and not newurl.startswith("https:")
+        ):
+            raise urllib.error.HTTPError(
+                req.full_url, code, f"it redirects to {newurl}", headers, fp
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -162,8 +182,8 @@ class SameScheme(urllib.request.HTTPRedirectHandler):
 class WebImages:
     """Pictures at web addresses: a name is appended to the base, unless it is an address itself.
 
-    The cache remembers the hash and size of the picture that each address gave; a cached file that no longer has them counts
-    as not fetched.
+    The cache remembers the hash and size of the picture that each address gave; a cached file that
+    no longer has them counts as not fetched.
     """
 
     base: str
@@ -198,21 +218,28 @@ class WebImages:
             raise ImageError(what, place=address, remedy=remedy)
         path = self._cached(address)
         if path is None:
-            raise ImageError("the picture is not fetched yet", place=address, remedy="`hqm run NAME` fetches it.")
+            raise ImageError(
+                "the picture is not fetched yet", place=address, remedy="`hqm run NAME` fetches it."
+            )
         return path
 
     def has(self, name: str) -> bool:
         return self._record(self.address(name)).exists()
 
     def fetch(self, names: Iterable[str], *, private: bool = False) -> None:
-        """Fetch the pictures that are not in the cache, several at a time, with a few attempts for each.
+        """Fetch the pictures that are not in the cache, several at a time, with a few attempts for
+        each.
 
         With `private`, addresses of this machine and of private networks are connected to as well.
         """
         missing = [a for a in dict.fromkeys(map(self.address, names)) if self._cached(a) is None]
         if not missing:
             return
-        print(f"hqm: fetching {len(missing)} pictures into {cache_folder() / 'images'}", file=sys.stderr, flush=True)
+        print(
+            f"hqm: fetching {len(missing)} pictures into {cache_folder() / 'images'}",
+            file=sys.stderr,
+            flush=True,
+        )
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
             try:
                 list(pool.map(partial(self._fetch, private=private), missing))
@@ -224,7 +251,9 @@ class WebImages:
         self._failed.pop(address, None)
         handlers = () if private else (_PublicHTTP, _PublicHTTPS)
         opener = urllib.request.build_opener(SameScheme, *handlers)
-        request = urllib.request.Request(address, headers={"User-Agent": f"hqm/{__version__}", "Accept": "image/*"})
+        request = urllib.request.Request(
+            address, headers={"User-Agent": f"hqm/{__version__}", "Accept": "image/*"}
+        )
         for attempt in range(_TRIES):
             try:
                 with opener.open(request, timeout=_TIMEOUT) as reply:
@@ -234,15 +263,31 @@ class WebImages:
                 self._failed[address] = (error.what, _AGAIN)
                 return
             except urllib.error.HTTPError as error:
-                self._failed[address] = (f"the server answered {error.code} ({error.reason})", _AGAIN)
+                self._failed[address] = (
+                    f"the server answered {error.code} ({error.reason})",
+                    _AGAIN,
+                )
                 if error.code < 500 and error.code != 429:
                     break
             except (OSError, http.client.HTTPException, ValueError) as error:
-                refused = next((e for e in (error, getattr(error, "reason", None)) if isinstance(e, NotPublic)), None)
+                refused = next(
+                    (
+                        e
+                        for e in (error, getattr(error, "reason", None))
+                        if isinstance(e, NotPublic)
+                    ),
+                    None,
+                )
                 if refused is not None:
-                    self._failed[address] = (str(refused), "Add --allow-private-images if it is yours.")
+                    self._failed[address] = (
+                        str(refused),
+                        "Add --allow-private-images if it is yours.",
+                    )
                     return
-                self._failed[address] = (f"it cannot be fetched: {error or type(error).__name__}", _AGAIN)
+                self._failed[address] = (
+                    f"it cannot be fetched: {error or type(error).__name__}",
+                    _AGAIN,
+                )
             if attempt + 1 < _TRIES:
                 time.sleep(0.2 * 4**attempt)
 
@@ -263,7 +308,9 @@ class WebImages:
         }
         target = self._record(address)
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_suffix(f".{hashlib.blake2b(address.encode(), digest_size=4).hexdigest()}.part")
+        part = target.with_suffix(
+            f".{hashlib.blake2b(address.encode(), digest_size=4).hexdigest()}.part"
+        )
         part.write_text(json.dumps(record), encoding="utf-8")
         part.replace(target)
         self._failed.pop(address, None)

@@ -1,8 +1,9 @@
 """Where a prompt asks its yes/no question, and whether the question has an opposite at all.
 
-A prompt may have a description before the question ("A man rides a horse. Is he old?"), a clause ("According to the map, is
-..."), a condition ("If AB = BC, is ...") and an instruction behind it ("Please answer yes or no."). They all keep their places;
-only the question itself is rewritten. What has no clear opposite raises `NoRule`, with the reason.
+A prompt may have a description before the question ("A man rides a horse. Is he old?"), a clause
+("According to the map, is ..."), a condition ("If AB = BC, is ...") and an instruction behind it
+("Please answer yes or no."). They all keep their places; only the question itself is rewritten.
+What has no clear opposite raises `NoRule`, with the reason.
 """
 
 from __future__ import annotations
@@ -15,19 +16,27 @@ from hqm.forms.grammar import AUXILIARIES, Token, inside_quotes, tag
 
 _WH = frozenset("what who whom whose which where when why how".split())
 NEGATIONS = frozenset("not no never none nobody nothing neither nor nowhere cannot".split())
-_LETS_CHOOSE = frozenset("any either all both every each everything everyone everybody anyone anything".split())
+_LETS_CHOOSE = frozenset(
+    "any either all both every each everything everyone everybody anyone anything".split()
+)
 """Behind one of these an "or" joins what is asked about; elsewhere it asks to choose."""
-_ABBREVIATED = re.compile(r"(?:\b(?:[A-Z]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Ss]t|vs|etc|e\.g|i\.e)|(?:[A-Z]\.)+[A-Z])\.$")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:[A-Z]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Ss]t|vs|etc|e\.g|i\.e)|(?:[A-Z]\.)+[A-Z])\.$"
+)
 _INSTRUCTION = re.compile(
     r"\W*(?:(?:please\s+)?(?:just\s+)?(?:answer|reply|respond)\b[^?]*|(?:yes\s*(?:or|/)\s*no|true\s*(?:or|/)\s*false)\W*)",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\s*(?:question|q)\s*:\s*", re.IGNORECASE)
-_YES_OR_NO = re.compile(r"\W*\s(?:please )?(?:answer )?(?:with )?(?:yes or no|yes/no)\W*$", re.IGNORECASE)
+_YES_OR_NO = re.compile(
+    r"\W*\s(?:please )?(?:answer )?(?:with )?(?:yes or no|yes/no)\W*$", re.IGNORECASE
+)
 _MEANING_OF_YES = re.compile(
-    r"\b(?:answer|say|reply|respond|return|write|output|choose)\b[^.?!\n]{0,40}\b(?:yes|no)\b[\"'”]? (?:if|when|for)\b"
+    r"\b(?:answer|say|reply|respond|return|write|output|choose)\b[^.?!\n]{0,40}\b(?:yes|no)\b[\"'”]?"
+    r" (?:if|when|for)\b"
     r"(?! so\b| not\b)"
-    r"|\bif (?:you are |you're )?(?:unsure|uncertain|in doubt|not sure|unclear|it is unclear)\b[^.?!\n]{0,20}\b(?:yes|no)\b",
+    r"|\bif (?:you are |you're )?(?:unsure|uncertain|in doubt|not sure|unclear|it is"
+    r" unclear)\b[^.?!\n]{0,20}\b(?:yes|no)\b",
     re.IGNORECASE,
 )
 _TAG = re.compile(
@@ -42,11 +51,13 @@ _SECOND = re.compile(
     re.IGNORECASE,
 )
 _FOLLOW_UP = re.compile(
-    r"\bif (?:so|yes|not|no|there (?:is|are))\b(?!,? (?:please )?(?:return|answer|say|reply|respond|output|write)\b)",
+    r"\bif (?:so|yes|not|no|there (?:is|are))\b(?!,? (?:please"
+    r" )?(?:return|answer|say|reply|respond|output|write)\b)",
     re.IGNORECASE,
 )
 _REQUESTS = frozenset(
-    "tell describe name explain list give provide elaborate say help show please guess check look take notice".split()
+    "tell describe name explain list give provide elaborate say help show please guess check look"
+    " take notice".split()
 )
 
 
@@ -60,8 +71,8 @@ class Asked(NamedTuple):
     start
         Where the sentence that asks begins.
     clause
-        Its tagged words from the main auxiliary on, without the question mark; of a question with "whether", the words
-        behind it.
+        Its tagged words from the main auxiliary on, without the question mark; of a question with
+        "whether", the words behind it.
     whether
         Whether it asks with "whether", and so has the order of a statement already.
     """
@@ -94,8 +105,8 @@ def question_of(prompt: str) -> Asked:
     Raises
     ------
     NoRule
-        There is none, there are several, or its opposite is open: it is negated already, asks by a tag or to choose with
-        "or", requests something, or an instruction says what yes means.
+        There is none, there are several, or its opposite is open: it is negated already, asks by a
+        tag or to choose with "or", requests something, or an instruction says what yes means.
 
     Examples
     --------
@@ -130,7 +141,9 @@ def clause_of(prompt: str) -> Asked:
     else:
         clause, whether = words[_opening(prompt, words) :], False
     while (
-        clause and clause[-1].text in {".", "!", "?", ","} and not _ABBREVIATED.search(prompt[start : clause[-1].end])
+        clause
+        and clause[-1].text in {".", "!", "?", ","}
+        and not _ABBREVIATED.search(prompt[start : clause[-1].end])
     ):
         clause = clause[:-1]
     if len(clause) < 3:
@@ -161,11 +174,15 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _open_quote(text: str) -> bool:
-    return text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("```") % 2 == 1
+    return (
+        text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("```") % 2 == 1
+    )
 
 
 def _asking(prompt: str) -> tuple[int, int]:
-    """Where the one sentence that asks begins, and where its words end (before the question mark)."""
+    """Where the one sentence that asks begins, and where its words end (before the question
+    mark).
+    """
     spans = []
     for a, b in sentences(prompt):
         label = _LABEL.match(prompt, a, b)
@@ -195,9 +212,15 @@ def _opening(prompt: str, words: list[Token]) -> int:
     first = words[0].word if words else ""
     if re.search(r"n['’]t$", first):
         raise NoRule(prompt, "it is negated already")
-    opens = [i for i, token in enumerate(words) if token.word in AUXILIARIES and _follows_comma(words, i)]
-    asks_for = [i for i, token in enumerate(words) if token.word in _WH and _follows_comma(words, i)]
-    if not opens or (asks_for and asks_for[0] < opens[0] and words[0].word not in {"when", "where"}):
+    opens = [
+        i for i, token in enumerate(words) if token.word in AUXILIARIES and _follows_comma(words, i)
+    ]
+    asks_for = [
+        i for i, token in enumerate(words) if token.word in _WH and _follows_comma(words, i)
+    ]
+    if not opens or (
+        asks_for and asks_for[0] < opens[0] and words[0].word not in {"when", "where"}
+    ):
         wh = words[asks_for[0]].word if asks_for else ""
         said = (
             f"it asks with {wh!r}"
@@ -205,7 +228,9 @@ def _opening(prompt: str, words: list[Token]) -> int:
             else f"no auxiliary opens the question or follows a comma (it opens with {first!r})"
         )
         raise NoRule(prompt, said)
-    conditional = any(token.word in {"if", "when", "suppose", "given"} for token in words[: opens[0]])
+    conditional = any(
+        token.word in {"if", "when", "suppose", "given"} for token in words[: opens[0]]
+    )
     return opens[-1 if conditional and opens[0] else 0]
 
 
@@ -217,8 +242,15 @@ def _check(made: Asked) -> None:
     """Refuse a question whose opposite is open."""
     prompt, words = made.prompt, made.words
     text = prompt[made.clause[0].start : made.end]
-    numbered = {i for i, word in enumerate(words) if word == "no" and i + 1 < len(words) and words[i + 1][0].isdigit()}
-    if any((word in NEGATIONS and i not in numbered) or word.endswith(("n't", "n’t")) for i, word in enumerate(words)):
+    numbered = {
+        i
+        for i, word in enumerate(words)
+        if word == "no" and i + 1 < len(words) and words[i + 1][0].isdigit()
+    }
+    if any(
+        (word in NEGATIONS and i not in numbered) or word.endswith(("n't", "n’t"))
+        for i, word in enumerate(words)
+    ):
         raise NoRule(prompt, "it is negated already")
     if _SECOND.search(re.sub(r"\"[^\"]*\"|“[^”]*”", "", text)):
         raise NoRule(prompt, "it asks more than one question")
@@ -232,11 +264,25 @@ def _check(made: Asked) -> None:
 
 def _or_more(words: list[str]) -> bool:
     """Whether every "or" is that of "10 or more", which leaves nothing to choose."""
-    behind = [words[i + 1] if i + 1 < len(words) else "" for i, word in enumerate(words) if word == "or"]
-    return all(word in {"more", "fewer", "less", "above", "below", "older", "younger"} for word in behind)
+    behind = [
+        words[i + 1] if i + 1 < len(words) else "" for i, word in enumerate(words) if word == "or"
+    ]
+    return all(
+        word in {"more", "fewer", "less", "above", "below", "older", "younger"} for word in behind
+    )
 
 
 def _requests(words: list[str]) -> bool:
-    if words[:4] == ["are", "you", "able", "to"] or words[:5] == ["would", "you", "be", "able", "to"]:
+    if words[:4] == ["are", "you", "able", "to"] or words[:5] == [
+        "would",
+        "you",
+        "be",
+        "able",
+        "to",
+    ]:
         return bool(_REQUESTS & set(words[4:6]))
-    return words[0] in {"can", "could", "would", "will"} and words[1] == "you" and words[2] in _REQUESTS
+    return (
+        words[0] in {"can", "could", "would", "will"}
+        and words[1] == "you"
+        and words[2] in _REQUESTS
+    )

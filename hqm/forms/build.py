@@ -1,12 +1,14 @@
-"""Build the parallel forms of a benchmark by its task, and write forms to files that a person can review.
+"""Build the parallel forms of a benchmark by its task, and write forms to files that a person can
+review.
 
     form        yes/no question            multiple choice      open question, instruction
     parallel    the right answer turns     another order        other words
     parallel2   the right answer stays     a third order        other words again
     parallel3   the right answer turns     a fourth order       other words again
 
-A form is the same whenever it is built: no number is drawn, and an order of options depends on the item's id and the form's
-number alone. Wordings of one item differ from the original and from each other, or the item is left out.
+A form is the same whenever it is built: no number is drawn, and an order of options depends on the
+item's id and the form's number alone. Wordings of one item differ from the original and from each
+other, or the item is left out.
 """
 
 from __future__ import annotations
@@ -36,9 +38,16 @@ MOST_ORDERS = 9
 
 
 def flip_item(item: Item, draw: int = 0) -> Item:
-    """A yes/no item with its question and its right answer turned round; `draw` counts the constructions that fit."""
+    """A yes/no item with its question and its right answer turned round; `draw` counts the
+    constructions that fit.
+    """
     made = flip(item.prompt, draw)
-    return replace(item, prompt=made.prompt, rule=made.rule, target="no" if yes_no_truth(item) == "yes" else "yes")
+    return replace(
+        item,
+        prompt=made.prompt,
+        rule=made.rule,
+        target="no" if yes_no_truth(item) == "yes" else "yes",
+    )
 
 
 def rephrase_item(item: Item) -> Item:
@@ -56,7 +65,9 @@ def rephrase_item(item: Item) -> Item:
 
 
 def reword_item(item: Item) -> Item:
-    """An open question in other words, chosen by the way it opens (`hqm.forms.questions`); the target stays the same."""
+    """An open question in other words, chosen by the way it opens (`hqm.forms.questions`); the
+    target stays the same.
+    """
     made = reword(item.prompt)
     return replace(item, prompt=made.prompt, rule=made.rule)
 
@@ -69,8 +80,12 @@ REWRITERS: dict[Task, Callable[[Item], Item]] = {
 }
 
 
-def build_parallel(form: Form, rewrite: Callable[[Item], Item] | None = None, name: str = PARALLEL) -> Form:
-    """The parallel form: every item rewritten by its task's rules; an item that no rule fits is left out and listed."""
+def build_parallel(
+    form: Form, rewrite: Callable[[Item], Item] | None = None, name: str = PARALLEL
+) -> Form:
+    """The parallel form: every item rewritten by its task's rules; an item that no rule fits is
+    left out and listed.
+    """
     items, left_out = [], list(form.left_out)
     for item in form.items:
         try:
@@ -90,18 +105,24 @@ def draw_of(name: str) -> int | None:
     number = name.removeprefix(PARALLEL)
     if name == PARALLEL:
         return 1
-    return int(number) if number != name and number.isdigit() and 2 <= int(number) <= MOST_ORDERS else None
+    return (
+        int(number)
+        if number != name and number.isdigit() and 2 <= int(number) <= MOST_ORDERS
+        else None
+    )
 
 
 def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
-    """A second or later rewording: every item in words that neither the original nor an earlier form has.
+    """A second or later rewording: every item in words that neither the original nor an earlier
+    form has.
 
     Parameters
     ----------
     form
         The original form.
     draw
-        2 for `parallel2`, and so on; texts have three rewordings, options as many as they have orders.
+        2 for `parallel2`, and so on; texts have three rewordings, options as many as they have
+        orders.
     earlier
         The rewordings before it.
 
@@ -115,13 +136,27 @@ def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
     """
     items, left_out = [], list(form.left_out)
     for item in form.items:
-        taken = {(f.by_id[item.id].prompt, f.by_id[item.id].options) for f in (form, *earlier) if item.id in f.by_id}
+        taken = {
+            (f.by_id[item.id].prompt, f.by_id[item.id].options)
+            for f in (form, *earlier)
+            if item.id in f.by_id
+        }
         try:
-            items.append(next(made for made in _candidates(item, draw) if (made.prompt, made.options) not in taken))
+            items.append(
+                next(
+                    made
+                    for made in _candidates(item, draw)
+                    if (made.prompt, made.options) not in taken
+                )
+            )
         except NoRule as error:
             left_out.append(LeftOut(item.id, item.prompt, error.reason))
         except StopIteration:
-            left_out.append(LeftOut(item.id, item.prompt, f"it has no wording left for the form {PARALLEL}{draw}"))
+            left_out.append(
+                LeftOut(
+                    item.id, item.prompt, f"it has no wording left for the form {PARALLEL}{draw}"
+                )
+            )
     return Form(f"{PARALLEL}{draw}", tuple(items), tuple(left_out))
 
 
@@ -142,7 +177,9 @@ def _candidates(item: Item, draw: int) -> Iterator[Item]:
 
 
 def _reworded(item: Item) -> Iterator[Item]:
-    makers: list[Callable[[str], Rewrite]] = [lambda prompt, k=k: rephrase(prompt, k) for k in (1, 2, 3)]  # type: ignore[misc]
+    makers: list[Callable[[str], Rewrite]] = [
+        lambda prompt, k=k: rephrase(prompt, k) for k in (1, 2, 3)
+    ]  # type: ignore[misc]
     if item.task == "vqa":
         makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
     reasons = []
@@ -158,10 +195,14 @@ def _reworded(item: Item) -> Iterator[Item]:
 
 
 def count_modes(original: Form, form: Form) -> dict[str, int]:
-    """How many open questions and instructions changed their mode ("question to command"), the commonest change first."""
+    """How many open questions and instructions changed their mode ("question to command"), the
+    commonest change first.
+    """
     asked = (i for i in form.items if i.task in ("vqa", "caption") and i.id in original.by_id)
     pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in asked)
-    return dict(Counter(f"{before} to {after}" for before, after in pairs if before != after).most_common())
+    return dict(
+        Counter(f"{before} to {after}" for before, after in pairs if before != after).most_common()
+    )
 
 
 def count_reasons(form: Form) -> dict[str, int]:
@@ -180,7 +221,9 @@ def write_form(form: Form, path: Path) -> None:
     rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
     except OSError as error:
         raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
 
@@ -188,13 +231,15 @@ def write_form(form: Form, path: Path) -> None:
 def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
     """Read a form that a person may have corrected.
 
-    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original item's. A row with `item` is
-    another question in the place of this one, as a parallel short form has it; it brings all of that item.
+    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original
+    item's. A row with `item` is another question in the place of this one, as a parallel short form
+    has it; it brings all of that item.
 
     Raises
     ------
     DataError
-        A row names an item that the original form does not have, an item is named twice, or a prompt is missing.
+        A row names an item that the original form does not have, an item is named twice, or a
+        prompt is missing.
     """
     items, left_out, seen = [], [], set()
     for i, row in enumerate(read_records(path), 1):
@@ -204,18 +249,24 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
             what = f"the item {key!r} is not in the original form"
             raise DataError(what, place=place, remedy="Forms share item ids.")
         if key in seen:
-            raise DataError(f"the item {key!r} stands twice", place=place, remedy="Keep one of the two.")
+            raise DataError(
+                f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
+            )
         seen.add(key)
         base = original.by_id[key]
         if row.get("left_out"):
-            left_out.append(LeftOut(key, str(row.get("prompt") or base.prompt), str(row["left_out"])))
+            left_out.append(
+                LeftOut(key, str(row.get("prompt") or base.prompt), str(row["left_out"]))
+            )
             continue
         if row.get("item") is not None:
             items.append(_another(row["item"], base, place))
             continue
         prompt = take(row, "prompt", place)
         if not isinstance(prompt, str) or not prompt.strip():
-            raise DataError(f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text.")
+            raise DataError(
+                f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text."
+            )
         options = _options(row.get("options"), base, place)
         target = _target(row["target"], base, options, place) if "target" in row else base.target
         rule = str(row.get("rule") or base.rule)
@@ -229,21 +280,32 @@ def _another(value: Any, base: Item, place: str) -> Item:
         made = Item.from_dict(value)
     except (TypeError, ValueError):
         raise DataError(
-            f"the item is {value!r:.60}", place=place, remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does."
+            f"the item is {value!r:.60}",
+            place=place,
+            remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does.",
         ) from None
     if made.task != base.task:
         what = f"the item is of the task {made.task!r}, and the original form is {base.task!r}"
-        raise DataError(what, place=place, remedy="A parallel form asks questions of the same task.")
+        raise DataError(
+            what, place=place, remedy="A parallel form asks questions of the same task."
+        )
     image = safe_name(made.image, place) if made.image and not is_url(made.image) else made.image
-    # pictures differ between the two; what is left out together is what belongs together in the original form
-    return replace(made, id=base.id, image=image, cluster=base.cluster, rule=made.rule or "another item")
+    # pictures differ between the two; what is left out together is what belongs together in the
+    # original form
+    return replace(
+        made, id=base.id, image=image, cluster=base.cluster, rule=made.rule or "another item"
+    )
 
 
 def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
-    """The options of an item in another form: as many as in the original, in any order or wording."""
+    """The options of an item in another form: as many as in the original, in any order or
+    wording.
+    """
     if value is None:
         return base.options
-    texts = isinstance(value, list) and all(isinstance(option, str) and option.strip() for option in value)
+    texts = isinstance(value, list) and all(
+        isinstance(option, str) and option.strip() for option in value
+    )
     if not texts or len(set(value)) != len(value) or len(value) != len(base.options):
         remedy = f"Write a list of {len(base.options)} different texts, or leave the field out."
         raise DataError(f"the options are {value!r:.60}", place=place, remedy=remedy)
@@ -253,7 +315,10 @@ def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
 def _target(value: Any, base: Item, options: tuple[str, ...], place: str) -> Any:
     """The right answer of an item in another form; it must be of the kind that the original has."""
     if base.task == "yes_no":
-        fits, remedy = str(value).strip().lower() in ("yes", "no"), 'A yes/no target is "yes" or "no".'
+        fits, remedy = (
+            str(value).strip().lower() in ("yes", "no"),
+            'A yes/no target is "yes" or "no".',
+        )
         value = str(value).strip().lower() if fits else value
     elif base.task == "choice":
         letters = LETTERS[: len(options)]

@@ -1,7 +1,8 @@
 """The grammar of a question: its words with their parts of speech, and where its subject ends.
 
-The parts of speech come from the HanTa tagger (pure Python, with its English model inside the package). Nothing here rewrites
-a question; `hqm.forms.polar`, `hqm.forms.statement` and `hqm.forms.open` do.
+The parts of speech come from the HanTa tagger (pure Python, with its English model inside the
+package). Nothing here rewrites a question; `hqm.forms.polar`, `hqm.forms.statement` and
+`hqm.forms.open` do.
 """
 
 from __future__ import annotations
@@ -21,24 +22,34 @@ AUXILIARIES = BE | DO | HAVE | MODAL
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*[%°]?|\S")
 QUOTES = frozenset("\"“”'‘’`")
-_LIKE_ADVERBS = frozenset({"brand", "horseback", "latex"})  # "brand new": the noun belongs to what follows
+_LIKE_ADVERBS = frozenset(
+    {"brand", "horseback", "latex"}
+)  # "brand new": the noun belongs to what follows
 _NOUNS = frozenset(
     {"hydrant", "moped", "topping", "toppings", "uniform"}
 )  # what the tagger takes for adjectives or verbs
 _DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
 # colours, materials, shapes and sports that English dictionaries list as nouns only
-_SAID_OF_THINGS = frozenset("azure emerald teal indigo crimson linen denim marble semicircle surf".split())
-COLORS = frozenset("black blue brown gold gray green grey orange pink purple red silver tan white yellow".split())
+_SAID_OF_THINGS = frozenset(
+    "azure emerald teal indigo crimson linen denim marble semicircle surf".split()
+)
+COLORS = frozenset(
+    "black blue brown gold gray green grey orange pink purple red silver tan white yellow".split()
+)
 # "in the movie 'Up'": the quotation is a name and belongs to the noun
 _ENTITLED = frozenset(
-    "movie film series show book novel song album game band team brand play painting poem formula number".split()
+    "movie film series show book novel song album game band team brand play painting poem formula"
+    " number".split()
 )
 _DEGREES = frozenset("half almost nearly partly fully completely entirely".split())
 _CURRENCIES = frozenset("$€£¥#")
-_ANGLES = frozenset("parallel perpendicular equal similar congruent tangent identical adjacent opposite".split())
+_ANGLES = frozenset(
+    "parallel perpendicular equal similar congruent tangent identical adjacent opposite".split()
+)
 _CONJUNCTIONS = frozenset(
-    "after although as because before if once since so than that though till unless until when where while".split()
+    "after although as because before if once since so than that though till unless until when"
+    " where while".split()
 )
 _SIDES = frozenset("left right top bottom center centre middle".split())
 _UNKNOWN = -20.0
@@ -47,12 +58,34 @@ _COMPOUND_HEADS = frozenset({"light", "lights"})
 
 # One letter a word, so that the grammar of a subject is a regular expression over letters.
 _CLASSES = (
-    ("XX", "X"), ("EX", "T"), ("PN", "T"), ("POS", "S"), ("AT", "D"), ("DPS", "D"), ("DT", "D"), ("CRD", "C"),
-    ("ORD", "A"), ("AJ", "A"), ("NN", "N"), ("NP", "N"), ("ZZ", "N"), ("UNC", "N"), ("AV", "R"), ("PRF", "O"),
-    ("PR", "P"), ("TO", "P"), ("CJC", "&"), ("VVG", "G"), ("VVN", "E"), ("VVD", "E"), ("V", "V"),
-)  # fmt: skip
+    ("XX", "X"),
+    ("EX", "T"),
+    ("PN", "T"),
+    ("POS", "S"),
+    ("AT", "D"),
+    ("DPS", "D"),
+    ("DT", "D"),
+    ("CRD", "C"),
+    ("ORD", "A"),
+    ("AJ", "A"),
+    ("NN", "N"),
+    ("NP", "N"),
+    ("ZZ", "N"),
+    ("UNC", "N"),
+    ("AV", "R"),
+    ("PRF", "O"),
+    ("PR", "P"),
+    ("TO", "P"),
+    ("CJC", "&"),
+    ("VVG", "G"),
+    ("VVN", "E"),
+    ("VVD", "E"),
+    ("V", "V"),
+)
 # M is a demonstrative: a determiner ("this dog") or the whole subject ("this")
-_SIMPLE = r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC](?:&A)?)*[GE]?N+C?|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
+_SIMPLE = (
+    r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC](?:&A)?)*[GE]?N+C?|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
+)
 _SUBJECT = re.compile(rf"{_SIMPLE}(?:(?:[OP&]+|,&?){_SIMPLE})*")
 PLACE = re.compile(rf"(?:[PO&]+{_SIMPLE})+R*")
 
@@ -92,7 +125,9 @@ def _tag(text: str) -> list[Token]:
     if not spans:
         return []
     tagged = _tagger().tag_sent([capped(word) for word, _, _ in spans])
-    return [Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)]
+    return [
+        Token(word, label, a, b) for (word, a, b), (_, _, label) in zip(spans, tagged, strict=True)
+    ]
 
 
 def _letter(token: Token) -> str:
@@ -122,13 +157,19 @@ def _letter(token: Token) -> str:
         return "C"
     if token.tag.startswith("AV") and reading(token.text, "AV") < _UNKNOWN:
         return "N"  # the tagger guessed: an unknown word is a name more often than an adverb
-    if token.tag == "CJS" and token.word not in _CONJUNCTIONS and reading(token.text, "NN") > -math.inf:
+    if (
+        token.tag == "CJS"
+        and token.word not in _CONJUNCTIONS
+        and reading(token.text, "NN") > -math.inf
+    ):
         return "N"  # "the red ball as big as": the tagger was led astray by what follows
     return next((letter for prefix, letter in _CLASSES if token.tag.startswith(prefix)), "?")
 
 
 def letters_of(clause: list[Token]) -> str:
-    """The clause with one letter for each word; words in quotation marks or brackets count as names."""
+    """The clause with one letter for each word; words in quotation marks or brackets count as
+    names.
+    """
     return _letters_of(tuple(clause))
 
 
@@ -151,15 +192,30 @@ def _in_context(clause: list[Token], letters: list[str], i: int) -> str:
     """The letter of a word, corrected by its neighbours and by how it is written."""
     token, before = clause[i], letters[i - 1]
     then = letters[i + 1] if i + 1 < len(letters) else ""
-    if token.text[0].isupper() and letters[i] in "AVRGED?" and token.tag not in {"XX0", "DPS"} and token.text != "The":
+    if (
+        token.text[0].isupper()
+        and letters[i] in "AVRGED?"
+        and token.tag not in {"XX0", "DPS"}
+        and token.text != "The"
+    ):
         return "N"  # a capital inside a question: a name
     if token.text == "." and re.fullmatch(r"(?:[A-Z]\.)*[A-Z]", clause[i - 1].text):
         return "N"  # "U.S."
     counted = any(word.word == "number" for word in clause[:i])
-    if letters[i] == "C" and before == "N" and clause[i - 1].text[0].isupper() and i > 2 and not counted:
+    if (
+        letters[i] == "C"
+        and before == "N"
+        and clause[i - 1].text[0].isupper()
+        and i > 2
+        and not counted
+    ):
         return "N"  # "Reply 1988"
     if token.word in _SIDES and before in "PDMC":
-        return "A" if then and then in "ANC" and not (then == "A" and _compares(clause[i + 1])) else "N"
+        return (
+            "A"
+            if then and then in "ANC" and not (then == "A" and _compares(clause[i + 1]))
+            else "N"
+        )
     if token.word == "as" and letters[i] == "?" and then and then in "AR":
         return "R"  # "as big as"
     if token.text in COLORS and letters[i] == "N" and before == "N":
@@ -172,16 +228,26 @@ def _in_context(clause: list[Token], letters: list[str], i: int) -> str:
 
 
 def _compares(token: Token) -> bool:
-    return token.tag == "AJC" or token.word in {"different", "same", "equal", "identical", "parallel"}
+    return token.tag == "AJC" or token.word in {
+        "different",
+        "same",
+        "equal",
+        "identical",
+        "parallel",
+    }
 
 
 def subject_end(clause: list[Token]) -> int | None:
-    """The index of the first word after the subject of a clause that opens with its auxiliary, or None."""
+    """The index of the first word after the subject of a clause that opens with its auxiliary, or
+    None.
+    """
     return subject_end_with_worth(clause)[0]
 
 
 def subject_end_with_worth(clause: list[Token]) -> tuple[int | None, float]:
-    """The end of the subject, and how well the words behind it can start a predicate (0 to 4; below .6 is a guess)."""
+    """The end of the subject, and how well the words behind it can start a predicate (0 to 4; below
+    .6 is a guess).
+    """
     return _subject_end(tuple(clause))
 
 
@@ -189,8 +255,8 @@ def subject_end_with_worth(clause: list[Token]) -> tuple[int | None, float]:
 def _subject_end(tokens: tuple[Token, ...]) -> tuple[int | None, float]:
     """The end of the subject and its worth.
 
-    Every prefix that can be a noun phrase is tried; the one whose remainder best starts a predicate wins, the shortest
-    among equals.
+    Every prefix that can be a noun phrase is tried; the one whose remainder best starts a predicate
+    wins, the shortest among equals.
     """
     clause = list(tokens)
     letters = letters_of(clause)
@@ -232,25 +298,43 @@ def _subject_end(tokens: tuple[Token, ...]) -> tuple[int | None, float]:
 
 
 def _is_numbered(clause: list[Token], letters: str, end: int) -> bool:
-    """Whether a number at `end` names the noun before it: "the runner in lane four winning", "angle 1 equal to"."""
+    """Whether a number at `end` names the noun before it: "the runner in lane four winning", "angle
+    1 equal to".
+    """
     if letters[end - 1 : end + 1] != "NC" or end + 1 >= len(clause):
         return False
     return letters[end + 1] in "AEGVR" and clause[end + 1].word not in {"degrees", "percent"}
 
 
 def _end_behind_the_picture(clause: list[Token], letters: str) -> int | None:
-    """The end of a subject such as "all the animals in this figure" or "the characters here", with words behind it."""
+    """The end of a subject such as "all the animals in this figure" or "the characters here", with
+    words behind it.
+    """
     for i in range(2, len(clause) - 1):
-        end = i + 1 if clause[i].word == "here" else i + 3 if in_the_medium(clause[i : i + 3]) else None
+        end = (
+            i + 1
+            if clause[i].word == "here"
+            else i + 3
+            if in_the_medium(clause[i : i + 3])
+            else None
+        )
         if end is None or end >= len(clause):
             continue
         goes_on = letters[end] in "&O,T" or clause[end].word in {"that", "which", "who"}
-        return None if goes_on or re.search("[VGEPR,]", letters[1:i]) or not _SUBJECT.fullmatch(letters, 1, i) else end
+        return (
+            None
+            if goes_on
+            or re.search("[VGEPR,]", letters[1:i])
+            or not _SUBJECT.fullmatch(letters, 1, i)
+            else end
+        )
     return None
 
 
 def _end_before_a_quotation(clause: list[Token], letters: str, inside: list[bool]) -> int | None:
-    """The end of the subject in "Is the word on the sign 'STOP'?", where a quotation is all that is said of it."""
+    """The end of the subject in "Is the word on the sign 'STOP'?", where a quotation is all that is
+    said of it.
+    """
     if clause[0].word not in BE or clause[-1].text not in QUOTES or not inside[-1]:
         return None
     at = max(i for i in range(len(clause)) if not inside[i] and clause[i].text in QUOTES)
@@ -295,14 +379,22 @@ def _predicate_worth(clause: list[Token], letters: str, end: int) -> float:
         # "the bowl with broccoli on top": what a thing has belongs to the thing
         if [t.word for t in clause[end:]] in (["in", "color"], ["in", "colour"]):
             return 0.55  # "green in color"
-        return 0.8 if in_the_medium(clause[end:]) else 0.9 if clause[end].word in {"with", "without"} else 2
+        return (
+            0.8
+            if in_the_medium(clause[end:])
+            else 0.9
+            if clause[end].word in {"with", "without"}
+            else 2
+        )
     if first == "N":
         return 1 if describes(clause[end].text) else 0.6
     return 0.7 if first == "V" else 0
 
 
 def _verb_worth(clause: list[Token], letters: str, end: int) -> float:
-    """How well a verb follows do, have or a modal, perhaps after an adverb; released questions sometimes lack it."""
+    """How well a verb follows do, have or a modal, perhaps after an adverb; released questions
+    sometimes lack it.
+    """
     perfect = clause[0].word in HAVE
     for verb in (end, end + 1) if letters[end] == "R" and end + 1 < len(clause) else (end,):
         if letters[verb] == "V" or (perfect and letters[verb] == "E"):
@@ -334,7 +426,10 @@ def describes(word: str) -> bool:
 
 def reading(word: str, prefix: str) -> float:
     """The tagger's log probability of the word under the tags that start with `prefix`."""
-    return max((score for label, score in _readings(word.lower()) if label.startswith(prefix)), default=-math.inf)
+    return max(
+        (score for label, score in _readings(word.lower()) if label.startswith(prefix)),
+        default=-math.inf,
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -344,7 +439,8 @@ def _readings(word: str) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=4096)
 def is_base_verb(word: str) -> bool:
-    """Whether a word is a verb as it stands behind "does": "sit", but not "sitting", "peaceful" or "white".
+    """Whether a word is a verb as it stands behind "does": "sit", but not "sitting", "peaceful" or
+    "white".
 
     >>> [word for word in ("sit", "run", "sitting", "peaceful", "white") if is_base_verb(word)]
     ['sit', 'run']
@@ -358,8 +454,14 @@ def is_base_verb(word: str) -> bool:
 
 
 def verb_behind(clause: list[Token], end: int) -> int | None:
-    """The index of the verb that stands at `end`, perhaps behind adverbs; None if there is none in its base form."""
+    """The index of the verb that stands at `end`, perhaps behind adverbs; None if there is none in
+    its base form.
+    """
     at = end
-    while at < len(clause) - 1 and clause[at].tag.startswith("AV") and not is_base_verb(clause[at].word):
+    while (
+        at < len(clause) - 1
+        and clause[at].tag.startswith("AV")
+        and not is_base_verb(clause[at].word)
+    ):
         at += 1
     return at if at < len(clause) and is_base_verb(clause[at].word) else None

@@ -6,16 +6,19 @@
     Is there a dog at X:105 Y:350?          ->  Would you say that there is a dog at X:105 Y:350?
     Compare the tomatoes in the photo.      ->  Make a comparison of the tomatoes in the photo.
 
-A question stays a question and becomes an indirect one; an instruction stays an instruction and gets a synonym or "please".
-The same words as a command ("Tell me whether there is a dog ...") are a wording of their own (`keep_mode=False`), because they
-change the mode: the rules are called `open.tell_...`. Every word of the content stays, so a false presupposition, a coordinate or a list of options survives; only the auxiliary moves behind its
-subject. Sentences before and after the question keep their places. `NoRule` is raised for what no rule fits: statements, tag
-questions ("..., isn't it?"), and questions whose subject cannot be separated from the rest.
+A question stays a question and becomes an indirect one; an instruction stays an instruction and
+gets a synonym or "please". The same words as a command ("Tell me whether there is a dog ...") are a
+wording of their own (`keep_mode=False`), because they change the mode: the rules are called
+`open.tell_...`. Every word of the content stays, so a false presupposition, a coordinate or a list
+of options survives; only the auxiliary moves behind its subject. Sentences before and after the
+question keep their places. `NoRule` is raised for what no rule fits: statements, tag questions
+("..., isn't it?"), and questions whose subject cannot be separated from the rest.
 
-This module parses the grammar and takes instructions of any kind. It makes the parallel form of every benchmark of open
-questions (GAVIE, MMHal-Bench, one of your own) unless the adapter chooses otherwise. HQH, whose thousands of short questions
-are often misspelt, and FaithScore use the templates of `hqm.forms.questions` instead. Both modules stay because their
-published forms must not change.
+This module parses the grammar and takes instructions of any kind. It makes the parallel form of
+every benchmark of open questions (GAVIE, MMHal-Bench, one of your own) unless the adapter chooses
+otherwise. HQH, whose thousands of short questions are often misspelt, and FaithScore use the
+templates of `hqm.forms.questions` instead. Both modules stay because their published forms must not
+change.
 """
 
 from __future__ import annotations
@@ -31,16 +34,18 @@ from hqm.forms.statement import PRONOUNS, as_statement
 # what a question asks for by name: "What is the color of X?" asks for the color of X
 _ATTRIBUTES = frozenset(
     (
-        "action activity age appearance atmosphere brand characteristics color colors colour colours condition "
-        "coordinates design emotion event features gender interaction location material mood name number pattern "
-        "position posture purpose quality relation relationship sentiment shape significance size sport state status "
-        "style subject text texture time title type types value words"
+        "action activity age appearance atmosphere brand characteristics color colors colour"
+        " colours condition coordinates design emotion event features gender interaction location"
+        " material mood name number pattern position posture purpose quality relation relationship"
+        " sentiment shape significance size sport state status style subject text texture time"
+        " title type types value words"
     ).split()
 )
 _WH = frozenset("what who whom whose which where when why how".split())
 _ADVERBIAL = frozenset("where when why how".split())
 _SEEING = frozenset(
-    "see find spot identify locate notice observe detect discover recognize recognise tell make manage describe".split()
+    "see find spot identify locate notice observe detect discover recognize recognise tell make"
+    " manage describe".split()
 )
 _NOMINAL = frozenset("DTNCMS")
 
@@ -70,29 +75,36 @@ _OTHER_MODAL = {"can": "Could", "could": "Can", "will": "Would", "would": "Will"
 # verbs that open an instruction; anything else at the head of a sentence is not taken for one
 _IMPERATIVES = frozenset(
     (
-        "analyse analyze assess check choose combine compare complete compose count craft create define describe design "
-        "detect determine discover discuss draw estimate evaluate examine explain express figure find focus give "
-        "identify indicate infer list locate look make mention name narrate observe outline point provide rate read "
-        "report say segment select separate show specify spot state suggest summarize tell translate write"
+        "analyse analyze assess check choose combine compare complete compose count craft create"
+        " define describe design detect determine discover discuss draw estimate evaluate examine"
+        " explain express figure find focus give identify indicate infer list locate look make"
+        " mention name narrate observe outline point provide rate read report say segment select"
+        " separate show specify spot state suggest summarize tell translate write"
     ).split()
 )
-_SECOND_VERB = re.compile(r"\band (?:describe|explain|generate|give|list|name|provide|specify|suggest|tell)\b")
+_SECOND_VERB = re.compile(
+    r"\band (?:describe|explain|generate|give|list|name|provide|specify|suggest|tell)\b"
+)
 _SENTENCE_END = re.compile(r"(?<=[.?!？])(?<![\s(]\w[.])(?<!\d[.])\s+(?=[\"“(A-Z?])")
 # a second question in its own order, a question run into the next sentence, an exclamation
 _SECOND_QUESTION = re.compile(
-    r"\b(?:and|or) (?:(?:what|how|where|when|why|who)(?: \w+)? )?(?:is|are|do|does|can|was|were) (?:it|they|there|he|she|the|their|you)\b"
+    r"\b(?:and|or) (?:(?:what|how|where|when|why|who)(?: \w+)? )?(?:is|are|do|does|can|was|were)"
+    r" (?:it|they|there|he|she|the|their|you)\b"
     r"|\?[A-Z]|^What an? ",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"[?:]\s*\(?[A-Da-d1-4][).]\s")
 _TAG = re.compile(
-    r",\s*(?:(?:right|huh|ok|correct)\s*[?]|(?:is|are|do|does|was|were|can|wo)n't (?:it|they|there|you)\b)",
+    r",\s*(?:(?:right|huh|ok|correct)\s*[?]|(?:is|are|do|does|was|were|can|wo)n't"
+    r" (?:it|they|there|you)\b)",
     re.IGNORECASE,
 )
 
 
 class _Parts(NamedTuple):
-    """A prompt cut into what stands before the sentence to be rewritten, that sentence, and what follows it."""
+    """A prompt cut into what stands before the sentence to be rewritten, that sentence, and what
+    follows it.
+    """
 
     before: str
     sentence: str
@@ -105,19 +117,23 @@ def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
     Parameters
     ----------
     prompt
-        A question ("What is ...?", "Is there ...?", "How many chairs?") or an instruction ("Describe ...", "List ...").
+        A question ("What is ...?", "Is there ...?", "How many chairs?") or an instruction
+        ("Describe ...", "List ...").
     keep_mode
-        Whether a question stays a question and an instruction an instruction. Without it, a question becomes a command
-        ("Tell me ...") and an instruction a wish ("I would like you to ...").
+        Whether a question stays a question and an instruction an instruction. Without it, a
+        question becomes a command ("Tell me ...") and an instruction a wish ("I would like you to
+        ...").
 
     Returns
     -------
     Rewrite
-        The rephrased prompt and its rule: `open.whether` (a yes/no or either-or question made indirect), `open.wh` (a
-        question with what, who, where, ... made indirect), `open.attribute` ("What is the color of" asked as "Could you
-        tell me the color of"), `open.number` (an elliptical "How many X?"), `open.<verb>` (a synonym for the verb of an
-        instruction), `open.please` (any other instruction, with or without "please"), `open.could` ("Can you" asked as
-        "Could you"). Rules that change the mode are called `open.tell_...` and `open.request`.
+        The rephrased prompt and its rule: `open.whether` (a yes/no or either-or question made
+        indirect), `open.wh` (a question with what, who, where, ... made indirect), `open.attribute`
+        ("What is the color of" asked as "Could you tell me the color of"), `open.number` (an
+        elliptical "How many X?"), `open.<verb>` (a synonym for the verb of an instruction),
+        `open.please` (any other instruction, with or without "please"), `open.could` ("Can you"
+        asked as "Could you"). Rules that change the mode are called `open.tell_...` and
+        `open.request`.
 
     Raises
     ------
@@ -149,7 +165,8 @@ def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
 
 
 def look_first(prompt: str) -> Rewrite:
-    """The same words behind a request to look carefully, which changes neither their content nor their mode.
+    """The same words behind a request to look carefully, which changes neither their content nor
+    their mode.
 
     >>> look_first("Who is on the bench?").prompt, look_first("Describe the bench.").prompt
     ('Look carefully: who is on the bench?', 'Look carefully and describe the bench.')
@@ -164,7 +181,9 @@ def look_first(prompt: str) -> Rewrite:
 
 
 def _cut(prompt: str) -> _Parts:
-    """The prompt cut at the sentence that asks: the first that begins like a question, otherwise the first of all."""
+    """The prompt cut at the sentence that asks: the first that begins like a question, otherwise
+    the first of all.
+    """
     spans, start = [], 0
     for gap in _SENTENCE_END.finditer(prompt):
         quoted = prompt.count('"', 0, gap.start()) % 2 == 1
@@ -174,7 +193,9 @@ def _cut(prompt: str) -> _Parts:
     spans.append((start, len(prompt)))
     listed = _LISTED.search(prompt)
     for a, b in spans:
-        if prompt[a:b].endswith(("?", "？")) or (a == 0 and _head(prompt[a:b]) in (_WH | AUXILIARIES)):
+        if prompt[a:b].endswith(("?", "？")) or (
+            a == 0 and _head(prompt[a:b]) in (_WH | AUXILIARIES)
+        ):
             # options listed behind the question stay where they are
             end = listed.start() + 1 if listed and a < listed.start() < b else b
             if end < b and prompt[end - 1] == ":":
@@ -192,7 +213,9 @@ def _head(sentence: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """The text with its first letter in lower case, unless the word is "I" or begins with two capitals ("UFO")."""
+    """The text with its first letter in lower case, unless the word is "I" or begins with two
+    capitals ("UFO").
+    """
     return text if re.match(r"[A-Z]{2}|I\b", text) else text[:1].lower() + text[1:]
 
 
@@ -236,16 +259,26 @@ def _question(parts: _Parts, keep_mode: bool) -> Rewrite | None:
 
 
 def _asks_at(words: list[Token]) -> int | None:
-    """Where the question begins: at the head, or behind a comma after a clause such as "In the image,"."""
+    """Where the question begins: at the head, or behind a comma after a clause such as "In the
+    image,".
+    """
     for i, token in enumerate(words):
         opens = token.word in _WH or token.word in AUXILIARIES
         # "At what time", "In which direction"
-        behind = i + 1 < len(words) and words[i + 1].word in {"what", "which"} and token.tag.startswith("PR")
+        behind = (
+            i + 1 < len(words)
+            and words[i + 1].word in {"what", "which"}
+            and token.tag.startswith("PR")
+        )
         if i == 0 and (opens or behind):
             return i
         if i and words[i - 1].text in {",", "，"} and (opens or behind):
             # a relative clause behind a comma ("..., which is red") opens no question
-            return i if words[0].tag.startswith(("PR", "VVG", "VVN", "AV")) or words[0].word == "out" else None
+            return (
+                i
+                if words[0].tag.startswith(("PR", "VVG", "VVN", "AV")) or words[0].word == "out"
+                else None
+            )
     return None
 
 
@@ -261,11 +294,20 @@ def _indirect(body: str, words: list[Token]) -> tuple[str, str] | None:
     known = letters_of(words)
     at = next((i for i in range(first, len(words)) if words[i].word in AUXILIARIES), None)
     # "Who in the picture is wearing trousers?": a place may stand behind the question word
-    if at is not None and first < at < len(words) - 1 and known[first] == "P" and known[at + 1] in "GEAP":
+    if (
+        at is not None
+        and first < at < len(words) - 1
+        and known[first] == "P"
+        and known[at + 1] in "GEAP"
+    ):
         return _lower(body[words[0].start :]), "open.wh"
     if at is None or not re.fullmatch(r"[ACDMNORSTGE?]*", known[first:at].replace("&", "?")):
         # the question word is the subject of the verb: "Which company owns the airplane?"
-        plain = first < len(words) and (known[first] in "VN" or at is None) and words[0].word not in _ADVERBIAL
+        plain = (
+            first < len(words)
+            and (known[first] in "VN" or at is None)
+            and words[0].word not in _ADVERBIAL
+        )
         return (_lower(body[words[0].start :]), "open.wh") if plain else None
     return _behind(body, words, at, known)
 
@@ -286,16 +328,22 @@ def _behind(body: str, words: list[Token], at: int, known: str) -> tuple[str, st
         hanging = known[-1] == "P" and re.search("[GE]", known[at + 2 :])
         if head in _ATTRIBUTES and not hanging and words[-1].word not in {"doing", "like", "of"}:
             return body[words[at + 1].start :], "open.attribute"
-    turned = as_statement(body, words[at:], words[0].word, whole=words[at].word in BE and then in _NOMINAL)
+    turned = as_statement(
+        body, words[at:], words[0].word, whole=words[at].word in BE and then in _NOMINAL
+    )
     return None if turned is None else (f"{question} {turned}", "open.wh")
 
 
 def _is_subject(words: list[Token], known: str, at: int) -> bool:
-    """Whether a subject begins behind the auxiliary, so that the auxiliary has to move behind the subject."""
+    """Whether a subject begins behind the auxiliary, so that the auxiliary has to move behind the
+    subject.
+    """
     then = known[at + 1]
     if words[at].word in DO or words[at + 1].word in PRONOUNS:
         return True
-    if words[at].word in HAVE:  # "Which truck has its door open?": a main verb, unless a participle follows
+    if (
+        words[at].word in HAVE
+    ):  # "Which truck has its door open?": a main verb, unless a participle follows
         return at == 1 and "E" in known[at + 2 :]
     if then == "A":
         rest = re.match(r"A+(?:[A-Z&?]|$)", known[at + 1 :])
@@ -313,7 +361,11 @@ def _head_noun(words: list[Token], known: str, start: int) -> str:
 
 def _wish(body: str, words: list[Token]) -> str | None:
     """What "Can you (please) ..." asks to be done, unless it asks whether something can be seen."""
-    if words[0].word not in {"can", "could", "will", "would"} or len(words) < 3 or words[1].word != "you":
+    if (
+        words[0].word not in {"can", "could", "will", "would"}
+        or len(words) < 3
+        or words[1].word != "you"
+    ):
         return None
     verb = 3 if words[2].word == "please" else 2
     if words[2].word != "please" and (words[2].word in _SEEING or words[2].word == "be"):
@@ -332,12 +384,21 @@ def _instruction(parts: _Parts, keep_mode: bool) -> Rewrite | None:
         wish = _wish(text[:-1], words[at:]) if at == 0 else None
         if wish and keep_mode:
             modal = _OTHER_MODAL[words[0].word]
-            return Rewrite(f"{parts.before}{modal}{text[words[0].end :]}{parts.after}", "open.could")
-        return Rewrite(f"{parts.before}I would like you to {wish}.{parts.after}", "open.request") if wish else None
+            return Rewrite(
+                f"{parts.before}{modal}{text[words[0].end :]}{parts.after}", "open.could"
+            )
+        return (
+            Rewrite(f"{parts.before}I would like you to {wish}.{parts.after}", "open.request")
+            if wish
+            else None
+        )
     for name, pattern, said in _VERBS:
         match = re.match(pattern, text)
         if match and keep_mode and not _SECOND_VERB.search(text):
-            return Rewrite(f"{parts.before}{match.expand(said)}{text[match.end() :]}{parts.after}", f"open.{name}")
+            return Rewrite(
+                f"{parts.before}{match.expand(said)}{text[match.end() :]}{parts.after}",
+                f"open.{name}",
+            )
     please = re.match(r"Please,?\s+", text)
     head = _head(text[please.end() :] if please else text)
     if head not in _IMPERATIVES:
@@ -358,4 +419,6 @@ def _led(parts: _Parts, text: str, keep_mode: bool) -> Rewrite | None:
     if keep_mode:
         please = "" if "please" in match[0] else "please "
         return Rewrite(f"{parts.before}{match[1]}, {please}{text[at:]}{parts.after}", "open.please")
-    return Rewrite(f"{parts.before}{match[1]}, I would like you to {text[at:]}{parts.after}", "open.request")
+    return Rewrite(
+        f"{parts.before}{match[1]}, I would like you to {text[at:]}{parts.after}", "open.request"
+    )

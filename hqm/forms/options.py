@@ -1,4 +1,6 @@
-"""Multiple choice: write the options under the question, and shuffle them so that the right letter follows its option."""
+"""Multiple choice: write the options under the question, and shuffle them so that the right letter
+follows its option.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,19 @@ def render_options(question: str, options: Sequence[str]) -> str:
     >>> render_options("What color is it?", ["red", "blue"])
     'What color is it?\nA. red\nB. blue\nAnswer with the letter of the right option.'
     """
-    listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False))
+    listed = "\n".join(
+        f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)
+    )
     return f"{question}\n{listed}\nAnswer with the letter of the right option."
 
 
 def shuffle_item(item: Item, draw: int = 1) -> Item:
-    """The item with its options in another order and the letter of the right option changed accordingly.
+    """The item with its options in another order and the letter of the right option changed
+    accordingly.
 
-    The order depends only on the item and on `draw`, so that a form is the same whenever it is built. In the first drawn
-    order the right option always moves; no order is the original one or an earlier one.
+    The order depends only on the item and on `draw`, so that a form is the same whenever it is
+    built. In the first drawn order the right option always moves; no order is the original one or
+    an earlier one.
 
     >>> item = Item("1", "What color is it?", "choice", "A", options=("red", "blue", "green"))
     >>> shuffled = shuffle_item(item)
@@ -37,13 +43,18 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
         raise NoRule(item.prompt, "it has fewer than two options to shuffle")
     key = str(item.target).strip().upper()
     if key not in letters:
-        raise DataError(f"the target of {item.id!r} is {item.target!r}", remedy=f"Write one of the letters {letters}.")
+        raise DataError(
+            f"the target of {item.id!r} is {item.target!r}",
+            remedy=f"Write one of the letters {letters}.",
+        )
     right = letters.index(key)
     if math.factorial(len(letters)) <= draw:
         raise NoRule(item.prompt, f"{len(letters)} options have no {draw + 1} orders")
     ranked = _orders(item.id, len(letters), right, draw)[-1]
     moved = letters[ranked.index(right)]
-    return replace(item, options=tuple(item.options[i] for i in ranked), target=moved, rule="options.shuffled")
+    return replace(
+        item, options=tuple(item.options[i] for i in ranked), target=moved, rule="options.shuffled"
+    )
 
 
 def _orders(key: str, count: int, right: int, draws: int) -> list[list[int]]:

@@ -5,9 +5,10 @@
     Is the sky sunny in this image?      ->  Is the sky not sunny in this image?
     Is this the largest state?           ->  Is it false that this is the largest state?
 
-"Isn't this a dog?", "Is this not a dog?" and "Are there not two dogs?" ask for the same yes as the plain question, so "not"
-stands only behind a short subject with "the", before a short predicate. Everything else is denied as a whole: "Is it false
-that ...?". Where the order of a statement would be a guess, the question is quoted: 'Is "no" the right answer to "..."?'.
+"Isn't this a dog?", "Is this not a dog?" and "Are there not two dogs?" ask for the same yes as the
+plain question, so "not" stands only behind a short subject with "the", before a short predicate.
+Everything else is denied as a whole: "Is it false that ...?". Where the order of a statement would
+be a guess, the question is quoted: 'Is "no" the right answer to "..."?'.
 """
 
 from __future__ import annotations
@@ -37,26 +38,33 @@ from hqm.forms.statement import PRONOUNS, as_statement, ends_in_a_verb
 
 _SCOPE = frozenset(
     (
-        "only all both every each everyone everybody everything always ever also too either most mostly mainly same another other "
-        "because since if unless when while whereas although until before after than followed respectively without "
-        "many much several few fewer less more enough exactly just even still already yet but once twice half "
-        "instead well almost nearly hardly barely scarcely rarely seldom sometimes often usually very quite so rather somewhat about around or "
-        "probably possibly apparently actually really presumably perhaps maybe definitely certainly clearly obviously"
+        "only all both every each everyone everybody everything always ever also too either most"
+        " mostly mainly same another other because since if unless when while whereas although"
+        " until before after than followed respectively without many much several few fewer less"
+        " more enough exactly just even still already yet but once twice half instead well almost"
+        " nearly hardly barely scarcely rarely seldom sometimes often usually very quite so rather"
+        " somewhat about around or probably possibly apparently actually really presumably perhaps"
+        " maybe definitely certainly clearly obviously"
     ).split()
 )
 """Words that a "not" or "no" before them may or may not deny."""
 _SAID_BY_NOT = frozenset({"than", "same", "more", "less", "fewer"})
-"""Those that a comparison with "the" needs: "the circle is not larger than the square" denies the comparison."""
+"""Those that a comparison with "the" needs: "the circle is not larger than the square" denies the
+comparison.
+"""
 _AMOUNTS = frozenset(
-    "lot couple few bit little number variety total majority single handful lots plenty dozen pair multiple numerous various "
-    "different certain specific range mix mixture combination".split()
+    "lot couple few bit little number variety total majority single handful lots plenty dozen pair"
+    " multiple numerous various different certain specific range mix mixture combination".split()
 )
 _NO = {"a": "no", "an": "no", "any": "no", "some": "no"}
 _NO_ONE = {"anyone": "no one", "anybody": "nobody", "anything": "nothing"}
 _COUNTED = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty".split()
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " twenty".split()
 )
-_ALIKE = frozenset("sheep deer fish antelope aircraft moose bison shrimp salmon series species".split())
+_ALIKE = frozenset(
+    "sheep deer fish antelope aircraft moose bison shrimp salmon series species".split()
+)
 """Nouns whose plural is the same word."""
 _LONGEST = 8
 """A predicate of more words is denied as a whole."""
@@ -78,9 +86,9 @@ def flip(question: str, draw: int = 0) -> Rewrite:
     Returns
     -------
     Rewrite
-        The question and its rule: `polar.no` ("a dog" becomes "no dog"), `polar.other` ("other than two"), `polar.not`,
-        `polar.false` (denied as a whole), `polar.wrong` ("Is it wrong to say that ...?"), `polar.quoted` and
-        `polar.quoted_yes` (the question in quotation marks).
+        The question and its rule: `polar.no` ("a dog" becomes "no dog"), `polar.other` ("other than
+        two"), `polar.not`, `polar.false` (denied as a whole), `polar.wrong` ("Is it wrong to say
+        that ...?"), `polar.quoted` and `polar.quoted_yes` (the question in quotation marks).
 
     Raises
     ------
@@ -150,9 +158,21 @@ def statement_of(made: Asked) -> str | None:
     if made.whether:
         return made.prompt[made.clause[0].start : made.end]
     words = made.words
-    if words[:2] == ["do", "you"] and words[2] in {"think", "believe", "know", "agree", "consider", "feel"}:
+    if words[:2] == ["do", "you"] and words[2] in {
+        "think",
+        "believe",
+        "know",
+        "agree",
+        "consider",
+        "feel",
+    }:
         return None
-    if not _is_sound(made.clause) or "either any" in " ".join(words) or _adds_a_verb(made) or is_a_guess(made.clause):
+    if (
+        not _is_sound(made.clause)
+        or "either any" in " ".join(words)
+        or _adds_a_verb(made)
+        or is_a_guess(made.clause)
+    ):
         return None
     return as_statement(made.prompt[: made.end], made.clause)
 
@@ -188,7 +208,9 @@ def _quoted(made: Asked, opening: str, rule: str) -> Rewrite:
 
 
 def _with_mark(after: str) -> str:
-    """What follows the question, with its one question mark: released questions have two, or none."""
+    """What follows the question, with its one question mark: released questions have two, or
+    none.
+    """
     after = re.sub(r"^([^\w?？]*[?？])(?:\s*[?？])+", r"\1", after)
     if re.match(r"\s*[?？]", after) or re.match(r"[^.?!\n]*[?？]", after):
         return after
@@ -225,19 +247,30 @@ def _there(made: Asked) -> Rewrite | None:
         return _replaced(made, head, "no", "polar.no")
     if head.word in _NO_ONE:
         return _replaced(made, head, _NO_ONE[head.word], "polar.no")
-    if letters_of(clause)[2] in "ANGE" and head.word not in {"one", "such"} and not head.word[0].isdigit():
+    if (
+        letters_of(clause)[2] in "ANGE"
+        and head.word not in {"one", "such"}
+        and not head.word[0].isdigit()
+    ):
         return Rewrite(f"{made.prompt[: head.start]}no {made.prompt[head.start :]}", "polar.no")
     return None
 
 
 def _adds_a_verb(made: Asked) -> bool:
-    """Whether a second verb follows "there are", as in the released "Are there two people appear in the image?"."""
+    """Whether a second verb follows "there are", as in the released "Are there two people appear in
+    the image?".
+    """
     clause = made.clause
-    if clause[1].word != "there" or {"that", "who", "which", "where", "when", "can", "to"} & set(made.words):
+    if clause[1].word != "there" or {"that", "who", "which", "where", "when", "can", "to"} & set(
+        made.words
+    ):
         return False
     known = letters_of(clause)
     return any(
-        known[i] == "V" and known[i - 1] == "N" and clause[i].tag.startswith("VV") and is_base_verb(clause[i].word)
+        known[i] == "V"
+        and known[i - 1] == "N"
+        and clause[i].tag.startswith("VV")
+        and is_base_verb(clause[i].word)
         for i in range(4, len(clause))
     )
 
@@ -270,20 +303,29 @@ def _number(made: Asked) -> Rewrite | None:
     opening = opening.capitalize() if _at_head(made) else opening
     before, after = made.prompt[: made.opens], made.prompt[made.end :]
     return Rewrite(
-        f"{before}{opening} the number of {named} other than {number.text}{_with_mark(after)}", "polar.other"
+        f"{before}{opening} the number of {named} other than {number.text}{_with_mark(after)}",
+        "polar.other",
     )
 
 
 def _up_to_a_verb(counted: list[Token]) -> list[Token]:
-    """The words that are counted, as far as the first form in -ing; with a word before them as for a subject."""
+    """The words that are counted, as far as the first form in -ing; with a word before them as for
+    a subject.
+    """
     last = next((i for i in range(1, len(counted)) if counted[i].word.endswith("ing")), 0)
     return [counted[0], *counted[: last + 1]]
 
 
 def _head(counted: list[Token]) -> Token:
-    """The noun that is counted: the last word before a place or a clause, "cup" in "cup of tea on the table"."""
+    """The noun that is counted: the last word before a place or a clause, "cup" in "cup of tea on
+    the table".
+    """
     known = letters_of([counted[0]._replace(text="is", tag="VB"), *counted])[1:]
-    behind = (i for i in range(1, len(counted)) if known[i] in "POTM" or (known[i] in "GEV" and known[i - 1] == "N"))
+    behind = (
+        i
+        for i in range(1, len(counted))
+        if known[i] in "POTM" or (known[i] in "GEV" and known[i - 1] == "N")
+    )
     return counted[next(behind, len(counted)) - 1]
 
 
@@ -309,14 +351,18 @@ def _any(made: Asked) -> Rewrite | None:
 
 
 def _not(made: Asked) -> Rewrite | None:
-    """ "not" behind a short subject with "the" and before a short predicate, where nobody can take it for "isn't"."""
+    """ "not" behind a short subject with "the" and before a short predicate, where nobody can take
+    it for "isn't".
+    """
     clause = made.clause
     if clause[0].word not in BE | DO or clause[1].word != "the" or not _is_sound(clause):
         return None
     end, worth = subject_end_with_worth(clause)
     if end is None or (worth < _SURE and clause[0].word not in DO) or not 3 <= end <= 5:
         return None
-    if not re.fullmatch("D(?:A?N{1,2}|A)", letters_of(clause)[1:end]) or ends_in_a_verb(clause[1:end]):
+    if not re.fullmatch("D(?:A?N{1,2}|A)", letters_of(clause)[1:end]) or ends_in_a_verb(
+        clause[1:end]
+    ):
         return None
     if len(clause) - end > _LONGEST or _has_scope(made, end, allowed=_SAID_BY_NOT):
         return None
@@ -331,7 +377,9 @@ def _not(made: Asked) -> Rewrite | None:
 
 
 def _has_scope(made: Asked, start: int, allowed: frozenset[str] = frozenset()) -> bool:
-    """Whether a word, a list or a superlative behind `start` leaves it open what a "not" or "no" denies."""
+    """Whether a word, a list or a superlative behind `start` leaves it open what a "not" or "no"
+    denies.
+    """
     clause = made.clause
     words = [token.word for token in clause]
     joined = {"between"} & set(words[start:])
@@ -347,7 +395,9 @@ def _has_scope(made: Asked, start: int, allowed: frozenset[str] = frozenset()) -
 
 
 def _is_sound(clause: list[Token]) -> bool:
-    """Whether the verb is in a form that its auxiliary can have; released questions have "Is the person swim?"."""
+    """Whether the verb is in a form that its auxiliary can have; released questions have "Is the
+    person swim?".
+    """
     if clause[1].word in PRONOUNS or clause[1].word == "there":
         return True
     end = subject_end(clause)
@@ -362,5 +412,7 @@ def _is_sound(clause: list[Token]) -> bool:
         return False  # "Is 2010 exported the most bread?"
     from lemminflect import getInflection
 
-    bare = is_base_verb(word) and reading(word, "VV") > max(reading(word, "NN"), reading(word, "AJ"))
+    bare = is_base_verb(word) and reading(word, "VV") > max(
+        reading(word, "NN"), reading(word, "AJ")
+    )
     return not bare or (word in getInflection(word, tag="VBN") and word not in {"run", "come"})

@@ -1,7 +1,9 @@
-"""What rules made of texts and pictures, kept in the cache from one command to the next: to tag ten thousand questions takes seconds.
+"""What rules made of texts and pictures, kept in the cache from one command to the next: to tag ten
+thousand questions takes seconds.
 
-What is kept belongs to the rules that made it: their source and the versions of the libraries with the words are part of the
-file's name. The cache may be deleted at any time; where it cannot be written, everything is only made again.
+What is kept belongs to the rules that made it: their source and the versions of the libraries with
+the words are part of the file's name. The cache may be deleted at any time; where it cannot be
+written, everything is only made again.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class Readings:
         self._libraries = tuple(libraries)
 
     def __call__(self, text: str, *where: Any) -> Any:
-        """What the rule makes of a text, or made of it in an earlier command; `where` it is to be found is no part of it."""
+        """What the rule makes of a text, or made of it in an earlier command; `where` it is to be
+        found is no part of it.
+        """
         if text not in self._known:
             self._known[text] = self._rule(text, *where)
             self._new += 1
@@ -68,7 +72,11 @@ class Readings:
 
     @cached_property
     def _file(self) -> Path:
-        return cache_folder() / "readings" / f"{self.name}-{_rules(self._sources, self._libraries)}.json"
+        return (
+            cache_folder()
+            / "readings"
+            / f"{self.name}-{_rules(self._sources, self._libraries)}.json"
+        )
 
     @cached_property
     def _known(self) -> dict[str, Any]:

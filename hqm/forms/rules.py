@@ -1,4 +1,6 @@
-"""The names of the rules that turn a question round, for whoever reads the answers and builds no form."""
+"""The names of the rules that turn a question round, for whoever reads the answers and builds no
+form.
+"""
 
 from __future__ import annotations
 
@@ -9,5 +11,7 @@ STRAIGHT = frozenset({"polar.true", "polar.quoted_true"})
 
 
 def is_negated(item: Item) -> bool:
-    """Whether the item's question was turned round by a rule (or by a person, who writes `polar.person`)."""
+    """Whether the item's question was turned round by a rule (or by a person, who writes
+    `polar.person`).
+    """
     return item.rule.startswith("polar.") and item.rule not in STRAIGHT

@@ -1,10 +1,12 @@
-"""Put a question into the order of a statement: the auxiliary moves behind its subject, do and did merge into the verb.
+"""Put a question into the order of a statement: the auxiliary moves behind its subject, do and did
+merge into the verb.
 
     is the bowl with broccoli on top of the bowl   ->  the bowl with broccoli is on top of the bowl
     does the woman have on her wrist               ->  the woman has on her wrist
 
-The end of the subject is found as for flipping (`hqm.forms.polar`), but more cautiously: where a noun is followed by words
-that could be the predicate themselves ("the man holding a stick successful in ..."), nothing is guessed.
+The end of the subject is found as for flipping (`hqm.forms.polar`), but more cautiously: where a
+noun is followed by words that could be the predicate themselves ("the man holding a stick
+successful in ..."), nothing is guessed.
 """
 
 from __future__ import annotations
@@ -25,13 +27,15 @@ from hqm.forms.grammar import (
     verb_behind,
 )
 
-PRONOUNS = frozenset("i you he she it we they there someone somebody anyone anybody everyone something".split())
+PRONOUNS = frozenset(
+    "i you he she it we they there someone somebody anyone anybody everyone something".split()
+)
 _SUBORDINATE = frozenset("when while as if where because before after".split())
 _RELATIVE = frozenset("that who which whose where what".split())
 MATERIALS = frozenset(
     (
-        "brick bronze ceramic chocolate concrete cotton denim fabric glass gold iron leather linen marble metal paper plastic rubber "
-        "silk silver steel stone vanilla velvet wood wool"
+        "brick bronze ceramic chocolate concrete cotton denim fabric glass gold iron leather linen"
+        " marble metal paper plastic rubber silk silver steel stone vanilla velvet wood wool"
     ).split()
 )
 _SURE = _SUBORDINATE | {"doing", "like"}
@@ -47,7 +51,8 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     asks
         The question word before it ("who", "what"), if any.
     whole
-        Whether the subject may reach to the end: "(What) is the design on the snowboard" has nothing behind it.
+        Whether the subject may reach to the end: "(What) is the design on the snowboard" has
+        nothing behind it.
 
     Returns
     -------
@@ -104,7 +109,9 @@ def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
         return end
     if end is None:
         return n if _is_phrase(clause, 2) else None
-    if clause[end].word in {"that", "who", "which", "present"} or (asks == "who" and known[-1] != "P"):
+    if clause[end].word in {"that", "who", "which", "present"} or (
+        asks == "who" and known[-1] != "P"
+    ):
         return n
     if known[end] in "AN" and known[end - 1] == "C" and not re.search("[VGE]", known[end:]):
         return n  # "the two older kids"
@@ -115,7 +122,9 @@ def _end_of_subject(clause: list[Token], asks: str, whole: bool) -> int | None:
 
 
 def _end_by_word(clause: list[Token], known: str, asks: str) -> int | None:
-    """The end of the subject where a word shows it: "doing", "like", a verb at the very end, "when"."""
+    """The end of the subject where a word shows it: "doing", "like", a verb at the very end,
+    "when".
+    """
     for i in range(2, len(clause)):
         if clause[i].word == "doing" or (clause[i].word == "like" and _hangs(clause, i)):
             return i
@@ -126,10 +135,11 @@ def _end_by_word(clause: list[Token], known: str, asks: str) -> int | None:
 
 
 def _fits(clause: list[Token], end: int) -> bool:
-    """Whether what follows the subject can be one predicate, and the subject agrees with its auxiliary.
+    """Whether what follows the subject can be one predicate, and the subject agrees with its
+    auxiliary.
 
-    "Is the man holding a stick successful?": a noun with a bare adjective or participle behind it shows that the
-    predicate began elsewhere.
+    "Is the man holding a stick successful?": a noun with a bare adjective or participle behind it
+    shows that the predicate began elsewhere.
     """
     letters = letters_of(clause)
     rest, subject = letters[end:], letters[1:end]
@@ -141,7 +151,9 @@ def _fits(clause: list[Token], end: int) -> bool:
         return False
     if re.match("N[NAPR]", rest) and clause[end].word not in COLORS:
         return False
-    if rest[0] == "P" and any(clause[i].word in COLORS and letters[i - 1] == "N" for i in range(end + 2, len(clause))):
+    if rest[0] == "P" and any(
+        clause[i].word in COLORS and letters[i - 1] == "N" for i in range(end + 2, len(clause))
+    ):
         return False  # "Is the sky above the market green?"
     if subject.endswith("NG") or clause[-1].word == "motion":
         return False
@@ -154,9 +166,11 @@ def _fits(clause: list[Token], end: int) -> bool:
 
 
 def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
-    """Whether a relative clause, or a noun that can be said of things, may belong elsewhere than it seems.
+    """Whether a relative clause, or a noun that can be said of things, may belong elsewhere than it
+    seems.
 
-    "Is the bag that he holds red?", "Is the cake on the plate chocolate?", "Are the things on the table cups?"
+    "Is the bag that he holds red?", "Is the cake on the plate chocolate?", "Are the things on the
+    table cups?"
     """
     quoted = inside_quotes(clause)
     words = [token for token, inside in zip(clause, quoted, strict=True) if not inside]
@@ -173,7 +187,9 @@ def _is_sure(token: Token) -> bool:
 
 
 def ends_in_a_verb(subject: list[Token]) -> bool:
-    """Whether the last word may begin the predicate: "the woman surfing", where the tagger sees a compound."""
+    """Whether the last word may begin the predicate: "the woman surfing", where the tagger sees a
+    compound.
+    """
     from lemminflect import getAllLemmas
 
     last = subject[-1].word
@@ -183,7 +199,11 @@ def ends_in_a_verb(subject: list[Token]) -> bool:
 
 def _hangs(clause: list[Token], i: int) -> bool:
     """Whether "like" has no object after it, as in "the weather like in the image"."""
-    return i + 1 == len(clause) or letters_of(clause)[i + 1] == "P" or clause[i + 1].word in _SUBORDINATE
+    return (
+        i + 1 == len(clause)
+        or letters_of(clause)[i + 1] == "P"
+        or clause[i + 1].word in _SUBORDINATE
+    )
 
 
 def _is_phrase(clause: list[Token], end: int) -> bool:

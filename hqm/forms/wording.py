@@ -1,8 +1,9 @@
 """Say the same thing in other words: a bank of equivalent instructions and templates of questions.
 
-The bank holds classes of instructions that ask for the same thing; the parallel of an instruction is the next one of its
-class. Templates rewrite a question by its opening ("What color is X?" becomes "Which color does X have?") and leave X as it
-stands, so that a presupposition, a coordinate or a name survives. A prompt that fits neither raises `NoRule`.
+The bank holds classes of instructions that ask for the same thing; the parallel of an instruction
+is the next one of its class. Templates rewrite a question by its opening ("What color is X?"
+becomes "Which color does X have?") and leave X as it stands, so that a presupposition, a coordinate
+or a name survives. A prompt that fits neither raises `NoRule`.
 """
 
 from __future__ import annotations
@@ -14,54 +15,103 @@ from hqm.forms.rewrite import Rewrite
 
 # Each row is one meaning; every sentence of a row may stand for every other.
 INSTRUCTIONS: tuple[tuple[str, ...], ...] = (
-    ("Describe the image.", "Provide a description of the image.", "Give a description of the image.", "Write a description of the image."),
-    ("Describe this image.", "Provide a description of this image.", "Give a description of this image.", "Write a description of this image."),
-    ("What is in the image?", "What does the image contain?", "What does the image show?", "What can be seen in the image?"),
-    ("Write a caption for the image.", "Compose a caption for the image.", "Give the image a caption.", "Provide a caption for the image."),
     (
-        "Tell me what you see in the image.", "Say what you can see in the image.",
-        "Say what the image shows you.", "Name what you see in the image.",
+        "Describe the image.",
+        "Provide a description of the image.",
+        "Give a description of the image.",
+        "Write a description of the image.",
     ),
     (
-        "Describe the image in detail.", "Provide a detailed description of the image.",
-        "Give a detailed description of the image.", "Write a detailed description of the image.",
+        "Describe this image.",
+        "Provide a description of this image.",
+        "Give a description of this image.",
+        "Write a description of this image.",
     ),
     (
-        "Describe this image in detail.", "Provide a detailed description of this image.",
-        "Give a detailed description of this image.", "Write a detailed description of this image.",
+        "What is in the image?",
+        "What does the image contain?",
+        "What does the image show?",
+        "What can be seen in the image?",
     ),
     (
-        "Please describe this image in detail.", "Please provide a detailed description of this image.",
-        "Please give a detailed description of this image.", "Please write a detailed description of this image.",
+        "Write a caption for the image.",
+        "Compose a caption for the image.",
+        "Give the image a caption.",
+        "Provide a caption for the image.",
     ),
     (
-        "Generate a short caption of the image.", "Write a short caption for the image.",
-        "Give the image a short caption.", "Provide a short caption for the image.",
+        "Tell me what you see in the image.",
+        "Say what you can see in the image.",
+        "Say what the image shows you.",
+        "Name what you see in the image.",
     ),
     (
-        "Provide a brief description of the given image.", "Describe the given image briefly.",
-        "Give a brief description of the given image.", "Write a brief description of the given image.",
+        "Describe the image in detail.",
+        "Provide a detailed description of the image.",
+        "Give a detailed description of the image.",
+        "Write a detailed description of the image.",
     ),
-)  # fmt: skip
+    (
+        "Describe this image in detail.",
+        "Provide a detailed description of this image.",
+        "Give a detailed description of this image.",
+        "Write a detailed description of this image.",
+    ),
+    (
+        "Please describe this image in detail.",
+        "Please provide a detailed description of this image.",
+        "Please give a detailed description of this image.",
+        "Please write a detailed description of this image.",
+    ),
+    (
+        "Generate a short caption of the image.",
+        "Write a short caption for the image.",
+        "Give the image a short caption.",
+        "Provide a short caption for the image.",
+    ),
+    (
+        "Provide a brief description of the given image.",
+        "Describe the given image briefly.",
+        "Give a brief description of the given image.",
+        "Write a brief description of the given image.",
+    ),
+)
 
 # (name, pattern, replacement); the first that matches the whole question is used.
 _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (name, re.compile(pattern, re.IGNORECASE), replacement)
     for name, pattern, replacement in (
         ("color", r"What (colou?r) (?:is|are) (?P<x>.+)\?", r"Which \1 {does} \g<x> have?"),
-        ("how-many-there", r"How many (?P<x>.+?) are (?:there )?in (?P<y>.+)\?", r"What is the number of \g<x> in \g<y>?"),
+        (
+            "how-many-there",
+            r"How many (?P<x>.+?) are (?:there )?in (?P<y>.+)\?",
+            r"What is the number of \g<x> in \g<y>?",
+        ),
         ("doing", r"What (?:is|are) (?P<x>.+) doing\?", r"Which action {is} \g<x> performing?"),
         ("say", r"What (?:does|do) (?P<x>.+) say\?", r"What is written on \g<x>?"),
         ("covers", r"What covers (?P<x>.+)\?", r"What is \g<x> covered with?"),
-        ("where-relative", r"Where (?:is|are) (?P<x>.+) relative to (?P<y>.+)\?", r"What is the position of \g<x> relative to \g<y>?"),
-        ("which-in", r"Which (?P<x>\w+) are in (?P<y>the (?:image|picture|photo|scene))\?", r"What \g<x> does \g<y> show?"),
-        ("which-of-two", r"Which is (?P<c>\w+), (?P<x>.+) or (?P<y>.+)\?", r"Between \g<x> and \g<y>, which is \g<c>?"),
+        (
+            "where-relative",
+            r"Where (?:is|are) (?P<x>.+) relative to (?P<y>.+)\?",
+            r"What is the position of \g<x> relative to \g<y>?",
+        ),
+        (
+            "which-in",
+            r"Which (?P<x>\w+) are in (?P<y>the (?:image|picture|photo|scene))\?",
+            r"What \g<x> does \g<y> show?",
+        ),
+        (
+            "which-of-two",
+            r"Which is (?P<c>\w+), (?P<x>.+) or (?P<y>.+)\?",
+            r"Between \g<x> and \g<y>, which is \g<c>?",
+        ),
     )
-)  # fmt: skip
+)
 
 
 def rephrase(prompt: str, draw: int = 1) -> Rewrite:
-    """Say a prompt in other words that ask for the same thing; `draw` counts the other instructions of its class.
+    """Say a prompt in other words that ask for the same thing; `draw` counts the other instructions
+    of its class.
 
     Raises
     ------
@@ -83,6 +133,8 @@ def rephrase(prompt: str, draw: int = 1) -> Rewrite:
         match = pattern.fullmatch(asked)
         if match:
             many = re.match(r"\w+ (?:colou?r )?are\b", asked, re.IGNORECASE) is not None
-            text = replacement.replace("{does}", "do" if many else "does").replace("{is}", "are" if many else "is")
+            text = replacement.replace("{does}", "do" if many else "does").replace(
+                "{is}", "are" if many else "is"
+            )
             return Rewrite(match.expand(text), f"wording.{name}")
     raise NoRule(prompt, "neither the bank of instructions nor a template knows its wording")

@@ -1,18 +1,21 @@
-"""Indicators: what is estimated when administrations differ in one facet, of one administration, and of the items.
+"""Indicators: what is estimated when administrations differ in one facet, of one administration,
+and of the items.
 
-    run differs      test_retest        how far the scores repeat with another seed
-    form differs     parallel_forms     how far they survive another wording
-    judge differs    criterion          how far they follow people
-    judge differs    oracle             how far they follow an oracle or another rule; says nothing about validity
-                     judge_consistency  how far the same judge, asked again about the same answers, says the same
-                     judge_agreement    how far another judging model says the same
+    run differs      test_retest        how far the scores repeat with another seed form differs
+    parallel_forms     how far they survive another wording judge differs    criterion          how
+    far they follow people judge differs    oracle             how far they follow an oracle or
+    another rule; says nothing about validity
+                     judge_consistency  how far the same judge, asked again about the same answers,
+                     says the same judge_agreement    how far another judging model says the same
                      stages             how far single roles of a judge decide as people do
     sight differs    blindness          how far they survive without the picture
     resolution       resolution         how far they survive smaller pictures
 
-An indicator is a value (`value.Indicator`), listed beside the function that computes it: `agreement`, `runs`, `forms`,
-`judged`, `people`, `stages`, `internal_consistency`, `named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`,
-`probabilities`. A new one is an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it and signs the estimate.
+An indicator is a value (`value.Indicator`), listed beside the function that computes it:
+`agreement`, `runs`, `forms`, `judged`, `people`, `stages`, `internal_consistency`,
+`named_coefficients`, `variance`, `separation`, `items`, `solvability`, `types`, `probabilities`. A
+new one is an entry in such a list; `catalogue` finds it, `engine` asks what it needs, computes it
+and signs the estimate.
 """
 
 from __future__ import annotations
@@ -35,6 +38,24 @@ from hqm.indicators.types import TypeCoverage, coverage
 from hqm.indicators.value import Indicator
 
 __all__ = [
-    "INDICATOR_FAMILIES", "Case", "Indicator", "Protocol", "TypeCoverage", "all_indicators", "case", "compare", "compare_forms",
-    "compare_runs", "compare_stage", "coverage", "describe", "expected", "family_of", "indicator_named", "people_agree", "statistics", "warn", "yes_ratio",
-]  # fmt: skip
+    "INDICATOR_FAMILIES",
+    "Case",
+    "Indicator",
+    "Protocol",
+    "TypeCoverage",
+    "all_indicators",
+    "case",
+    "compare",
+    "compare_forms",
+    "compare_runs",
+    "compare_stage",
+    "coverage",
+    "describe",
+    "expected",
+    "family_of",
+    "indicator_named",
+    "people_agree",
+    "statistics",
+    "warn",
+    "yes_ratio",
+]

@@ -1,4 +1,6 @@
-"""A case: administrations cut to what they share, under one metric, with all that their indicators look at."""
+"""A case: administrations cut to what they share, under one metric, with all that their indicators
+look at.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,21 @@ from hqm.scoring.metrics import Array, Metric
 from hqm.types import Form, Item
 
 T = TypeVar("T")
-_BY_FACET = {"run": "test_retest", "form": "parallel_forms", "sight": "blindness", "resolution": "resolution"}
+_BY_FACET = {
+    "run": "test_retest",
+    "form": "parallel_forms",
+    "sight": "blindness",
+    "resolution": "resolution",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What was decided before the administrations were looked at: benchmark, data, scorer, and the margin if any.
+    """What was decided before the administrations were looked at: benchmark, data, scorer, and the
+    margin if any.
 
-    `margin` is the largest mean difference that does not matter, in score units, where one was declared.
+    `margin` is the largest mean difference that does not matter, in score units, where one was
+    declared.
     """
 
     benchmark: str
@@ -42,7 +51,8 @@ class Protocol:
 def _of_administrations(compute: Callable[[Case], T]) -> T:
     """A property that is computed once for all families that look at the same administrations.
 
-    `dataclasses.replace` hands `Case.known` on, so that the copy of a case for another family has it too.
+    `dataclasses.replace` hands `Case.known` on, so that the copy of a case for another family has
+    it too.
     """
     name = compute.__name__
 
@@ -74,8 +84,9 @@ class Case:
     deterministic
         Whether the answers were drawn without chance, so that a repetition repeats by construction.
     turned
-        Whether the other administrations' metric points the other way (a hallucination rate against a human's share of
-        faithful answers); their scores are then turned round, and the estimates carry the flag `REVERSED`.
+        Whether the other administrations' metric points the other way (a hallucination rate against
+        a human's share of faithful answers); their scores are then turned round, and the estimates
+        carry the flag `REVERSED`.
     whole
         The reference on all its items, where the others judged a sample of them.
     n_effective
@@ -95,19 +106,23 @@ class Case:
     form, claimed
         The form that was asked, and the hallucination types that its card claims.
     probabilities
-        (respondents, items): the probability that the answer is right, as it was drawn; NaN where it is not known.
+        (respondents, items): the probability that the answer is right, as it was drawn; NaN where
+        it is not known.
     temperature
         The one temperature at which all respondents answered; None where they differ.
     raters
         Person who labelled -> (respondent, item) -> label.
     copies
-        Picture -> the first name under which the same picture stands, where it stands under several.
+        Picture -> the first name under which the same picture stands, where it stands under
+        several.
     sample
-        The labels of the other administration, where people gave them: their raters, and how the answers were chosen.
+        The labels of the other administration, where people gave them: their raters, and how the
+        answers were chosen.
     levels
         Over what agreement with people is correlated: `model`, `answer`, `item`.
     stage
-        A stage of a judge with people's labels on the units that it decides, where it is looked at by itself.
+        A stage of a judge with people's labels on the units that it decides, where it is looked at
+        by itself.
     calibration
         How answers become scores on the scale of the benchmark that the items are a short form of.
     known
@@ -165,7 +180,9 @@ class Case:
     @_of_administrations
     def items(self) -> tuple[Item, ...]:
         """The items that the metric looks at."""
-        return tuple(item for item, inside in zip(self.first.items, self.mask, strict=True) if inside)
+        return tuple(
+            item for item, inside in zip(self.first.items, self.mask, strict=True) if inside
+        )
 
     @property
     def respondents(self) -> tuple[str, ...]:
@@ -183,12 +200,15 @@ class Case:
     @_of_administrations
     def units(self) -> tuple[Units, ...]:
         """What the metrics sum, administration by administration: items, or groups of items."""
-        # people's labels know neither subsets nor groups: they are looked at as the metric looks at the first
+        # people's labels know neither subsets nor groups: they are looked at as the metric looks at
+        # the first
         units = []
         for matrix, metric in zip(self.matrices, self.metrics, strict=True):
             seen = replace(matrix, subsets=self.first.subsets, groups=self.first.groups)
             vars(seen)["clusters"] = matrix.clusters  # known already: the items are the same
-            units.append(seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group)))
+            units.append(
+                seen.units(replace(metric, subset=self.metric.subset, group=self.metric.group))
+            )
         return tuple(units)
 
     @property
@@ -198,7 +218,9 @@ class Case:
 
     @_of_administrations
     def without(self) -> Array:
-        """(administrations, respondents, clusters): the scores with each cluster of items left out."""
+        """(administrations, respondents, clusters): the scores with each cluster of items left
+        out.
+        """
         rows = []
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
             left = left_out(units, metric)
@@ -207,14 +229,18 @@ class Case:
 
     @_of_administrations
     def agreement_without(self) -> Mapping[str, Array]:
-        """Coefficient of agreement -> (clusters,): between the first and the last administration, each cluster left out."""
+        """Coefficient of agreement -> (clusters,): between the first and the last administration,
+        each cluster left out.
+        """
         if self.whole is not None:
             return {}
         return agreement_left_out(self.without[0], self.without[-1])
 
     @_of_administrations
     def item_scores(self) -> Array:
-        """(administrations, respondents, units): the metric of every single answer; NaN where it was not scored."""
+        """(administrations, respondents, units): the metric of every single answer; NaN where it
+        was not scored.
+        """
         scores = np.empty((len(self.units), *self.units[0].scored.shape))
         for k, (units, metric) in enumerate(zip(self.units, self.metrics, strict=True)):
             row = unit_scores(units, metric)
@@ -231,7 +257,9 @@ class Case:
         """How many answers the metrics could not score."""
         # what nobody labelled is no answer that could not be scored
         counted = self.matrices[:1] if self.sample is not None else self.matrices
-        return sum(matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False))
+        return sum(
+            matrix.unscored(metric) for matrix, metric in zip(counted, self.metrics, strict=False)
+        )
 
     @_of_administrations
     def withheld(self) -> int:
@@ -250,7 +278,9 @@ class Case:
         return cast("T", self._studies[study])
 
     def once_for_all(self, study: Callable[[Case], T]) -> T:
-        """A study that is read from the administrations alone, made once for all cases that look at the same ones."""
+        """A study that is read from the administrations alone, made once for all cases that look at
+        the same ones.
+        """
         key = (study, self.metrics, self.turned, self.n_effective)
         studies: list[tuple[tuple[ScoreMatrix, ...], Any]] = self.first.studies.setdefault(key, [])
         for matrices, made in studies:
@@ -262,7 +292,10 @@ class Case:
     def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
         """Respondent -> its number, or its list of numbers, for a detail."""
         rows = ([number(float(value)) for value in row] for row in zip(*columns, strict=True))
-        return {name: row if len(row) > 1 else row[0] for name, row in zip(self.respondents, rows, strict=False)}
+        return {
+            name: row if len(row) > 1 else row[0]
+            for name, row in zip(self.respondents, rows, strict=False)
+        }
 
 
 def case(
@@ -275,21 +308,35 @@ def case(
     other_metric: Metric | None = None,
     **settings: Any,
 ) -> Case:
-    """Cut administrations to the respondents and items they share, and put them under their metrics."""
+    """Cut administrations to the respondents and items they share, and put them under their
+    metrics.
+    """
     first, *others = matrices
     everything = first
     for other in others:
         first, _ = align(first, other)
     cut = [align(first, other)[1] for other in others]
     sampled = facet == "judge" and len(first.items) < len(everything.items)
-    whole = everything.take(first.respondents, [item.id for item in everything.items]) if sampled else None
+    whole = (
+        everything.take(first.respondents, [item.id for item in everything.items])
+        if sampled
+        else None
+    )
     named = dict(zip(everything.respondents, settings.pop("families", ()), strict=False))
     families = tuple(named.get(name, name) for name in first.respondents)
     other_metric = other_metric or metric
     turned = {metric.better, other_metric.better} == {"higher", "lower"}
     metrics = (metric, *(other_metric for _ in cut))
     return Case(
-        family, facet, (first, *cut), metrics, protocol, turned=turned, whole=whole, families=families, **settings
+        family,
+        facet,
+        (first, *cut),
+        metrics,
+        protocol,
+        turned=turned,
+        whole=whole,
+        families=families,
+        **settings,
     )
 
 
@@ -304,7 +351,9 @@ def family_of(facet: str, first: ScoreMatrix, other: ScoreMatrix) -> str:
 
 
 def unit_scores(units: Units, metric: Metric) -> Array:
-    """(respondents, units): the metric of every single answer, or group of answers; NaN where it was not scored."""
+    """(respondents, units): the metric of every single answer, or group of answers; NaN where it
+    was not scored.
+    """
     return np.where(units.scored, metric(Sums(units.tallies, *units.scored.shape)), np.nan)
 
 

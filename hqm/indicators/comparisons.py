@@ -1,4 +1,6 @@
-"""Which administrations an audit looks at together: pairs, all runs of a form, and one administration by itself."""
+"""Which administrations an audit looks at together: pairs, all runs of a form, and one
+administration by itself.
+"""
 
 from __future__ import annotations
 
@@ -55,27 +57,44 @@ def compare(
     protocol
         What stands in the signatures.
     runs
-        All runs of the reference form, the reference first: they show the noise of the seeds when forms are compared.
+        All runs of the reference form, the reference first: they show the noise of the seeds when
+        forms are compared.
     settings
-        `deterministic`, `n_effective`, `families` (in the order of the first) and `families_told`, as in `Case`.
+        `deterministic`, `n_effective`, `families` (in the order of the first) and `families_told`,
+        as in `Case`.
     """
     family = family_of(facet, first, other)
     repeats = _all_runs(runs, metric, protocol, settings) if facet in ("form", "judge") else None
-    pair = case(family, facet, (first, other), metric, protocol, other_metric=other_metric, repeats=repeats, **settings)
+    pair = case(
+        family,
+        facet,
+        (first, other),
+        metric,
+        protocol,
+        other_metric=other_metric,
+        repeats=repeats,
+        **settings,
+    )
     if family in (CRITERION.name, ORACLE.name):
         return say_who_labelled(estimates(pair), other.cell.judge)
     crossed = family in ("parallel_forms", "judge_consistency", "judge_agreement")
     return [*estimates(pair), *(_components(pair) if crossed else ())]
 
 
-def compare_runs(runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any) -> list[Estimate]:
+def compare_runs(
+    runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any
+) -> list[Estimate]:
     """What all runs of one form together say of test-retest reliability."""
     together = _all_runs(runs, metric, protocol, settings)
     return [] if together is None else [*estimates(together), *_components(together)]
 
 
-def compare_forms(forms: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any) -> list[Estimate]:
-    """What three forms or more, the reference first, together say of how far scores survive another wording."""
+def compare_forms(
+    forms: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol, **settings: Any
+) -> list[Estimate]:
+    """What three forms or more, the reference first, together say of how far scores survive another
+    wording.
+    """
     if len(forms) < 3:
         return []
     together = case("parallel_forms", "form", forms, metric, protocol, together=True, **settings)
@@ -95,9 +114,14 @@ def _all_runs(
 
 
 def compare_stage(
-    stage: StageEvidence, first: ScoreMatrix, labels: ScoreMatrix, protocol: Protocol, **settings: Any
+    stage: StageEvidence,
+    first: ScoreMatrix,
+    labels: ScoreMatrix,
+    protocol: Protocol,
+    **settings: Any,
 ) -> list[Estimate]:
-    """What one stage of a judge says of the units that people labelled; the stage's role stands in the place of the metric.
+    """What one stage of a judge says of the units that people labelled; the stage's role stands in
+    the place of the metric.
 
     `first` holds the judge's verdicts on the answers, `labels` people's labels of them.
     """
@@ -124,21 +148,35 @@ def describe(
 ) -> Iterable[Estimate]:
     """All estimates of one administration under one metric.
 
-    `families` names every respondent's family, `blind` is the same administration without pictures, where there is one.
-    `copies` says which pictures are one picture under several names. `leading` says whether this is the first audited metric: what does not depend on the metric is estimated once.
-    `calibration` is that of a short form.
+    `families` names every respondent's family, `blind` is the same administration without pictures,
+    where there is one. `copies` says which pictures are one picture under several names. `leading`
+    says whether this is the first audited metric: what does not depend on the metric is estimated
+    once. `calibration` is that of a short form.
     """
     alone = case(
-        "", "", (first,), metric, protocol, n_effective=n_effective, seed=seed, families=tuple(families), families_told=families_told,
-        blind=blind, form=form, claimed=frozenset(claimed), copies=copies or {},
+        "",
+        "",
+        (first,),
+        metric,
+        protocol,
+        n_effective=n_effective,
+        seed=seed,
+        families=tuple(families),
+        families_told=families_told,
+        blind=blind,
+        form=form,
+        claimed=frozenset(claimed),
+        copies=copies or {},
         calibration=calibration,
-    )  # fmt: skip
+    )
     of_short = (SHORT_FORM,) if calibration is not None else ()
     for family in (*of_short, CONSISTENCY, DISCRIMINABILITY, ITEMS, *(_ONCE if leading else ())):
         yield from estimates(replace(alone, family=family.name))
 
 
-def expected(reference: Case, probabilities: Array, temperature: float | None) -> Iterable[Estimate]:
+def expected(
+    reference: Case, probabilities: Array, temperature: float | None
+) -> Iterable[Estimate]:
     """The expected test-retest reliability of a share of right answers.
 
     Parameters
@@ -146,13 +184,19 @@ def expected(reference: Case, probabilities: Array, temperature: float | None) -
     reference
         The reference administration.
     probabilities
-        (respondents, items): the probability that the answer is right, as it was drawn; NaN where it is not known.
+        (respondents, items): the probability that the answer is right, as it was drawn; NaN where
+        it is not known.
     temperature
-        The one temperature at which all respondents answered; None where they differ, and there is no curve.
+        The one temperature at which all respondents answered; None where they differ, and there is
+        no curve.
     """
     return estimates(replace(reference, probabilities=probabilities, temperature=temperature))
 
 
-def people_agree(reference: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]) -> list[Estimate]:
-    """How far the people who labelled agree, which bounds what any score can reach against them, and what they differ in."""
+def people_agree(
+    reference: Case, raters: Mapping[str, Mapping[tuple[str, str], float]]
+) -> list[Estimate]:
+    """How far the people who labelled agree, which bounds what any score can reach against them,
+    and what they differ in.
+    """
     return say_who_labelled(estimates(replace(reference, raters=raters)), HUMAN)

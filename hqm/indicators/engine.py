@@ -1,4 +1,6 @@
-"""The engine: asks what each indicator needs, computes those that a case has everything for, and signs the estimates."""
+"""The engine: asks what each indicator needs, computes those that a case has everything for, and
+signs the estimates.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,15 @@ _FEW = 20
 def estimates(case: Case) -> list[Estimate]:
     """All estimates of a case, with the reason where there is no number."""
     answered = ((indicator, answer(case, indicator)) for indicator in indicators_of(case.family))
-    return [_signed(case, indicator, result) for indicator, result in answered if result is not None]
+    return [
+        _signed(case, indicator, result) for indicator, result in answered if result is not None
+    ]
 
 
 def answer(case: Case, indicator: Indicator) -> Result | None:
-    """What an indicator says of a case: a number, why there is none, or None where it is not listed at all."""
+    """What an indicator says of a case: a number, why there is none, or None where it is not listed
+    at all.
+    """
     for need in indicator.needs:
         lack = need.lacking(case)
         if lack is not None:
@@ -38,18 +44,33 @@ def answer(case: Case, indicator: Indicator) -> Result | None:
     if result.coefficient.status == "ok" and not math.isfinite(result.coefficient.value):
         missing = Coefficient.absent("degenerate", "too few answers were scored to determine it")
         return Result(missing, result.detail, result.flags, result.over)
-    if indicator.repeats and case.facet == "run" and case.deterministic and math.isfinite(result.coefficient.value):
+    if (
+        indicator.repeats
+        and case.facet == "run"
+        and case.deterministic
+        and math.isfinite(result.coefficient.value)
+    ):
         return Result(_repeats(result.coefficient), result.detail, result.flags, result.over)
     return result
 
 
 def _repeats(value: Coefficient) -> Coefficient:
     """A coefficient that is 1 by construction says nothing."""
-    reason = "the answers were drawn without chance (temperature 0 or identical answers): they repeat by construction"
+    reason = (
+        "the answers were drawn without chance (temperature 0 or identical answers): they repeat by"
+        " construction"
+    )
     return Coefficient(
-        value.value, value.low, value.high, value.n, value.level, value.method, "not_informative", reason,
+        value.value,
+        value.low,
+        value.high,
+        value.n,
+        value.level,
+        value.method,
+        "not_informative",
+        reason,
         flags=("DETERMINISTIC",),
-    )  # fmt: skip
+    )
 
 
 def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
@@ -69,7 +90,12 @@ def _signed(case: Case, indicator: Indicator, result: Result) -> Estimate:
     flags = [*value.flags, *result.flags]
     if case.turned:
         flags.append("REVERSED")
-    if value.status == "ok" and intervals and intervals[-1].inference == "model_population" and value.n < _FEW:
+    if (
+        value.status == "ok"
+        and intervals
+        and intervals[-1].inference == "model_population"
+        and value.n < _FEW
+    ):
         flags.append("FEW_MODELS")
     total = len(case.matrices) * len(case.respondents) * case.n_items
     if total and case.unscored / total > _MANY:
@@ -110,7 +136,10 @@ def _used(case: Case, value: Coefficient) -> tuple[int, int]:
 
 def _losses(case: Case, respondents: int, items: int) -> dict[str, Any]:
     """The shares of respondents and items that an estimate had to leave out."""
-    shares = {"respondents_left_out": (respondents, len(case.respondents)), "items_left_out": (items, case.n_items)}
+    shares = {
+        "respondents_left_out": (respondents, len(case.respondents)),
+        "items_left_out": (items, case.n_items),
+    }
     return {name: 1 - used / there for name, (used, there) in shares.items() if used < there}
 
 
@@ -122,13 +151,18 @@ def _relatives(case: Case, result: Result, fewest: int) -> dict[str, Any]:
     if independent is None or len(set(case.families)) in (0, count):
         return {}
     source = "told from their names" if case.families_told else "as given"
-    said: dict[str, Any] = {"n_effective": independent, "families": f"{len(set(case.families))}, {source}"}
+    said: dict[str, Any] = {
+        "n_effective": independent,
+        "families": f"{len(set(case.families))}, {source}",
+    }
     reason = too_few_families(case.families, fewest)
     return {**said, "no_interval_for_others": f"{reason} (families {source})"} if reason else said
 
 
 def _crowded(case: Case) -> str:
-    """Why the scores of an administration are too near a bound to say how other respondents spread."""
+    """Why the scores of an administration are too near a bound to say how other respondents
+    spread.
+    """
     return next((reason for row in case.scores if (reason := too_near_a_bound(row))), "")
 
 
@@ -145,8 +179,13 @@ def _signature(case: Case, name: str, method: str, respondents: int, items: int)
             "data": case.protocol.data,
             "scorer": case.protocol.scorer,
             "metric": "~".join(dict.fromkeys(metric.name for metric in case.metrics)),
-            **{facet: every(facet) for facet in ("form", "run", "judge", "sight", "until", "resolution")},
-            "respondents": f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}",
+            **{
+                facet: every(facet)
+                for facet in ("form", "run", "judge", "sight", "until", "resolution")
+            },
+            "respondents": (
+                f"{used(respondents, len(case.respondents))}#{digest(list(case.respondents))}"
+            ),
             "items": len(case.first.items) if items == case.n_items else used(items, case.n_items),
             "answers": digest([matrix.answers for matrix in case.matrices]),
             "statistic": f"{case.family}.{name}",

@@ -1,4 +1,6 @@
-"""What an audit warns of by itself: each flag has a test that raises it and a sentence that says what to do."""
+"""What an audit warns of by itself: each flag has a test that raises it and a sentence that says
+what to do.
+"""
 
 from __future__ import annotations
 
@@ -14,41 +16,97 @@ from hqm.scoring.metrics import Array
 from hqm.types import Estimate
 
 FLAGS: Mapping[str, str] = {
-    "FEW_MODELS": "fewer than 20 respondents (or 10 independent ones): read the interval, not the number",
-    "FAMILY_DEPENDENCE": "respondents of one family score alike: intervals count the independent ones",
-    "DOMINANT_MODEL": "without one respondent the correlation says something else: read the range without it",
-    "RANGE_INFLATED": "among the best half of the respondents, whose scores lie closer together, the reliability misses the goal: read the places at the top as sets",
-    "NOISE_FLOOR": "single answers repeat little better than coin flips at each respondent's own rate would: the reliability comes from the number of items",
+    "FEW_MODELS": (
+        "fewer than 20 respondents (or 10 independent ones): read the interval, not the number"
+    ),
+    "FAMILY_DEPENDENCE": (
+        "respondents of one family score alike: intervals count the independent ones"
+    ),
+    "DOMINANT_MODEL": (
+        "without one respondent the correlation says something else: read the range without it"
+    ),
+    "RANGE_INFLATED": (
+        "among the best half of the respondents, whose scores lie closer together, the reliability"
+        " misses the goal: read the places at the top as sets"
+    ),
+    "NOISE_FLOOR": (
+        "single answers repeat little better than coin flips at each respondent's own rate would:"
+        " the reliability comes from the number of items"
+    ),
     "MEAN_SHIFT": "the mean moved: read ICC(A,1), not the correlation",
     "DRIFT": "scores moved between runs by more than their items' noise: read ICC(A,1), not rho_G",
     "DETERMINISTIC": "the answers were drawn without chance: they repeat by construction",
-    "EXPECTED": "the number is expected and not observed: nobody was asked twice. It holds where the answer is its first word alone, drawn at a temperature above 0",
-    "NON_PARALLEL": "some respondents are below chance on the other form by more than the noise of its items: read the forms side by side",
-    "CEILING": "scores crowd at the upper end, where good respondents are not separated: add harder items",
-    "FLOOR": "scores crowd at the lower end, where weak respondents are not separated: add easier items",
-    "CHANCE": "a respondent did not score above an answer that ignores picture and question: rank without it",
-    "ATTENUATION": "the judged sample is short: read the disattenuated correlation beside the raw one",
-    "LENGTH_CONFOUND": "the benchmarks compared differ in length: compare them at the common length",
-    "AVERAGED_COEFFICIENTS": "coefficients of different error sources are never averaged: read them one by one",
-    "UNPARSED": "more than 1% of the answers are not scored, or their share differs between administrations",
-    "WITHHELD": "refused or empty answers are scored, as the release scores them: leave out --withheld official to count answers only",
+    "EXPECTED": (
+        "the number is expected and not observed: nobody was asked twice. It holds where the answer"
+        " is its first word alone, drawn at a temperature above 0"
+    ),
+    "NON_PARALLEL": (
+        "some respondents are below chance on the other form by more than the noise of its items:"
+        " read the forms side by side"
+    ),
+    "CEILING": (
+        "scores crowd at the upper end, where good respondents are not separated: add harder items"
+    ),
+    "FLOOR": (
+        "scores crowd at the lower end, where weak respondents are not separated: add easier items"
+    ),
+    "CHANCE": (
+        "a respondent did not score above an answer that ignores picture and question: rank"
+        " without it"
+    ),
+    "ATTENUATION": (
+        "the judged sample is short: read the disattenuated correlation beside the raw one"
+    ),
+    "LENGTH_CONFOUND": (
+        "the benchmarks compared differ in length: compare them at the common length"
+    ),
+    "AVERAGED_COEFFICIENTS": (
+        "coefficients of different error sources are never averaged: read them one by one"
+    ),
+    "UNPARSED": (
+        "more than 1% of the answers are not scored, or their share differs between administrations"
+    ),
+    "WITHHELD": (
+        "refused or empty answers are scored, as the release scores them: leave out --withheld"
+        " official to count answers only"
+    ),
     "REVERSED": "the two scores point opposite ways by definition; the other was turned round",
-    "NEGATIVE_COMPONENT": "a variance was estimated below zero and taken as zero; the raw value is kept",
+    "NEGATIVE_COMPONENT": (
+        "a variance was estimated below zero and taken as zero; the raw value is kept"
+    ),
     "MISSING": "more than 1% of the items are not scored in every administration",
-    "REDUNDANT": "alpha is above .95, which many items reach by themselves: fewer such items would keep the order of these respondents",
-    "CAPPED": "the disattenuated correlation came out above 1 and was cut: the sample is too small for it",
-    "JUDGE_DIF": "the benchmark errs differently for different respondents: correct each by its own labels",
-    "LABELS_NOT_RANDOM": "people labelled answers that score otherwise than the rest, and the labels do not say with which probability: what they say holds for these answers alone",
-    "STALE_LABELS": "some labels are about other words than the answers that are stored: label the new answers",
-    "RANK_DEFICIENT": "there are more items than respondents: covariances of items are not well known",
-    "ZERO_VARIANCE_ITEMS": "some items do not vary; they count, and the value without them stands beside",
+    "REDUNDANT": (
+        "alpha is above .95, which many items reach by themselves: fewer such items would keep the"
+        " order of these respondents"
+    ),
+    "CAPPED": (
+        "the disattenuated correlation came out above 1 and was cut: the sample is too small for it"
+    ),
+    "JUDGE_DIF": (
+        "the benchmark errs differently for different respondents: correct each by its own labels"
+    ),
+    "LABELS_NOT_RANDOM": (
+        "people labelled answers that score otherwise than the rest, and the labels do not say with"
+        " which probability: what they say holds for these answers alone"
+    ),
+    "STALE_LABELS": (
+        "some labels are about other words than the answers that are stored: label the new answers"
+    ),
+    "RANK_DEFICIENT": (
+        "there are more items than respondents: covariances of items are not well known"
+    ),
+    "ZERO_VARIANCE_ITEMS": (
+        "some items do not vary; they count, and the value without them stands beside"
+    ),
     "HEYWOOD": "one type carries the factor alone: read alpha beside omega",
     "UNBOUNDED": "an end of the interval does not exist",
 }
 """Every flag with what it means and what to do."""
 
 GOAL = 0.9
-"""The reliability from which a leaderboard is read model by model; the default policy asks the same."""
+"""The reliability from which a leaderboard is read model by model; the default policy asks the
+same.
+"""
 NOTES = frozenset(
     {
         "REVERSED",
@@ -62,12 +120,16 @@ NOTES = frozenset(
 )
 """Flags that say how a number was made and change no decision."""
 _GOOD_AGREEMENT = 0.75
-"""The agreement up to which a shift of the mean changes what the scores may be used for (Koo and Li 2016: good)."""
+"""The agreement up to which a shift of the mean changes what the scores may be used for (Koo and Li
+2016: good).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A flag raised by an audit: of which metric, by which comparison, with the numbers in a sentence."""
+    """A flag raised by an audit: of which metric, by which comparison, with the numbers in a
+    sentence.
+    """
 
     flag: str
     metric: str
@@ -80,13 +142,21 @@ class Warned:
 
     def to_dict(self) -> dict[str, object]:
         return {
-            "flag": self.flag, "metric": self.metric, "about": self.about, "sentence": self.sentence,
-            "what_to_do": FLAGS[self.flag], "numbers": dict(self.numbers), "note": self.note,
-        }  # fmt: skip
+            "flag": self.flag,
+            "metric": self.metric,
+            "about": self.about,
+            "sentence": self.sentence,
+            "what_to_do": FLAGS[self.flag],
+            "numbers": dict(self.numbers),
+            "note": self.note,
+        }
 
 
-def warn(case: Case, estimates: Sequence[Estimate], family: FamilyDependence | None = None) -> Iterable[Warned]:
-    """The flags of one metric: of its reference administration, and of every comparison among the estimates.
+def warn(
+    case: Case, estimates: Sequence[Estimate], family: FamilyDependence | None = None
+) -> Iterable[Warned]:
+    """The flags of one metric: of its reference administration, and of every comparison among the
+    estimates.
 
     A flag on which a decision hangs is a warning; one that only describes a number is a note.
     """
@@ -105,8 +175,17 @@ def _few(case: Case, family: FamilyDependence | None) -> Iterable[Warned]:
         sentence = f"{_counted(n)} answered{relatives}"
         yield Warned("FEW_MODELS", metric, sentence, "", {"n": n, "n_effective": n_eff})
     if family is not None and "FAMILY_DEPENDENCE" in family.flags:
-        sentence = f"scores within a family correlate {family.icc.value:.2f}: {n} respondents count as {n_eff:.1f}"
-        yield Warned("FAMILY_DEPENDENCE", metric, sentence, "", {"icc": family.icc.value, "n_effective": n_eff})
+        sentence = (
+            f"scores within a family correlate {family.icc.value:.2f}: {n} respondents count as"
+            f" {n_eff:.1f}"
+        )
+        yield Warned(
+            "FAMILY_DEPENDENCE",
+            metric,
+            sentence,
+            "",
+            {"icc": family.icc.value, "n_effective": n_eff},
+        )
 
 
 def _counted(n: int) -> str:
@@ -114,7 +193,9 @@ def _counted(n: int) -> str:
 
 
 def _range(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
-    """Where the reliability reaches the goal over all respondents, and would not among the best half of them."""
+    """Where the reliability reaches the goal over all respondents, and would not among the best
+    half of them.
+    """
     rho = _value(estimates, "test_retest.rho_g")
     spread = range_restriction(case.scores[0], higher_is_better=case.metric.better != "lower")
     if rho is None or rho < GOAL or spread.status != "ok" or "RANGE_INFLATED" not in spread.flags:
@@ -123,8 +204,9 @@ def _range(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
     if top < GOAL:
         numbers = {"sd": spread.sd, "sd_top": spread.sd_top, "rho": rho, "rho_top": top}
         sentence = (
-            f"the scores spread {spread.sd:.3f} over all {spread.n} respondents and {spread.sd_top:.3f} over the best {spread.n_top}; "
-            f"with the same error, rho_G is {rho:.3f} over all and {max(0.0, top):.3f} among the best"
+            f"the scores spread {spread.sd:.3f} over all {spread.n} respondents and"
+            f" {spread.sd_top:.3f} over the best {spread.n_top}; with the same error, rho_G is"
+            f" {rho:.3f} over all and {max(0.0, top):.3f} among the best"
         )
         yield Warned("RANGE_INFLATED", case.metric.name, sentence, "", numbers)
 
@@ -134,7 +216,9 @@ def _value(estimates: Sequence[Estimate], indicator: str) -> float | None:
 
 
 def _bounds(case: Case) -> Iterable[Warned]:
-    """More than 15% of the respondents within two standard errors of 0 or 1, or over half of the items there."""
+    """More than 15% of the respondents within two standard errors of 0 or 1, or over half of the
+    items there.
+    """
     if not case.additive:
         return
     scores, n = case.scores[0], max(len(case.clusters), 1)
@@ -146,42 +230,70 @@ def _bounds(case: Case) -> Iterable[Warned]:
         ("CEILING" if good_high else "FLOOR", scores >= 1 - 2 * error, solved >= 0.95),
         ("FLOOR" if good_high else "CEILING", scores <= 2 * error, solved <= 0.05),
     ):
-        share, items = float(near.mean()) if len(near) else 0.0, float(extreme.mean()) if len(extreme) else 0.0
+        share, items = (
+            float(near.mean()) if len(near) else 0.0,
+            float(extreme.mean()) if len(extreme) else 0.0,
+        )
         if share > 0.15 or items > 0.5:
-            sentence = f"{share:.0%} of the respondents lie within two standard errors of the end, {items:.0%} of the items are answered alike by 95% or more"
-            yield Warned(flag, case.metric.name, sentence, "", {"respondents": share, "items": items})
+            sentence = (
+                f"{share:.0%} of the respondents lie within two standard errors of the end,"
+                f" {items:.0%} of the items are answered alike by 95% or more"
+            )
+            yield Warned(
+                flag, case.metric.name, sentence, "", {"respondents": share, "items": items}
+            )
 
 
 def _share_of_items(scores: Array) -> Array:
     counts = np.isfinite(scores).sum(axis=0)
     scored = counts > 0
-    return np.asarray(np.where(np.isfinite(scores), scores, 0.0).sum(axis=0)[scored] / counts[scored])
+    return np.asarray(
+        np.where(np.isfinite(scores), scores, 0.0).sum(axis=0)[scored] / counts[scored]
+    )
 
 
 def _from_estimates(case: Case, estimates: Sequence[Estimate]) -> Iterable[Warned]:
-    """Each flag of a family once, with the first estimate that carries it and the names of the others."""
+    """Each flag of a family once, with the first estimate that carries it and the names of the
+    others.
+    """
     carriers: dict[tuple[str, str], list[Estimate]] = {}
     for estimate in estimates:
         for flag in estimate.flags:
             if flag in FLAGS and flag != "FEW_MODELS":
-                carriers.setdefault((flag, estimate.indicator.partition(".")[0]), []).append(estimate)
+                carriers.setdefault((flag, estimate.indicator.partition(".")[0]), []).append(
+                    estimate
+                )
     for (flag, family), carrying in carriers.items():
-        others = dict.fromkeys(e.indicator for e in carrying if e.indicator != carrying[0].indicator)
-        also = f" (also: {', '.join(others)})" if others and flag not in ("UNPARSED", "WITHHELD") else ""
+        others = dict.fromkeys(
+            e.indicator for e in carrying if e.indicator != carrying[0].indicator
+        )
+        also = (
+            f" (also: {', '.join(others)})"
+            if others and flag not in ("UNPARSED", "WITHHELD")
+            else ""
+        )
         sentence = _sentence(flag, carrying[0]) + also
-        yield Warned(flag, case.metric.name, sentence, family, note=_is_note(flag, carrying[0], estimates))
+        yield Warned(
+            flag, case.metric.name, sentence, family, note=_is_note(flag, carrying[0], estimates)
+        )
 
 
 def _is_note(flag: str, estimate: Estimate, estimates: Sequence[Estimate]) -> bool:
     """Whether no decision hangs on a flag of an estimate."""
     if flag == "NOISE_FLOOR":
         # a reliability that reaches the goal repeats well enough, whatever single answers do
-        rho = next((e for e in estimates if e.indicator == "test_retest.rho_g" and e.status == "ok"), None)
+        rho = next(
+            (e for e in estimates if e.indicator == "test_retest.rho_g" and e.status == "ok"), None
+        )
         near = rho.interval("fixed_models") if rho is not None else None
         return near is not None and near.low >= GOAL
     if flag == "MEAN_SHIFT":
         agreed = estimate.interval("fixed_models")
-        return estimate.indicator.endswith(".icc_a1") and agreed is not None and agreed.low >= _GOOD_AGREEMENT
+        return (
+            estimate.indicator.endswith(".icc_a1")
+            and agreed is not None
+            and agreed.low >= _GOOD_AGREEMENT
+        )
     return flag in NOTES
 
 
@@ -190,26 +302,42 @@ def _sentence(flag: str, estimate: Estimate) -> str:
     if flag == "UNPARSED":
         low, high = estimate.detail.get("if_all_wrong"), estimate.detail.get("if_all_right")
         known = low is not None and high is not None
-        bounds = f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were" if known else ""
+        bounds = (
+            f"; the mean score lies between {low:.3f} and {high:.3f} whatever they were"
+            if known
+            else ""
+        )
         return f"{estimate.unscored} answers are not scored{bounds}"
     if flag == "WITHHELD":
-        return f"{estimate.detail.get('withheld')} refused or empty answers are scored as if they were answers"
+        return (
+            f"{estimate.detail.get('withheld')} refused or empty answers are scored as if they were"
+            " answers"
+        )
     if flag == "DOMINANT_MODEL":
         without = estimate.detail.get("without_strongest")
         number = "undefined" if without is None else f"{without:.3f}"
-        return f"without {estimate.detail.get('strongest')} the correlation is {number}, with it {value} ({_counted(estimate.n_respondents)})"
+        return (
+            f"without {estimate.detail.get('strongest')} the correlation is {number}, with it"
+            f" {value} ({_counted(estimate.n_respondents)})"
+        )
     if flag == "MEAN_SHIFT":
-        return f"ICC(A,1) is {value}, and the mean moved by {estimate.detail.get('shift') or 0.0:+.3f}"
+        return (
+            f"ICC(A,1) is {value}, and the mean moved by {estimate.detail.get('shift') or 0.0:+.3f}"
+        )
     return f"{estimate.indicator} is {value}"
 
 
 def length_confound(items: Mapping[str, int]) -> Mapping[str, Warned]:
-    """Benchmarks whose number of items differs from another's by more than half: benchmark -> its warning."""
+    """Benchmarks whose number of items differs from another's by more than half: benchmark -> its
+    warning.
+    """
     if len(items) < 2:
         return {}
     low, high = min(items, key=lambda name: items[name]), max(items, key=lambda name: items[name])
     if items[high] <= 1.5 * max(items[low], 1):
         return {}
-    sentence = f"{low} has {items[low]:,} items and {high} {items[high]:,}: reliability grows with length"
+    sentence = (
+        f"{low} has {items[low]:,} items and {high} {items[high]:,}: reliability grows with length"
+    )
     counts: dict[str, float | None] = {"fewest": items[low], "most": items[high]}
     return {name: Warned("LENGTH_CONFOUND", "", sentence, "", counts) for name in items}

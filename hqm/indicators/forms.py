@@ -1,4 +1,6 @@
-"""Two forms of the same items: how far scores survive another wording, and what the wording changes beside them."""
+"""Two forms of the same items: how far scores survive another wording, and what the wording changes
+beside them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ _COUNTS = ("tp", "fn", "fp", "tn")
 
 
 def _seed_noise(case: Case) -> tuple[Array | None, float]:
-    """The noise that the seeds alone make in each respondent's score, and the difference that they explain."""
+    """The noise that the seeds alone make in each respondent's score, and the difference that they
+    explain.
+    """
     runs = case.repeats
     study = runs.once_for_all(retest_of) if runs is not None else None
     if runs is None or study is None or study.rho.status not in ("ok", "not_informative"):
@@ -56,7 +60,9 @@ def _equivalence(case: Case) -> Result:
     margin = case.once(_margin)
     study = equivalence(case.scores[0], case.scores[1], margin.value, n_effective=case.n_effective)
     p = replace(known(study.p, study), method=f"margin {margin.value:g} {margin.method}")
-    return result(p, margin=number(margin.value), margin_from=margin.method, shift=number(study.shift.value))
+    return result(
+        p, margin=number(margin.value), margin_from=margin.method, shift=number(study.shift.value)
+    )
 
 
 def _moves(case: Case) -> ShiftHeterogeneity:
@@ -84,7 +90,8 @@ def _heterogeneity(case: Case) -> Result:
 
 def _correlation(case: Case) -> Result:
     noise = cast("Array", case.once(_seed_noise)[0])  # one of its needs
-    # the second form was usually put once; its noise is taken to be that of the first, and the detail says so
+    # the second form was usually put once; its noise is taken to be that of the first, and the
+    # detail says so
     study = form_reliability(
         case.scores[0],
         case.scores[1],
@@ -106,7 +113,9 @@ def _elasticity(case: Case) -> Result:
 def _yes_ratio_shift(case: Case) -> Result:
     """The mean shift of each respondent's share of answers yes."""
     ratios = [yes_ratio(matrix) for matrix in case.matrices]
-    return result(mean_shift(*ratios, n_effective=case.n_effective), by_respondent=case.by_respondent(*ratios))
+    return result(
+        mean_shift(*ratios, n_effective=case.n_effective), by_respondent=case.by_respondent(*ratios)
+    )
 
 
 def _detections(case: Case) -> list[list[SignalDetection]]:
@@ -127,13 +136,16 @@ def _d_prime_shift(case: Case) -> Result:
 
 def _criterion_shift(case: Case) -> Result:
     """The mean shift of each respondent's c."""
-    return _shift_of(case, [[each.criterion.value for each in row] for row in case.once(_detections)])
+    return _shift_of(
+        case, [[each.criterion.value for each in row] for row in case.once(_detections)]
+    )
 
 
 def _shift_of(case: Case, values: list[list[float]]) -> Result:
     first, other = (np.array(row, dtype=np.float64) for row in values)
     return result(
-        mean_shift(first, other, n_effective=case.n_effective), by_respondent=case.by_respondent(first, other)
+        mean_shift(first, other, n_effective=case.n_effective),
+        by_respondent=case.by_respondent(first, other),
     )
 
 
@@ -144,7 +156,9 @@ def _flipped(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def _said_yes(case: Case) -> tuple[Array, Array, Array]:
-    """Of the items whose truth is inverted: 1 for yes, 0 for no, NaN for neither, in both forms; the items' clusters."""
+    """Of the items whose truth is inverted: 1 for yes, 0 for no, NaN for neither, in both forms;
+    the items' clusters.
+    """
     flipped = case.once(_flipped)
     rows = []
     for matrix in case.matrices:
@@ -164,7 +178,9 @@ def _coherence(case: Case) -> Result:
     study = pair_coherence(*case.once(_said_yes))
     by = {
         name: {"coherent": number(coherent.value), "chance": number(chance)}
-        for name, coherent, chance in zip(case.respondents, study.coherent, study.chance, strict=False)
+        for name, coherent, chance in zip(
+            case.respondents, study.coherent, study.chance, strict=False
+        )
     }
     return result(study.mean, by_respondent=by)
 
@@ -174,15 +190,29 @@ def _balanced_score(case: Case) -> Result:
     from scipy.special import ndtri
 
     accuracies = [each.balanced_accuracy for each in case.once(_detections)[1]]
-    # below by more than noise, for as many tests as there are respondents (Bonferroni): at chance, half lie below .5
+    # below by more than noise, for as many tests as there are respondents (Bonferroni): at chance,
+    # half lie below .5
     z = float(ndtri(1 - 0.05 / max(len(accuracies), 1)))
-    below = [name for name, v in zip(case.respondents, accuracies, strict=True) if v.value + z * v.se < 0.5]
+    below = [
+        name
+        for name, v in zip(case.respondents, accuracies, strict=True)
+        if v.value + z * v.se < 0.5
+    ]
     flags = ("NON_PARALLEL",) if below else ()
-    return result(study.reliability, flags=flags, by_respondent=case.by_respondent(study.scores), below_chance=below)
+    return result(
+        study.reliability,
+        flags=flags,
+        by_respondent=case.by_respondent(study.scores),
+        below_chance=below,
+    )
 
 
 def _slots(case: Case) -> list[str]:
-    return [] if "tp" in case.first.tallies else sorted(key for key in case.first.tallies if key.startswith("slot_"))
+    return (
+        []
+        if "tp" in case.first.tallies
+        else sorted(key for key in case.first.tallies if key.startswith("slot_"))
+    )
 
 
 def _position_bias(case: Case) -> Result:
@@ -192,16 +222,25 @@ def _position_bias(case: Case) -> Result:
     expected = np.array([(truth == slot).mean() for slot in slots])
     if (expected <= 0).any():
         expected = np.full(len(slots), 1 / len(slots))
-    chosen = (np.array([tallies[slot][m].sum() for slot in slots]) for m in range(len(case.respondents)))
+    chosen = (
+        np.array([tallies[slot][m].sum() for slot in slots]) for m in range(len(case.respondents))
+    )
     studies = [position_bias(counts, expected) for counts in chosen]
     values = [study.cramer_v for study in studies if np.isfinite(study.cramer_v)]
     reason = studies[0].test.reason if studies else "nobody answered"
     by = {
-        name: {"v": number(study.cramer_v), "p": number(study.test.p),
-               "shares": dict(zip(slots, map(number, study.shares), strict=False))}
+        name: {
+            "v": number(study.cramer_v),
+            "p": number(study.test.p),
+            "shares": dict(zip(slots, map(number, study.shares), strict=False)),
+        }
         for name, study in zip(case.respondents, studies, strict=True)
-    }  # fmt: skip
-    value = Coefficient(float(np.mean(values))) if values else Coefficient.absent("insufficient", reason)
+    }
+    value = (
+        Coefficient(float(np.mean(values)))
+        if values
+        else Coefficient.absent("insufficient", reason)
+    )
     return result(value, by_respondent=by)
 
 
@@ -210,84 +249,178 @@ def _icc(case: Case) -> ICC:
 
 
 def _over_forms(case: Case) -> Result:
-    """ICC(A,1) over all forms: how far one wording's scores stand for those of others drawn like these."""
+    """ICC(A,1) over all forms: how far one wording's scores stand for those of others drawn like
+    these.
+    """
     study = case.once(_icc)
     forms = [matrix.cell.form for matrix in case.matrices]
     means = dict(zip(forms, (number(float(np.nanmean(row))) for row in case.scores), strict=True))
     return result(
-        study.a1, forms=len(forms), means=means, sem=number(study.sem_agreement), mean_of_all=number(study.ak.value)
+        study.a1,
+        forms=len(forms),
+        means=means,
+        sem=number(study.sem_agreement),
+        mean_of_all=number(study.ak.value),
     )
 
 
 _FAMILY = (PARALLEL_FORMS,)
 _SEVERAL = need("three forms or more", lambda case: case.together)
-_YES_NO = (PAIR, need("yes/no questions", lambda case: all("tp" in matrix.tallies for matrix in case.matrices)))
+_YES_NO = (
+    PAIR,
+    need("yes/no questions", lambda case: all("tp" in matrix.tallies for matrix in case.matrices)),
+)
 _INVERTED = (
     *_YES_NO,
-    need("questions whose truth the other form inverts", lambda case: bool(case.once(_flipped).any())),
+    need(
+        "questions whose truth the other form inverts", lambda case: bool(case.once(_flipped).any())
+    ),
 )
 _NOISE_KNOWN = need(
-    "two runs of the first form", lambda case: case.once(_seed_noise)[0] is not None,
+    "two runs of the first form",
+    lambda case: case.once(_seed_noise)[0] is not None,
     "the first form was put once: without a second run the seeds' noise is not known",
-)  # fmt: skip
+)
 
 indicators = (
     Indicator(
-        name="icc_a1_of_forms", title="ICC(A,1) over all forms", compares_spread=True, family=_FAMILY, needs=(_SEVERAL,), compute=_over_forms, explains=(icc,), headline=_FAMILY,
-        meaning="ICC(A,1) over three forms or more: how far one wording's scores stand for another's, drawn like these.",
+        name="icc_a1_of_forms",
+        title="ICC(A,1) over all forms",
+        compares_spread=True,
+        family=_FAMILY,
+        needs=(_SEVERAL,),
+        compute=_over_forms,
+        explains=(icc,),
+        headline=_FAMILY,
+        meaning=(
+            "ICC(A,1) over three forms or more: how far one wording's scores stand for another's,"
+            " drawn like these."
+        ),
     ),
     Indicator(
-        name="icc_ak_of_forms", title="ICC(A,k) of the mean of all forms", compares_spread=True, family=_FAMILY, needs=(_SEVERAL,), explains=(icc,),
-        meaning="ICC(A,k) over three forms or more: the reliability of each respondent's mean over these forms.",
+        name="icc_ak_of_forms",
+        title="ICC(A,k) of the mean of all forms",
+        compares_spread=True,
+        family=_FAMILY,
+        needs=(_SEVERAL,),
+        explains=(icc,),
+        meaning=(
+            "ICC(A,k) over three forms or more: the reliability of each respondent's mean over"
+            " these forms."
+        ),
         compute=lambda case: result(case.once(_icc).ak, forms=len(case.matrices)),
     ),
     Indicator(
-        name="equivalence", family=_FAMILY, compute=_equivalence, explains=(equivalence, equivalence_margin), better="lower",
-        meaning="P-value of two one-sided tests that the means of the two forms differ by less than a margin that was declared (--margin) or that the seeds set.",
+        name="equivalence",
+        family=_FAMILY,
+        compute=_equivalence,
+        explains=(equivalence, equivalence_margin),
+        better="lower",
+        meaning=(
+            "P-value of two one-sided tests that the means of the two forms differ by less than a"
+            " margin that was declared (--margin) or that the seeds set."
+        ),
         needs=(PAIR, study_of("a margin for the difference", _margin)),
     ),
     Indicator(
-        name="form_heterogeneity", family=_FAMILY, compute=_heterogeneity, better="lower",
-        meaning="Standard deviation over respondents of the form's effect, beyond the items' noise.",
+        name="form_heterogeneity",
+        family=_FAMILY,
+        compute=_heterogeneity,
+        better="lower",
+        meaning=(
+            "Standard deviation over respondents of the form's effect, beyond the items' noise."
+        ),
         needs=(PAIR, study_of("respondents for a test of heterogeneity", _test_of_moves)),
         explains=(shift_heterogeneity, shift_heterogeneity_of_scores),
     ),
     Indicator(
-        name="form_correlation", compares_spread=True, fewest_families=10, family=_FAMILY, needs=(PAIR, _NOISE_KNOWN), compute=_correlation, explains=(form_reliability,),
+        name="form_correlation",
+        compares_spread=True,
+        fewest_families=10,
+        family=_FAMILY,
+        needs=(PAIR, _NOISE_KNOWN),
+        compute=_correlation,
+        explains=(form_reliability,),
         meaning="Correlation of the two forms' scores without the noise of the seeds.",
     ),
     Indicator(
-        name="length_elasticity", family=_FAMILY, needs=(PAIR,), compute=_elasticity, explains=(length_elasticity,), better="neither",
+        name="length_elasticity",
+        family=_FAMILY,
+        needs=(PAIR,),
+        compute=_elasticity,
+        explains=(length_elasticity,),
+        better="neither",
         meaning="Change of the score in percent per percent of length, within respondents.",
     ),
     Indicator(
-        name="yes_ratio_shift", title="yes-ratio shift", family=_FAMILY, needs=_YES_NO, compute=_yes_ratio_shift, better="neither",
-        meaning="Mean difference of the share of answers yes, other minus first.", explains=(mean_shift,), headline=_FAMILY,
+        name="yes_ratio_shift",
+        title="yes-ratio shift",
+        family=_FAMILY,
+        needs=_YES_NO,
+        compute=_yes_ratio_shift,
+        better="neither",
+        meaning="Mean difference of the share of answers yes, other minus first.",
+        explains=(mean_shift,),
+        headline=_FAMILY,
     ),
     Indicator(
-        name="d_prime_shift", title="d' shift", family=_FAMILY, needs=_YES_NO, compute=_d_prime_shift, better="neither",
-        meaning="Mean difference of sensitivity d', other minus first.", explains=(mean_shift, signal_detection),
-    ),
-    Indicator(
-        name="criterion_shift", family=_FAMILY, needs=_YES_NO, compute=_criterion_shift, better="neither",
-        meaning="Mean difference of the response criterion c (positive: tends to no), other minus first.",
+        name="d_prime_shift",
+        title="d' shift",
+        family=_FAMILY,
+        needs=_YES_NO,
+        compute=_d_prime_shift,
+        better="neither",
+        meaning="Mean difference of sensitivity d', other minus first.",
         explains=(mean_shift, signal_detection),
     ),
     Indicator(
-        name="acquiescence", family=_FAMILY, needs=_INVERTED, compute=_acquiescence, explains=(acquiescence,), better="neither",
-        meaning="Mean tendency to say yes, whatever is asked: the two forms' truths are opposite.", headline=_FAMILY,
+        name="criterion_shift",
+        family=_FAMILY,
+        needs=_YES_NO,
+        compute=_criterion_shift,
+        better="neither",
+        meaning=(
+            "Mean difference of the response criterion c (positive: tends to no), other minus"
+            " first."
+        ),
+        explains=(mean_shift, signal_detection),
     ),
     Indicator(
-        name="coherence", family=_FAMILY, needs=_INVERTED, compute=_coherence, explains=(pair_coherence,),
-        meaning="Share of item pairs answered coherently: yes to exactly one of a question and its negation.",
+        name="acquiescence",
+        family=_FAMILY,
+        needs=_INVERTED,
+        compute=_acquiescence,
+        explains=(acquiescence,),
+        better="neither",
+        meaning="Mean tendency to say yes, whatever is asked: the two forms' truths are opposite.",
+        headline=_FAMILY,
     ),
     Indicator(
-        name="balanced_score", family=_FAMILY, needs=_INVERTED, compute=_balanced_score, explains=(balanced_score,),
+        name="coherence",
+        family=_FAMILY,
+        needs=_INVERTED,
+        compute=_coherence,
+        explains=(pair_coherence,),
+        meaning=(
+            "Share of item pairs answered coherently: yes to exactly one of a question and its"
+            " negation."
+        ),
+    ),
+    Indicator(
+        name="balanced_score",
+        family=_FAMILY,
+        needs=_INVERTED,
+        compute=_balanced_score,
+        explains=(balanced_score,),
         meaning="Reliability of the mean of both forms, in which a tendency to say yes cancels.",
     ),
     Indicator(
-        name="position_bias", family=_FAMILY, compute=_position_bias, explains=(position_bias,), better="lower",
+        name="position_bias",
+        family=_FAMILY,
+        compute=_position_bias,
+        explains=(position_bias,),
+        better="lower",
         meaning="Cramer's V of the slots chosen in multiple choice, mean over respondents.",
         needs=(PAIR, need("multiple-choice questions", lambda case: bool(_slots(case)))),
     ),
-)  # fmt: skip
+)

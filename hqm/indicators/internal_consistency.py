@@ -48,26 +48,38 @@ def _by_type(case: Case) -> Array:
 
 
 def _parts(case: Case) -> Array:
-    """(respondents, pictures): the sums over the complete items of each picture; the items where every one stands alone."""
+    """(respondents, pictures): the sums over the complete items of each picture; the items where
+    every one stands alone.
+    """
     kept = np.isfinite(case.item_scores[0]).all(axis=0)
     clusters = np.unique(case.clusters[kept], return_inverse=True)[1]
     return aggregate(case.once(_complete).T, clusters).T
 
 
 def _alpha(case: Case) -> Result:
-    """Pictures are the parts of the test where several items share one; `of_items` takes the items as parts all the same."""
-    study = cronbach_alpha(case.item_scores[0], case.clusters, n_effective=case.n_effective, drop="answers")
+    """Pictures are the parts of the test where several items share one; `of_items` takes the items
+    as parts all the same.
+    """
+    study = cronbach_alpha(
+        case.item_scores[0], case.clusters, n_effective=case.n_effective, drop="answers"
+    )
     return result(
-        study.coefficient, varying=number(study.varying.value), items_varying=study.k_varying, items=study.k,
-        parts=study.parts, of_items=number(study.of_items),
-    )  # fmt: skip
+        study.coefficient,
+        varying=number(study.varying.value),
+        items_varying=study.k_varying,
+        items=study.k,
+        parts=study.parts,
+        of_items=number(study.of_items),
+    )
 
 
 def _split_half(case: Case) -> Result:
     """Pictures are split, not items, where several items share one."""
     study = split_half(case.once(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
     value = replace(known(study.mean, study), n=study.n, n_items=case.once(_complete).shape[1])
-    return result(value, low=number(study.low), high=number(study.high), splits=study.splits, parts=study.k)
+    return result(
+        value, low=number(study.low), high=number(study.high), splits=study.splits, parts=study.k
+    )
 
 
 def _typed(case: Case) -> tuple[Array, list[str], Array]:
@@ -88,7 +100,9 @@ def _omega_types(case: Case) -> Coefficient:
 def _alpha_types(case: Case) -> Result:
     scores = case.once(_by_type)
     value = cronbach_alpha(scores, n_effective=case.n_effective).coefficient
-    return result(replace(value, fixed=None, n_items=case.once(_complete).shape[1]), types=case.once(_types))
+    return result(
+        replace(value, fixed=None, n_items=case.once(_complete).shape[1]), types=case.once(_types)
+    )
 
 
 def _kr21(case: Case) -> Coefficient:
@@ -99,40 +113,95 @@ def _lambda2(case: Case) -> Coefficient:
     return replace(lambda2(case.once(_parts)), n_items=case.once(_complete).shape[1])
 
 
-_BINARY = need("item scores of 0 or 1", lambda case: bool(np.isin(case.once(_complete), (0, 1)).all()), "the item scores are not 0 or 1")  # fmt: skip
-_TWO_TYPES = need("two types", lambda case: len(case.once(_types)) >= 2, "there are fewer than two types")
-_THREE_TYPES = need("three types", lambda case: len(case.once(_types)) >= 3, "one factor needs three types")
+_BINARY = need(
+    "item scores of 0 or 1",
+    lambda case: bool(np.isin(case.once(_complete), (0, 1)).all()),
+    "the item scores are not 0 or 1",
+)
+_TWO_TYPES = need(
+    "two types", lambda case: len(case.once(_types)) >= 2, "there are fewer than two types"
+)
+_THREE_TYPES = need(
+    "three types", lambda case: len(case.once(_types)) >= 3, "one factor needs three types"
+)
 _FAMILY = (CONSISTENCY,)
 
 indicators = (
     Indicator(
-        name="alpha", compares_spread=True, title="Cronbach's alpha", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_alpha, headline=_FAMILY,
-        meaning="Cronbach's alpha (KR-20 for 0/1 scores), with pictures as parts where several items share one.", explains=(cronbach_alpha,),
+        name="alpha",
+        compares_spread=True,
+        title="Cronbach's alpha",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        compute=_alpha,
+        headline=_FAMILY,
+        meaning=(
+            "Cronbach's alpha (KR-20 for 0/1 scores), with pictures as parts where several items"
+            " share one."
+        ),
+        explains=(cronbach_alpha,),
     ),
     Indicator(
-        name="kr21", title="KR-21", family=_FAMILY, needs=(MEAN_OF_ITEMS, _BINARY), explains=(kr21,),
-        meaning="KR-21: alpha if all items were equally hard.", compute=_kr21,
+        name="kr21",
+        title="KR-21",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _BINARY),
+        explains=(kr21,),
+        meaning="KR-21: alpha if all items were equally hard.",
+        compute=_kr21,
     ),
     Indicator(
-        name="lambda2", title="Guttman's lambda-2", family=_FAMILY, needs=(MEAN_OF_ITEMS,), explains=(lambda2,),
-        meaning="Guttman's lambda-2, a closer lower bound than alpha.", compute=_lambda2,
+        name="lambda2",
+        title="Guttman's lambda-2",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        explains=(lambda2,),
+        meaning="Guttman's lambda-2, a closer lower bound than alpha.",
+        compute=_lambda2,
     ),
     Indicator(
-        name="split_half", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_split_half, explains=(split_half,),
-        meaning="Mean of random split halves (of pictures where items share one), stepped up by Spearman and Brown.",
+        name="split_half",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        compute=_split_half,
+        explains=(split_half,),
+        meaning=(
+            "Mean of random split halves (of pictures where items share one), stepped up by"
+            " Spearman and Brown."
+        ),
     ),
     Indicator(
-        name="stratified_alpha", compares_spread=True, family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES), compute=_stratified_alpha,
-        meaning="Alpha with the types as strata.", explains=(stratified_alpha,),
+        name="stratified_alpha",
+        compares_spread=True,
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _TWO_TYPES),
+        compute=_stratified_alpha,
+        meaning="Alpha with the types as strata.",
+        explains=(stratified_alpha,),
     ),
     Indicator(
-        name="alpha_types", compares_spread=True, title="alpha over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES),
-        meaning="Cronbach's alpha over the scores by hallucination type.", explains=(cronbach_alpha,),
+        name="alpha_types",
+        compares_spread=True,
+        title="alpha over types",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _TWO_TYPES),
+        meaning="Cronbach's alpha over the scores by hallucination type.",
+        explains=(cronbach_alpha,),
         compute=_alpha_types,
     ),
     Indicator(
-        name="omega_types", compares_spread=True, fewest_families=10, title="omega over types", family=_FAMILY, needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
-        meaning="McDonald's omega of one factor over the scores by type, without what types share through pictures.", compute=_omega_types, explains=(omega_of_types,),
+        name="omega_types",
+        compares_spread=True,
+        fewest_families=10,
+        title="omega over types",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _TWO_TYPES, _THREE_TYPES),
+        meaning=(
+            "McDonald's omega of one factor over the scores by type, without what types share"
+            " through pictures."
+        ),
+        compute=_omega_types,
+        explains=(omega_of_types,),
         headline=_FAMILY,
     ),
-)  # fmt: skip
+)

@@ -1,6 +1,7 @@
 """What single items contribute: difficulty, discrimination, labels that look wrong, duplicates.
 
-A count of faults says how many faults it would find: under a fifth, it is no information about the benchmark.
+A count of faults says how many faults it would find: under a fifth, it is no information about the
+benchmark.
 """
 
 from __future__ import annotations
@@ -52,9 +53,12 @@ def _duplicates(case: Case) -> Result:
     ]
     study = duplicate_items(keys=keys, targets=[str(item.target) for item in items])
     groups, opposed = (
-        [[items[i].id for i in group] for group in which] for which in (study.by_key, study.contradictory)
+        [[items[i].id for i in group] for group in which]
+        for which in (study.by_key, study.contradictory)
     )
-    return result(float(sum(len(group) - 1 for group in study.by_key)), groups=groups, contradictory=opposed)
+    return result(
+        float(sum(len(group) - 1 for group in study.by_key)), groups=groups, contradictory=opposed
+    )
 
 
 def _analysis(case: Case) -> ItemAnalysis:
@@ -72,11 +76,16 @@ def _listed(case: Case, places: Iterable[int]) -> Result:
 
 
 def _responses(case: Case) -> dict[str, str]:
-    """Respondent -> a digit an item, from 0 (wrong) to 9 (right); a dot where it was not scored, or has no share of right."""
+    """Respondent -> a digit an item, from 0 (wrong) to 9 (right); a dot where it was not scored, or
+    has no share of right.
+    """
     scores = _oriented(case)
     digits = np.clip(np.nan_to_num(scores) * 9 + 0.5, 0, 9).astype(np.uint8) + ord("0")
     written = np.where(np.isfinite(scores), digits, ord(".")).astype(np.uint8)
-    return {name: row.tobytes().decode("ascii") for name, row in zip(case.respondents, written, strict=False)}
+    return {
+        name: row.tobytes().decode("ascii")
+        for name, row in zip(case.respondents, written, strict=False)
+    }
 
 
 def _discrimination(case: Case) -> Result:
@@ -103,27 +112,41 @@ def _oriented(case: Case) -> Array:
 
 def _hits(case: Case) -> Array:
     """(items,): the chance that a wrong answer meets a wrong key."""
-    return np.array([1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in case.items])
+    return np.array(
+        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in case.items]
+    )
 
 
-def _power(case: Case, name: str, search: Callable[[Array], Collection[int]], most: int = 2000, faults: int = 200) -> PlantedFaults:  # fmt: skip
+def _power(
+    case: Case,
+    name: str,
+    search: Callable[[Array], Collection[int]],
+    most: int = 2000,
+    faults: int = 200,
+) -> PlantedFaults:
     rng = stream(case.seed, f"{name}.planted")
     return planted_faults(
         _oriented(case), search, rng=rng, hit=_hits(case), share=_PLANTED, most=most, faults=faults
-    )  # fmt: skip
+    )
 
 
 def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
-    """A count of faults with the share of planted ones that it would find; under a fifth it is not informative."""
+    """A count of faults with the share of planted ones that it would find; under a fifth it is not
+    informative.
+    """
     stated = {
-        "found": number(power.power), "error": number(power.error), "share_planted": _PLANTED,
-        "planted": power.planted, "repeats": power.repeats,
-    }  # fmt: skip
+        "found": number(power.power),
+        "error": number(power.error),
+        "share_planted": _PLANTED,
+        "planted": power.planted,
+        "repeats": power.repeats,
+    }
     coefficient = counted.coefficient
     if power.status == "ok" and power.power < _INFORMATIVE:
         reason = (
-            f"of wrong keys planted in {_PLANTED:.0%} of the items, {len(case.respondents)} respondents would show "
-            f"{power.power:.0%}: the count says little about how many there are; read the items of the reading list"
+            f"of wrong keys planted in {_PLANTED:.0%} of the items, {len(case.respondents)}"
+            f" respondents would show {power.power:.0%}: the count says little about how many there"
+            " are; read the items of the reading list"
         )
         coefficient = replace(coefficient, status="not_informative", reason=reason)
     return Result(coefficient, {**counted.detail, "power": stated}, counted.flags)
@@ -135,23 +158,32 @@ def _negative(case: Case) -> Result:
     def search(scores: Array) -> Collection[int]:
         return reversed_items(scores, n_eff=case.n_effective)
 
-    return _with_power(case, _listed(case, case.once(_analysis).of("reversed")), _power(case, "negative_items", search))
+    return _with_power(
+        case,
+        _listed(case, case.once(_analysis).of("reversed")),
+        _power(case, "negative_items", search),
+    )
 
 
 def _dead(case: Case) -> Result:
     """Items whose difficulty is exactly 0 or 1 over at least three respondents with a score.
 
-    A description of these respondents, no search for faults: with few of them good easy items are among these.
+    A description of these respondents, no search for faults: with few of them good easy items are
+    among these.
     """
     items = case.once(_analysis).items
-    listed = _listed(case, (i for i, item in enumerate(items) if item.n >= 3 and item.difficulty in (0.0, 1.0)))
+    listed = _listed(
+        case, (i for i, item in enumerate(items) if item.n >= 3 and item.difficulty in (0.0, 1.0))
+    )
     few = sum(item.n < 3 for item in items)
     return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
 def _candidates(case: Case) -> LabelErrors:
     rng = stream(case.seed, "label_errors")
-    return label_error_candidates(case.item_scores[0], rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective)
+    return label_error_candidates(
+        case.item_scores[0], rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective
+    )
 
 
 def _to_read(case: Case) -> ReadingList:
@@ -163,23 +195,34 @@ def _label_errors(case: Case) -> Result:
     """The items that the exact test names, and those that the reading list is sure of."""
     tested, listed = case.once(_candidates).candidates, case.once(_to_read)
     rows: dict[int, dict[str, Any]] = {
-        c.item: {"item": case.items[c.item].id, "item_rest": number(c.item_rest), "reversals": number(c.reversals), "q": number(c.q)}
+        c.item: {
+            "item": case.items[c.item].id,
+            "item_rest": number(c.item_rest),
+            "reversals": number(c.reversals),
+            "q": number(c.q),
+        }
         for c in tested
-    }  # fmt: skip
+    }
     for named in listed.named:
-        row = rows.setdefault(named.item, {"item": case.items[named.item].id, "item_rest": number(named.item_rest)})
+        row = rows.setdefault(
+            named.item, {"item": case.items[named.item].id, "item_rest": number(named.item_rest)}
+        )
         row["expected"] = number(named.expected)
     rng = stream(case.seed, "label_errors.search")
 
     def search(scores: Array) -> Collection[int]:
-        errors = label_error_candidates(scores, rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective)
+        errors = label_error_candidates(
+            scores, rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective
+        )
         return [candidate.item for candidate in errors.candidates]
 
     power = _power(case, "label_errors", search)
     # what both name together is at least what either does
     if listed.status == "ok" and listed.power_named > power.power:
         power = replace(power, power=listed.power_named, planted=listed.planted)
-    counted = result(float(len(rows)), candidates=list(rows.values()), tested=len(tested), sure=len(listed.named))
+    counted = result(
+        float(len(rows)), candidates=list(rows.values()), tested=len(tested), sure=len(listed.named)
+    )
     return _with_power(case, counted, power)
 
 
@@ -188,20 +231,30 @@ def _reading_list(case: Case) -> Result:
     study = case.once(_to_read)
     rows = [
         {
-            "rank": rank, "item": case.items[row.item].id, "item_rest": number(row.item_rest),
-            "fails": [case.respondents[m] for m in row.fails], "expected": number(row.expected),
+            "rank": rank,
+            "item": case.items[row.item].id,
+            "item_rest": number(row.item_rest),
+            "fails": [case.respondents[m] for m in row.fails],
+            "expected": number(row.expected),
         }
         for rank, row in enumerate(study.items, 1)
-    ]  # fmt: skip
-    power = {"true_among_first": number(study.power), "planted": study.planted, "share_planted": _PLANTED}
+    ]
+    power = {
+        "true_among_first": number(study.power),
+        "planted": study.planted,
+        "share_planted": _PLANTED,
+    }
     coefficient = result(study.expected).coefficient
     if study.power < _INFORMATIVE:
         reason = (
-            f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the first {study.planted} in "
-            f"the list are faults: {len(case.respondents)} respondents like these do not show which items to read"
+            f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the"
+            f" first {study.planted} in the list are faults: {len(case.respondents)} respondents"
+            " like these do not show which items to read"
         )
         coefficient = replace(coefficient, status="not_informative", reason=reason)
-    return Result(coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power})
+    return Result(
+        coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power}
+    )
 
 
 def _rasch(case: Case) -> Rasch:
@@ -210,14 +263,18 @@ def _rasch(case: Case) -> Rasch:
 
 def _enough_for_rasch(case: Case) -> bool:
     scores = case.item_scores[0]
-    return len(case.respondents) >= LEAST["rasch"] and bool(np.isin(scores[np.isfinite(scores)], (0, 1)).all())
+    return len(case.respondents) >= LEAST["rasch"] and bool(
+        np.isin(scores[np.isfinite(scores)], (0, 1)).all()
+    )
 
 
 def _misfit(case: Case) -> Result:
     """The number of items that the fit calls misfits."""
 
     def search(scores: Array) -> Collection[int]:
-        return [i for i, item in enumerate(rasch(scores, n_eff=case.n_effective).items) if item.misfit]
+        return [
+            i for i, item in enumerate(rasch(scores, n_eff=case.n_effective).items) if item.misfit
+        ]
 
     study = case.once(_rasch)
     listed = _listed(case, (i for i, item in enumerate(study.items) if item.misfit))
@@ -229,46 +286,103 @@ def _misfit(case: Case) -> Result:
 
 _FAMILY = (ITEMS,)
 _VARYING = study_of(
-    "an item that varies", _analysis, lambda case: not np.isfinite(case.once(_with_rest)).any(), "no item varies"
+    "an item that varies",
+    _analysis,
+    lambda case: not np.isfinite(case.once(_with_rest)).any(),
+    "no item varies",
 )
 # the count first: with few respondents a fit says nothing and takes long
 _THIRTY = need(
-    "30 respondents with scores of 0 or 1", _enough_for_rasch,
-    f"a Rasch model needs {LEAST['rasch']} respondents with 0/1 scores, there are {{n}}: {WHY['rasch']}", "insufficient",
-)  # fmt: skip
+    "30 respondents with scores of 0 or 1",
+    _enough_for_rasch,
+    f"a Rasch model needs {LEAST['rasch']} respondents with 0/1 scores, there are {{n}}:"
+    f" {WHY['rasch']}",
+    "insufficient",
+)
 
 indicators = (
     Indicator(
-        name="duplicate_items", family=_FAMILY, compute=_duplicates, explains=(duplicate_items,), better="lower", digits=0,
+        name="duplicate_items",
+        family=_FAMILY,
+        compute=_duplicates,
+        explains=(duplicate_items,),
+        better="lower",
+        digits=0,
         meaning="Items whose question and picture stand in another item too.",
     ),
     Indicator(
-        name="discrimination", family=_FAMILY, needs=(MEAN_OF_ITEMS, _VARYING), compute=_discrimination, headline=_FAMILY,
-        meaning="Median correlation of an item with the rest of the test.", explains=(item_analysis,),
-    ),
-    Indicator(
-        name="negative_items", family=_FAMILY, needs=(MEAN_OF_ITEMS, _VARYING), compute=_negative, headline=_FAMILY,
-        meaning="Items whose correlation with the rest is negative beyond chance (false discovery rate 5%).",
-        explains=(item_analysis, planted_faults), better="lower", digits=0,
-    ),
-    Indicator(
-        name="dead_items", family=_FAMILY, needs=(MEAN_OF_ITEMS,), compute=_dead, explains=(item_analysis,), headline=_FAMILY,
-        meaning="Items that every respondent gets right, or every one wrong.", better="lower", digits=0,
-    ),
-    Indicator(
-        name="label_errors", family=_FAMILY, compute=_label_errors, explains=(label_error_candidates, reading_list, planted_faults),
+        name="discrimination",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _VARYING),
+        compute=_discrimination,
         headline=_FAMILY,
-        meaning="Items that strong respondents fail and weak ones pass beyond chance: read their labels.",
-        needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)), better="lower", digits=0,
+        meaning="Median correlation of an item with the rest of the test.",
+        explains=(item_analysis,),
     ),
     Indicator(
-        name="reading_list", family=_FAMILY, compute=_reading_list, explains=(reading_list,), headline=_FAMILY,
-        meaning="Wrong keys to be expected among the items to read first: those that able respondents fail and weak ones pass.",
-        needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)), better="lower", digits=1,
+        name="negative_items",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _VARYING),
+        compute=_negative,
+        headline=_FAMILY,
+        meaning=(
+            "Items whose correlation with the rest is negative beyond chance (false discovery rate"
+            " 5%)."
+        ),
+        explains=(item_analysis, planted_faults),
+        better="lower",
+        digits=0,
     ),
     Indicator(
-        name="misfit_items", family=_FAMILY, compute=_misfit, explains=(rasch, planted_faults), better="lower", digits=0,
-        meaning="Items outside the Rasch model's fit (infit or outfit), where respondents are many enough.",
+        name="dead_items",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        compute=_dead,
+        explains=(item_analysis,),
+        headline=_FAMILY,
+        meaning="Items that every respondent gets right, or every one wrong.",
+        better="lower",
+        digits=0,
+    ),
+    Indicator(
+        name="label_errors",
+        family=_FAMILY,
+        compute=_label_errors,
+        explains=(label_error_candidates, reading_list, planted_faults),
+        headline=_FAMILY,
+        meaning=(
+            "Items that strong respondents fail and weak ones pass beyond chance: read their"
+            " labels."
+        ),
+        needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)),
+        better="lower",
+        digits=0,
+    ),
+    Indicator(
+        name="reading_list",
+        family=_FAMILY,
+        compute=_reading_list,
+        explains=(reading_list,),
+        headline=_FAMILY,
+        meaning=(
+            "Wrong keys to be expected among the items to read first: those that able respondents"
+            " fail and weak ones pass."
+        ),
+        needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)),
+        better="lower",
+        digits=1,
+    ),
+    Indicator(
+        name="misfit_items",
+        family=_FAMILY,
+        compute=_misfit,
+        explains=(rasch, planted_faults),
+        better="lower",
+        digits=0,
+        meaning=(
+            "Items outside the Rasch model's fit (infit or outfit), where respondents are many"
+            " enough."
+        ),
         needs=(MEAN_OF_ITEMS, _THIRTY, study_of("a fit of the Rasch model", _rasch)),
     ),
-)  # fmt: skip
+)

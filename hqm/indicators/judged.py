@@ -23,7 +23,16 @@ from hqm.indicators.labelled import (
     sample_flags,
     withheld,
 )
-from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, known, need, result, study_of
+from hqm.indicators.value import (
+    MEAN_OF_ITEMS,
+    PAIR,
+    Indicator,
+    Result,
+    known,
+    need,
+    result,
+    study_of,
+)
 from hqm.psychometrics import (
     Bounds,
     Coefficient,
@@ -47,8 +56,8 @@ from hqm.scoring.metrics import Array
 from hqm.types import Estimate, Item
 
 NO_PEOPLE = (
-    "the labels come from {judge!r}, an oracle or rule that reads the same key as the scorer, and not from people: agreement "
-    "with them says nothing about validity"
+    "the labels come from {judge!r}, an oracle or rule that reads the same key as the scorer, and"
+    " not from people: agreement with them says nothing about validity"
 )
 
 _SHOWN = 50
@@ -58,13 +67,20 @@ _LABELLED = 0.9
 
 
 def say_who_labelled(estimates: Sequence[Estimate], judge: str) -> list[Estimate]:
-    """Every estimate with `labelled_by` in its detail; without people its number stays and says nothing about validity."""
+    """Every estimate with `labelled_by` in its detail; without people its number stays and says
+    nothing about validity.
+    """
     who = labelled_by(judge)
-    named = [replace(e, detail={**e.detail, "labelled_by": who, "labels_of": judge}) for e in estimates]
+    named = [
+        replace(e, detail={**e.detail, "labelled_by": who, "labels_of": judge}) for e in estimates
+    ]
     if who == "people":
         return named
     reason = NO_PEOPLE.format(judge=judge)
-    return [replace(e, status="not_informative", reason=reason) if e.status == "ok" else e for e in named]
+    return [
+        replace(e, status="not_informative", reason=reason) if e.status == "ok" else e
+        for e in named
+    ]
 
 
 def _verdicts(case: Case) -> Array:
@@ -91,7 +107,11 @@ def _flip_rate(case: Case) -> Coefficient:
 
 def _crossed(case: Case) -> bool:
     runs = case.repeats
-    return runs is not None and case.additive and (runs.respondents, runs.n_items) == (case.respondents, case.n_items)
+    return (
+        runs is not None
+        and case.additive
+        and (runs.respondents, runs.n_items) == (case.respondents, case.n_items)
+    )
 
 
 def _judge_share(case: Case) -> Result:
@@ -99,7 +119,9 @@ def _judge_share(case: Case) -> Result:
     study = judge_share(case.item_scores, repeats.item_scores, case.clusters)
     by = {
         name: {"judge": number(float(j)), "answers": number(float(r)), "total": number(float(t))}
-        for name, j, r, t in zip(case.respondents, study.judge, study.response, study.total, strict=True)
+        for name, j, r, t in zip(
+            case.respondents, study.judge, study.response, study.total, strict=True
+        )
     }
     return result(study.share, by_respondent=by)
 
@@ -118,10 +140,17 @@ def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
 
 def _disattenuated(case: Case) -> Result:
     study = case.once(_validity)
-    flags = tuple(flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED"))
+    flags = tuple(
+        flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED")
+    )
     full, same = number(study.full.value), number(study.same.value)
     used: dict[str, Any] = {"raw_full": full, "raw_same": same, "paired": study.n_cells}
-    return result(study.disattenuated, flags=(*flags, *case.once(sample_flags)), **used, **_reliabilities(study))
+    return result(
+        study.disattenuated,
+        flags=(*flags, *case.once(sample_flags)),
+        **used,
+        **_reliabilities(study),
+    )
 
 
 def _ceiling(case: Case) -> Result:
@@ -143,7 +172,10 @@ def _is_mean(case: Case) -> bool:
 
 
 def _errors(case: Case) -> JudgeErrors:
-    study, drawn = judge_errors(*case.once(beside_people), case.once(label_weights)), case.once(drawn_labels)
+    study, drawn = (
+        judge_errors(*case.once(beside_people), case.once(label_weights)),
+        case.once(drawn_labels),
+    )
     if drawn is None or study.status != "ok":
         return study
     tables = [table_agreement(*row.tolist()) for row in drawn.tables()]
@@ -162,16 +194,25 @@ def _contradicted(case: Case) -> Result:
     """The number of items that people contradict."""
     study = case.once(_contradictions)
     rows = [
-        {"item": case_items(case)[c.item].id, "count": c.contradicted, "answers": c.answers, "p": number(c.p)}
+        {
+            "item": case_items(case)[c.item].id,
+            "count": c.contradicted,
+            "answers": c.answers,
+            "p": number(c.p),
+        }
         for c in study.items
     ]
-    return result(float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested)
+    return result(
+        float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested
+    )
 
 
 def case_items(case: Case) -> Sequence[Item]:
     """The items of `beside_people`."""
     whole = case.whole if case.whole is not None else case.first
-    return [item for item, inside in zip(whole.items, whole.mask(case.metric), strict=True) if inside]
+    return [
+        item for item, inside in zip(whole.items, whole.mask(case.metric), strict=True) if inside
+    ]
 
 
 def _kappa(case: Case) -> Result:
@@ -180,19 +221,28 @@ def _kappa(case: Case) -> Result:
     if case.sample is not None and value.status == "ok":
         value = case.once(agreement_with_people).kappa
     return result(
-        value, agreement=number(pooled.agreement), ac1=number(pooled.ac1), positive=number(pooled.positive),
-        negative=number(pooled.negative), answers=pooled.n, flags=case.once(sample_flags),
-    )  # fmt: skip
+        value,
+        agreement=number(pooled.agreement),
+        ac1=number(pooled.ac1),
+        positive=number(pooled.positive),
+        negative=number(pooled.negative),
+        answers=pooled.n,
+        flags=case.once(sample_flags),
+    )
 
 
 def _judge_functioning(case: Case) -> Result:
-    """Of the two tests of `judge_errors`, whether the judge errs alike on every respondent's answers."""
+    """Of the two tests of `judge_errors`, whether the judge errs alike on every respondent's
+    answers.
+    """
     errors = case.once(_errors)
     tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
     return result(
         known(min(1.0, len(tests) * min(tests)) if tests else np.nan, missing=_ONE_CATEGORY),
-        p_sensitivity=number(errors.p_sensitivity), p_specificity=number(errors.p_specificity), homogeneous=errors.homogeneous,
-    )  # fmt: skip
+        p_sensitivity=number(errors.p_sensitivity),
+        p_specificity=number(errors.p_specificity),
+        homogeneous=errors.homogeneous,
+    )
 
 
 def _mean_of(scores: Sequence[Coefficient]) -> Coefficient:
@@ -204,10 +254,16 @@ def _mean_of(scores: Sequence[Coefficient]) -> Coefficient:
 
 
 def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, float | None]]:
-    """Respondent -> its score with its interval, which is over items; `low` and `high` stand in where there is no other."""
+    """Respondent -> its score with its interval, which is over items; `low` and `high` stand in
+    where there is no other.
+    """
     rows = {}
     for name, score in zip(case.respondents, scores, strict=True):
-        low, high = (score.fixed.low, score.fixed.high) if score.fixed is not None else (score.low, score.high)
+        low, high = (
+            (score.fixed.low, score.fixed.high)
+            if score.fixed is not None
+            else (score.low, score.high)
+        )
         rows[name] = {"score": number(score.value), "low": number(low), "high": number(high)}
     return rows
 
@@ -218,24 +274,36 @@ def _rogan_gladen(case: Case) -> Result:
         return refused
     scores = rogan_gladen_scores(*case.once(beside_people), case.once(_errors))
     mean = _mean_of(scores)
-    return result(mean, by_respondent=_of_each(case, scores)) if mean.status == "ok" else Result(mean)
+    return (
+        result(mean, by_respondent=_of_each(case, scores)) if mean.status == "ok" else Result(mean)
+    )
 
 
 def _prediction_powered(case: Case) -> Result:
-    """The mean of the respondents' corrected scores; of labels with probabilities, the corrected mean over all answers."""
+    """The mean of the respondents' corrected scores; of labels with probabilities, the corrected
+    mean over all answers.
+    """
     if refused := withheld(case):
         return refused
     automatic, human = case.once(beside_people)
     clusters, chances = case.once(label_clusters), case.once(label_chances)
-    study = ppi_scores(automatic, human, clusters, probabilities=chances, rater_variance=case.once(rater_variance))
+    study = ppi_scores(
+        automatic, human, clusters, probabilities=chances, rater_variance=case.once(rater_variance)
+    )
     mean = _mean_of(study.scores) if chances is None else _over_all(case)
     if mean.status != "ok":
         return Result(mean)
-    changes = [{"respondent": case.respondents[i], "before": a, "after": b} for i, a, b in study.rank_changes]
+    changes = [
+        {"respondent": case.respondents[i], "before": a, "after": b}
+        for i, a, b in study.rank_changes
+    ]
     return result(
-        mean, by_respondent=_of_each(case, study.scores), labels=list(study.labels), rank_changes=changes,
+        mean,
+        by_respondent=_of_each(case, study.scores),
+        labels=list(study.labels),
+        rank_changes=changes,
         flags=case.once(sample_flags),
-    )  # fmt: skip
+    )
 
 
 def _over_all(case: Case) -> Coefficient:
@@ -246,16 +314,24 @@ def _over_all(case: Case) -> Coefficient:
     extra = [float(drawn.of().var(ddof=1))] if drawn is not None else None
     alone = None if chances is None else chances.reshape(1, -1)
     (score,) = ppi_scores(
-        automatic.reshape(1, -1), human.reshape(1, -1), clusters, probabilities=alone, rater_variance=extra
+        automatic.reshape(1, -1),
+        human.reshape(1, -1),
+        clusters,
+        probabilities=alone,
+        rater_variance=extra,
     ).scores
     if score.status != "ok":
         return score
-    bounds = Bounds(score.low, score.high, score.method, score.level) if np.isfinite(score.low) else None
+    bounds = (
+        Bounds(score.low, score.high, score.method, score.level) if np.isfinite(score.low) else None
+    )
     return Coefficient(score.value, fixed=bounds, se=score.se, flags=score.flags)
 
 
 def labels_by_rater(case: Case) -> Array:
-    """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN where there is none."""
+    """(raters, answers): the labels of every rater on all answers that any of them labelled; NaN
+    where there is none.
+    """
     raters = case.raters or {}
     answers = sorted({key for labels in raters.values() for key in labels})
     table = [[labels.get(key, np.nan) for key in answers] for labels in raters.values()]
@@ -273,104 +349,215 @@ def _human_agreement(case: Case) -> Result:
 
 _ONE_CATEGORY = "one category stands alone"
 _JUDGES = (JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
-_YES_OR_NO = (PAIR, need("verdicts that say yes or no", _yes_or_no, "the verdicts are no yes or no"))
+_YES_OR_NO = (
+    PAIR,
+    need("verdicts that say yes or no", _yes_or_no, "the verdicts are no yes or no"),
+)
 _FAMILY = (CRITERION,)
 _LABELLERS = (CRITERION, ORACLE)
 _LABELS = (PAIR, MEAN_OF_ITEMS)
 _ERRORS = (
-    *_LABELS, RIGHT_OR_WRONG, study_of("labels of answers both right and wrong", _errors),
-)  # fmt: skip
+    *_LABELS,
+    RIGHT_OR_WRONG,
+    study_of("labels of answers both right and wrong", _errors),
+)
 _REPEATS = need(
-    "two runs of the answers", lambda case: case.repeats is not None,
+    "two runs of the answers",
+    lambda case: case.repeats is not None,
     "the answers were given once: without a second run the answers' own noise is not known",
-)  # fmt: skip
+)
 _CROSSED = need(
-    "the same respondents and items judged and repeated", _crossed,
-    "the judged and the repeated administrations do not have the same respondents and items under a mean",
-)  # fmt: skip
-LABELS_OF_RATERS = need("labels of which it is known who gave them", lambda case: case.raters is not None)
+    "the same respondents and items judged and repeated",
+    _crossed,
+    "the judged and the repeated administrations do not have the same respondents and items under a"
+    " mean",
+)
+LABELS_OF_RATERS = need(
+    "labels of which it is known who gave them", lambda case: case.raters is not None
+)
 _RATERS = (
     LABELS_OF_RATERS,
     need(
-        "two people who labelled", lambda case: len(case.raters or ()) >= 2,
-        "one person labelled each answer, or nobody says who did (a field 'rater'): agreement needs two", "insufficient",
+        "two people who labelled",
+        lambda case: len(case.raters or ()) >= 2,
+        "one person labelled each answer, or nobody says who did (a field 'rater'): agreement"
+        " needs two",
+        "insufficient",
     ),
-)  # fmt: skip
+)
 
 _PREDICTION_POWERED = Indicator(
-    name="prediction_powered", title="corrected by people (prediction-powered)", family=_FAMILY, needs=_LABELS,
-    meaning="Mean score corrected by people's labels (PPI++), respondent by respondent in the detail.",
-    compute=_prediction_powered, explains=(ppi_scores,),
-)  # fmt: skip
+    name="prediction_powered",
+    title="corrected by people (prediction-powered)",
+    family=_FAMILY,
+    needs=_LABELS,
+    meaning=(
+        "Mean score corrected by people's labels (PPI++), respondent by respondent in the detail."
+    ),
+    compute=_prediction_powered,
+    explains=(ppi_scores,),
+)
 
 indicators = (
     Indicator(
-        name="krippendorff_alpha", title="Krippendorff's alpha", family=_JUDGES, needs=(PAIR,), compute=_krippendorff_alpha,
-        meaning="Krippendorff's alpha of the judgements of the same answers.", explains=(krippendorff_alpha,), headline=_JUDGES,
+        name="krippendorff_alpha",
+        title="Krippendorff's alpha",
+        family=_JUDGES,
+        needs=(PAIR,),
+        compute=_krippendorff_alpha,
+        meaning="Krippendorff's alpha of the judgements of the same answers.",
+        explains=(krippendorff_alpha,),
+        headline=_JUDGES,
     ),
     Indicator(
-        name="gwet_ac1", title="Gwet's AC1", family=_JUDGES, needs=_YES_OR_NO, explains=(gwet_ac1,),
-        meaning="Gwet's AC1: chance-corrected agreement that does not collapse when one category is rare.",
+        name="gwet_ac1",
+        title="Gwet's AC1",
+        family=_JUDGES,
+        needs=_YES_OR_NO,
+        explains=(gwet_ac1,),
+        meaning=(
+            "Gwet's AC1: chance-corrected agreement that does not collapse when one category is"
+            " rare."
+        ),
         compute=lambda case: gwet_ac1(case.once(_verdicts)),
     ),
     Indicator(
-        name="flip_rate", family=_JUDGES, needs=_YES_OR_NO, compute=_flip_rate, explains=(flip_rate,), better="lower",
+        name="flip_rate",
+        family=_JUDGES,
+        needs=_YES_OR_NO,
+        compute=_flip_rate,
+        explains=(flip_rate,),
+        better="lower",
         meaning="Share of answers whose verdict changes when the judge is asked again.",
     ),
     Indicator(
-        name="judge_share", family=(JUDGE_CONSISTENCY,), needs=(PAIR, _REPEATS, _CROSSED), compute=_judge_share, better="lower",
-        meaning="Share of the run-to-run variance that the judge makes, not the answers.", explains=(judge_share,),
+        name="judge_share",
+        family=(JUDGE_CONSISTENCY,),
+        needs=(PAIR, _REPEATS, _CROSSED),
+        compute=_judge_share,
+        better="lower",
+        meaning="Share of the run-to-run variance that the judge makes, not the answers.",
+        explains=(judge_share,),
         headline=(JUDGE_CONSISTENCY,),
     ),
     Indicator(
-        name="disattenuated", compares_spread=True, fewest_families=10, family=_FAMILY, needs=_LABELS, compute=_disattenuated, explains=(criterion_validity,),
-        meaning="Correlation with people, freed of the sampling noise of both sides.", headline=_FAMILY,
+        name="disattenuated",
+        compares_spread=True,
+        fewest_families=10,
+        family=_FAMILY,
+        needs=_LABELS,
+        compute=_disattenuated,
+        explains=(criterion_validity,),
+        meaning="Correlation with people, freed of the sampling noise of both sides.",
+        headline=_FAMILY,
     ),
     Indicator(
-        name="ceiling", family=_FAMILY, needs=_LABELS, compute=_ceiling, explains=(criterion_validity,),
+        name="ceiling",
+        family=_FAMILY,
+        needs=_LABELS,
+        compute=_ceiling,
+        explains=(criterion_validity,),
         meaning="The largest correlation with people that the two sides' noise allows.",
     ),
     Indicator(
-        name="labels_needed", title="labels a respondent for .90", family=_FAMILY, needs=_LABELS, compute=_labels_needed,
-        meaning="Labels a respondent that people's scores need for a reliability of .90.", explains=(labels_needed,),
-        better="lower", digits=0,
+        name="labels_needed",
+        title="labels a respondent for .90",
+        family=_FAMILY,
+        needs=_LABELS,
+        compute=_labels_needed,
+        meaning="Labels a respondent that people's scores need for a reliability of .90.",
+        explains=(labels_needed,),
+        better="lower",
+        digits=0,
     ),
     Indicator(
-        name="sensitivity", family=_LABELLERS, needs=_ERRORS, explains=(judge_errors,),
+        name="sensitivity",
+        family=_LABELLERS,
+        needs=_ERRORS,
+        explains=(judge_errors,),
         meaning="Of the answers labelled faithful, the share that the benchmark scores as right.",
-        compute=lambda case: result(case.once(_errors).sensitivity, range=number(case.once(_errors).range_sensitivity)),
+        compute=lambda case: result(
+            case.once(_errors).sensitivity, range=number(case.once(_errors).range_sensitivity)
+        ),
     ),
     Indicator(
-        name="specificity", family=_LABELLERS, needs=_ERRORS, explains=(judge_errors,),
-        meaning="Of the answers labelled hallucinated, the share that the benchmark scores as wrong.",
-        compute=lambda case: result(case.once(_errors).specificity, range=number(case.once(_errors).range_specificity)),
+        name="specificity",
+        family=_LABELLERS,
+        needs=_ERRORS,
+        explains=(judge_errors,),
+        meaning=(
+            "Of the answers labelled hallucinated, the share that the benchmark scores as wrong."
+        ),
+        compute=lambda case: result(
+            case.once(_errors).specificity, range=number(case.once(_errors).range_specificity)
+        ),
     ),
     Indicator(
-        name="kappa", title="Cohen's kappa", family=_LABELLERS, needs=_ERRORS, compute=_kappa, explains=(judge_errors,),
-        meaning="Cohen's kappa between the benchmark's verdicts and the labels.", headline=_FAMILY,
+        name="kappa",
+        title="Cohen's kappa",
+        family=_LABELLERS,
+        needs=_ERRORS,
+        compute=_kappa,
+        explains=(judge_errors,),
+        meaning="Cohen's kappa between the benchmark's verdicts and the labels.",
+        headline=_FAMILY,
     ),
     Indicator(
-        name="judge_functioning", family=_LABELLERS, needs=_ERRORS, compute=_judge_functioning, explains=(judge_errors,),
-        meaning="P-value of the test that sensitivity and specificity are the same for all respondents.", better="neither",
+        name="judge_functioning",
+        family=_LABELLERS,
+        needs=_ERRORS,
+        compute=_judge_functioning,
+        explains=(judge_errors,),
+        meaning=(
+            "P-value of the test that sensitivity and specificity are the same for all respondents."
+        ),
+        better="neither",
     ),
     Indicator(
-        name="contradicted_items", family=_FAMILY, compute=_contradicted, explains=(contradicted_items,), better="lower",
+        name="contradicted_items",
+        family=_FAMILY,
+        compute=_contradicted,
+        explains=(contradicted_items,),
+        better="lower",
         needs=(
-            *_LABELS, RIGHT_OR_WRONG,
+            *_LABELS,
+            RIGHT_OR_WRONG,
             study_of("labels of several answers to one item", _contradictions),
-        ), digits=0,
-        meaning="Items on which people contradict the scorer whoever answered: read their right answers.",
+        ),
+        digits=0,
+        meaning=(
+            "Items on which people contradict the scorer whoever answered: read their right"
+            " answers."
+        ),
     ),
     # of a ratio, audits have this reason before the next one's
-    replace(_PREDICTION_POWERED, needs=(need("a ratio", lambda case: not _is_mean(case)), *_LABELS)),
+    replace(
+        _PREDICTION_POWERED, needs=(need("a ratio", lambda case: not _is_mean(case)), *_LABELS)
+    ),
     Indicator(
-        name="rogan_gladen", title="corrected for the scorer's errors", family=_FAMILY, needs=_ERRORS, compute=_rogan_gladen,
-        meaning="Mean score corrected by pooled sensitivity and specificity; only where these are alike for all respondents.",
+        name="rogan_gladen",
+        title="corrected for the scorer's errors",
+        family=_FAMILY,
+        needs=_ERRORS,
+        compute=_rogan_gladen,
+        meaning=(
+            "Mean score corrected by pooled sensitivity and specificity; only where these are alike"
+            " for all respondents."
+        ),
         explains=(rogan_gladen_scores,),
     ),
-    replace(_PREDICTION_POWERED, needs=(PAIR, need("a metric that is a mean of item scores", _is_mean))),
-    Indicator(
-        name="human_agreement", family=_FAMILY, needs=_RATERS, compute=_human_agreement, explains=(krippendorff_alpha, gwet_ac1),
-        meaning="Krippendorff's alpha of the people who labelled; its root bounds what any score can reach against them.",
+    replace(
+        _PREDICTION_POWERED, needs=(PAIR, need("a metric that is a mean of item scores", _is_mean))
     ),
-)  # fmt: skip
+    Indicator(
+        name="human_agreement",
+        family=_FAMILY,
+        needs=_RATERS,
+        compute=_human_agreement,
+        explains=(krippendorff_alpha, gwet_ac1),
+        meaning=(
+            "Krippendorff's alpha of the people who labelled; its root bounds what any score can"
+            " reach against them."
+        ),
+    ),
+)

@@ -1,4 +1,6 @@
-"""What every statistic about people's labels needs: their weights, their raters' errors, and whether they are a random sample."""
+"""What every statistic about people's labels needs: their weights, their raters' errors, and
+whether they are a random sample.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ import numpy.typing as npt
 from hqm.benchmark.labels import RATER
 from hqm.indicators.cases import Case, number, unit_scores
 from hqm.indicators.families import CRITERION
-from hqm.indicators.value import MEAN_OF_ITEMS, PAIR, Indicator, Result, known, need, result, study_of
+from hqm.indicators.value import (
+    MEAN_OF_ITEMS,
+    PAIR,
+    Indicator,
+    Result,
+    known,
+    need,
+    result,
+    study_of,
+)
 from hqm.labels.pooling import PooledLabels
 from hqm.psychometrics import (
     AnswerCorrelations,
@@ -33,7 +44,9 @@ _ALPHA = 0.05
 
 
 def beside_people(case: Case) -> tuple[Array, Array]:
-    """(respondents, items) twice: the benchmark's item scores on all items, and people's labels, NaN where there are none."""
+    """(respondents, items) twice: the benchmark's item scores on all items, and people's labels,
+    NaN where there are none.
+    """
     whole = case.whole if case.whole is not None else case.first
     mask = whole.mask(case.metric)
     automatic = unit_scores(whole.units(case.metric), case.metric)
@@ -57,7 +70,9 @@ def label_clusters(case: Case) -> npt.NDArray[np.int64]:
 
 
 def label_chances(case: Case) -> Array | None:
-    """(respondents, items): with which probability each answer was labelled, NaN where none was; None where labels do not say."""
+    """(respondents, items): with which probability each answer was labelled, NaN where none was;
+    None where labels do not say.
+    """
     if case.sample is None or not case.sample.probabilities:
         return None
     whole = case.whole if case.whole is not None else case.first
@@ -78,7 +93,9 @@ def label_weights(case: Case) -> Array | None:
 
 @dataclass(frozen=True, eq=False)
 class DrawnLabels:
-    """Labelled answers as other raters might have labelled them: rows and columns of `beside_people`, labels, scores, weights."""
+    """Labelled answers as other raters might have labelled them: rows and columns of
+    `beside_people`, labels, scores, weights.
+    """
 
     rows: npt.NDArray[np.intp]
     labels: Array
@@ -90,19 +107,29 @@ class DrawnLabels:
         """(replicates,): the weighted mean label of one respondent, or of all."""
         inside = np.ones(len(self.rows), dtype=bool) if row is None else self.rows == row
         weights = self.weights[inside]
-        return np.asarray(self.labels[:, inside] @ weights / weights.sum()) if inside.any() else np.zeros(0)
+        return (
+            np.asarray(self.labels[:, inside] @ weights / weights.sum())
+            if inside.any()
+            else np.zeros(0)
+        )
 
     def tables(self) -> Array:
-        """(replicates, 4): the weighted numbers of both 1, scored 1, labelled 1, neither; of answers that are scored."""
+        """(replicates, 4): the weighted numbers of both 1, scored 1, labelled 1, neither; of
+        answers that are scored.
+        """
         scored = np.isfinite(self.scores)
         w, a, h = self.weights[scored], self.scores[scored], self.labels[:, scored]
         both, labelled = h @ (w * a), h @ w
         yes = float((w * a).sum())
-        return np.stack([both, yes - both, labelled - both, float(w.sum()) - yes - labelled + both], axis=1)
+        return np.stack(
+            [both, yes - both, labelled - both, float(w.sum()) - yes - labelled + both], axis=1
+        )
 
 
 def drawn_labels(case: Case) -> DrawnLabels | None:
-    """What the raters' own errors could have made of the labels; None where one rater, or a nameless one, labelled."""
+    """What the raters' own errors could have made of the labels; None where one rater, or a
+    nameless one, labelled.
+    """
     sample = case.sample
     if sample is None or sample.replicates is None:
         return None
@@ -114,7 +141,9 @@ def drawn_labels(case: Case) -> DrawnLabels | None:
     places = [
         (k, row[j.respondent], column[j.item])
         for k, j in enumerate(sample.judgements)
-        if j.respondent in row and j.item in column and np.isfinite(human[row[j.respondent], column[j.item]])
+        if j.respondent in row
+        and j.item in column
+        and np.isfinite(human[row[j.respondent], column[j.item]])
     ]
     if not places:
         return None
@@ -130,18 +159,26 @@ def drawn_labels(case: Case) -> DrawnLabels | None:
 
 
 def rater_variance(case: Case) -> Array | None:
-    """(respondents,): what the raters' errors add to the variance of each respondent's human mean."""
+    """(respondents,): what the raters' errors add to the variance of each respondent's human
+    mean.
+    """
     drawn = case.once(drawn_labels)
     if drawn is None:
         return None
     replicates = [drawn.of(row) for row in range(len(case.respondents))]
-    return np.array([float(values.var(ddof=1)) if len(values) > 1 else 0.0 for values in replicates])
+    return np.array(
+        [float(values.var(ddof=1)) if len(values) > 1 else 0.0 for values in replicates]
+    )
 
 
 def randomness(case: Case) -> LabelRandomness:
-    """Whether labels that came without probabilities can be a random sample; not applicable to those that came with some."""
+    """Whether labels that came without probabilities can be a random sample; not applicable to
+    those that came with some.
+    """
     if case.sample is None or case.sample.probabilities:
-        return LabelRandomness(status="not_applicable", reason="the labels say with which probability they were drawn")
+        return LabelRandomness(
+            status="not_applicable", reason="the labels say with which probability they were drawn"
+        )
     return labels_at_random(*case.once(beside_people), case.once(label_clusters))
 
 
@@ -153,14 +190,16 @@ def sample_flags(case: Case) -> tuple[str, ...]:
 
 
 def withheld(case: Case) -> Result | None:
-    """The refusal of a corrected score where the labels are no random sample; None where they may be one."""
+    """The refusal of a corrected score where the labels are no random sample; None where they may
+    be one.
+    """
     if NOT_RANDOM not in case.once(sample_flags):
         return None
     study = case.once(randomness)
     reason = (
-        f"the labelled answers score {study.difference:+.3f} against those nobody labelled (p = {study.p:.2g}): they are no random "
-        "sample, and what is corrected by them would be wrong; label a sample that was drawn (`hqm label plan`), or give the "
-        "probability of each label"
+        f"the labelled answers score {study.difference:+.3f} against those nobody labelled (p ="
+        f" {study.p:.2g}): they are no random sample, and what is corrected by them would be wrong;"
+        " label a sample that was drawn (`hqm label plan`), or give the probability of each label"
     )
     absent = Coefficient.absent("not_applicable", reason)
     return result(absent, flags=case.once(sample_flags))
@@ -170,21 +209,30 @@ def _labels_at_random(case: Case) -> Result:
     """The test's p-value; below .05 the labels are taken for no random sample."""
     study = case.once(randomness)
     return result(
-        known(study.p, study), difference=number(study.difference), z=number(study.z), labelled=study.labelled,
-        unlabelled=study.unlabelled, flags=case.once(sample_flags),
-    )  # fmt: skip
+        known(study.p, study),
+        difference=number(study.difference),
+        z=number(study.z),
+        labelled=study.labelled,
+        unlabelled=study.unlabelled,
+        flags=case.once(sample_flags),
+    )
 
 
 def agreement_with_people(case: Case) -> WeightedAgreement:
-    """Share of labelled answers scored as people do, and kappa, weighted, with the raters' errors in both intervals."""
+    """Share of labelled answers scored as people do, and kappa, weighted, with the raters' errors
+    in both intervals.
+    """
     automatic, human = case.once(beside_people)
-    study = weighted_agreement(automatic, human, case.once(label_clusters), case.once(label_weights))
+    study = weighted_agreement(
+        automatic, human, case.once(label_clusters), case.once(label_weights)
+    )
     drawn = case.once(drawn_labels)
     if drawn is None:
         return study
     tables = [table_agreement(*row.tolist()) for row in drawn.tables()]
     return WeightedAgreement(
-        with_raters(study.agreement, [t.agreement for t in tables]), with_raters(study.kappa, [t.kappa for t in tables])
+        with_raters(study.agreement, [t.agreement for t in tables]),
+        with_raters(study.kappa, [t.kappa for t in tables]),
     )
 
 
@@ -202,18 +250,24 @@ def _over_answers(case: Case) -> AnswerCorrelations:
     automatic, human = case.once(beside_people)
     weights = case.once(label_weights)
     clusters = np.tile(case.once(label_clusters), len(automatic))
-    return answer_correlations(automatic.ravel(), human.ravel(), clusters, None if weights is None else weights.ravel())
+    return answer_correlations(
+        automatic.ravel(), human.ravel(), clusters, None if weights is None else weights.ravel()
+    )
 
 
 def _over_items(case: Case) -> AnswerCorrelations:
-    """Over items: the mean score and the mean label of those respondents whose answer is labelled."""
+    """Over items: the mean score and the mean label of those respondents whose answer is
+    labelled.
+    """
     automatic, human = case.once(beside_people)
     weights = case.once(label_weights)
     both = np.isfinite(automatic) & np.isfinite(human)
     w = np.where(both, 1.0 if weights is None else weights, 0.0)
     total = w.sum(axis=0)
     used = total > 0
-    means = [(w * np.where(both, x, 0.0)).sum(axis=0)[used] / total[used] for x in (automatic, human)]
+    means = [
+        (w * np.where(both, x, 0.0)).sum(axis=0)[used] / total[used] for x in (automatic, human)
+    ]
     automatic_means, human_means = means
     return answer_correlations(automatic_means, human_means, case.once(label_clusters)[used])
 
@@ -229,10 +283,18 @@ def _level(name: str) -> tuple[Indicator, ...]:
             return result(value, answers=_paired(case), flags=case.once(sample_flags))
 
         return Indicator(
-            name=f"{title}_{statistic}", title=f"{shown} over {title}", family=(CRITERION,), needs=(PAIR, MEAN_OF_ITEMS, wanted),
-            meaning=f"{meaning} with people over {what}, with an interval over pictures; two respondents suffice.",
-            compute=compute, explains=(answer_correlations,), headline=(CRITERION,),
-        )  # fmt: skip
+            name=f"{title}_{statistic}",
+            title=f"{shown} over {title}",
+            family=(CRITERION,),
+            needs=(PAIR, MEAN_OF_ITEMS, wanted),
+            meaning=(
+                f"{meaning} with people over {what}, with an interval over pictures; two"
+                " respondents suffice."
+            ),
+            compute=compute,
+            explains=(answer_correlations,),
+            headline=(CRITERION,),
+        )
 
     return (
         of("pearson", "Pearson r", "Pearson's correlation"),
@@ -242,11 +304,15 @@ def _level(name: str) -> tuple[Indicator, ...]:
 
 
 def _without_majority(sample: PooledLabels) -> int:
-    """Answers whose raters gave no label more than half of the time, whichever rule then settled them."""
+    """Answers whose raters gave no label more than half of the time, whichever rule then settled
+    them.
+    """
     if not sample.raters:
         return 0
     answers = sorted({answer for labels in sample.raters.values() for answer in labels})
-    table = [[labels.get(answer, math.nan) for answer in answers] for labels in sample.raters.values()]
+    table = [
+        [labels.get(answer, math.nan) for answer in answers] for labels in sample.raters.values()
+    ]
     return int(np.isnan(pooled_labels(table)).sum())
 
 
@@ -257,39 +323,78 @@ def _labelled_answers(case: Case) -> Result:
         return result(math.nan)
     human = case.once(beside_people)[1]
     return result(
-        float(np.isfinite(human).sum()), raters={name.partition(RATER)[2]: len(by) for name, by in sample.raters.items()},
-        pool=sample.pool, without_majority=_without_majority(sample), unresolved=sample.unresolved, adjudicated=sample.adjudicated, added=sample.added, stale=sample.stale,
-        by_one_rater=sample.by_one_rater, schemas=list(sample.schemas), drawn=bool(sample.probabilities),
-        labelled_respondents=int(np.isfinite(human).any(axis=1).sum()), flags=case.once(sample_flags),
-    )  # fmt: skip
+        float(np.isfinite(human).sum()),
+        raters={name.partition(RATER)[2]: len(by) for name, by in sample.raters.items()},
+        pool=sample.pool,
+        without_majority=_without_majority(sample),
+        unresolved=sample.unresolved,
+        adjudicated=sample.adjudicated,
+        added=sample.added,
+        stale=sample.stale,
+        by_one_rater=sample.by_one_rater,
+        schemas=list(sample.schemas),
+        drawn=bool(sample.probabilities),
+        labelled_respondents=int(np.isfinite(human).any(axis=1).sum()),
+        flags=case.once(sample_flags),
+    )
 
 
 def _right_or_wrong(case: Case) -> bool:
     automatic, human = case.once(beside_people)
     both = np.isfinite(automatic) & np.isfinite(human)
-    return bool(both.any()) and bool(np.isin(automatic[both], (0, 1)).all() and np.isin(human[both], (0, 1)).all())
+    return bool(both.any()) and bool(
+        np.isin(automatic[both], (0, 1)).all() and np.isin(human[both], (0, 1)).all()
+    )
 
 
-RIGHT_OR_WRONG = need("item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1")
+RIGHT_OR_WRONG = need(
+    "item scores and labels of 0 or 1", _right_or_wrong, "scores or labels are not 0 or 1"
+)
 _SAMPLED = need("labels by people", lambda case: case.sample is not None)
 
 indicators = (
     Indicator(
-        name="labelled_answers", family=(CRITERION,), compute=_labelled_answers, needs=(PAIR, _SAMPLED, MEAN_OF_ITEMS), digits=0,
-        meaning="Answers with a label; in the detail who labelled, how several labels became one, and how the answers were chosen.",
+        name="labelled_answers",
+        family=(CRITERION,),
+        compute=_labelled_answers,
+        needs=(PAIR, _SAMPLED, MEAN_OF_ITEMS),
+        digits=0,
+        meaning=(
+            "Answers with a label; in the detail who labelled, how several labels became one, and"
+            " how the answers were chosen."
+        ),
         explains=(pooled_labels,),
     ),
     Indicator(
-        name="labels_at_random", title="are the labels a random sample (p)", family=(CRITERION,), compute=_labels_at_random,
-        needs=(PAIR, _SAMPLED, MEAN_OF_ITEMS, study_of("labels without probabilities of some of the answers", randomness)),
-        meaning="P-value of Mantel and Haenszel's test that labelled and unlabelled answers of a respondent score alike.",
-        explains=(labels_at_random,), better="neither",
+        name="labels_at_random",
+        title="are the labels a random sample (p)",
+        family=(CRITERION,),
+        compute=_labels_at_random,
+        needs=(
+            PAIR,
+            _SAMPLED,
+            MEAN_OF_ITEMS,
+            study_of("labels without probabilities of some of the answers", randomness),
+        ),
+        meaning=(
+            "P-value of Mantel and Haenszel's test that labelled and unlabelled answers of a"
+            " respondent score alike."
+        ),
+        explains=(labels_at_random,),
+        better="neither",
     ),
     Indicator(
-        name="accuracy", title="share scored as people do", family=(CRITERION,), compute=_accuracy, explains=(weighted_agreement,),
-        meaning="Share of the labelled answers that the benchmark scores as people do, weighted by how the answers were chosen.",
+        name="accuracy",
+        title="share scored as people do",
+        family=(CRITERION,),
+        compute=_accuracy,
+        explains=(weighted_agreement,),
+        meaning=(
+            "Share of the labelled answers that the benchmark scores as people do, weighted by how"
+            " the answers were chosen."
+        ),
         needs=(PAIR, _SAMPLED, MEAN_OF_ITEMS, RIGHT_OR_WRONG),
     ),
     *_level("answer"),
     *_level("item"),
-)  # fmt: skip
+)

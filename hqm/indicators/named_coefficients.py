@@ -1,4 +1,6 @@
-"""Coefficients that the literature reports by name, beside those that lead: all forms of the ICC, Fleiss' kappa, standardised alpha."""
+"""Coefficients that the literature reports by name, beside those that lead: all forms of the ICC,
+Fleiss' kappa, standardised alpha.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,17 @@ def _icc(case: Case) -> ICC:
 
 
 def _single(case: Case, indicator: Indicator) -> Coefficient:
-    """ICC(A,1) or ICC(C,1) of two administrations, with the intervals that their own estimates have."""
+    """ICC(A,1) or ICC(C,1) of two administrations, with the intervals that their own estimates
+    have.
+    """
     value = indicator.compute(case)
-    return value.coefficient if isinstance(value, Result) else Coefficient(float(value)) if isinstance(value, float) else value  # fmt: skip
+    return (
+        value.coefficient
+        if isinstance(value, Result)
+        else Coefficient(float(value))
+        if isinstance(value, float)
+        else value
+    )
 
 
 def _mean_of_two(indicator: Indicator) -> Callable[[Case], Result]:
@@ -61,32 +71,68 @@ _THREE = (RUNS, need("three runs", lambda case: len(case.matrices) > 2))
 _RATERS = (
     LABELS_OF_RATERS,
     need(
-        "two people who labelled", lambda case: len(case.raters or ()) >= 2,
-        "one person labelled each answer, or nobody says who did (a field 'rater'): agreement needs two", "insufficient",
+        "two people who labelled",
+        lambda case: len(case.raters or ()) >= 2,
+        "one person labelled each answer, or nobody says who did (a field 'rater'): agreement"
+        " needs two",
+        "insufficient",
     ),
-    need("labels of 0 or 1", _nominal, "the labels are numbers, not categories: read human_agreement"),
-)  # fmt: skip
+    need(
+        "labels of 0 or 1", _nominal, "the labels are numbers, not categories: read human_agreement"
+    ),
+)
 
 _ONE_WAY = Indicator(
-    name="icc_11", title="ICC(1,1), one-way", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
-    meaning="ICC(1,1): agreement of one score where no administration is the same for two respondents; invalid where the mean moved.",
+    name="icc_11",
+    title="ICC(1,1), one-way",
+    family=ONE_SCALE,
+    needs=(PAIR,),
+    explains=(icc,),
+    repeats=True,
+    meaning=(
+        "ICC(1,1): agreement of one score where no administration is the same for two respondents;"
+        " invalid where the mean moved."
+    ),
     compute=_of_runs(lambda study: study.one_way),
-)  # fmt: skip
+)
 _ONE_WAY_K = Indicator(
-    name="icc_1k", title="ICC(1,k), one-way", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
-    meaning="ICC(1,k): the same for the mean over the administrations; use it only where that mean is the score.",
+    name="icc_1k",
+    title="ICC(1,k), one-way",
+    family=ONE_SCALE,
+    needs=(PAIR,),
+    explains=(icc,),
+    repeats=True,
+    meaning=(
+        "ICC(1,k): the same for the mean over the administrations; use it only where that mean is"
+        " the score."
+    ),
     compute=_of_runs(lambda study: study.one_way_k),
-)  # fmt: skip
+)
 _AGREEMENT_K = Indicator(
-    name="icc_ak", title="ICC(A,k), agreement", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
-    meaning="ICC(A,k): how far the mean over the administrations would come back as the same number.",
+    name="icc_ak",
+    title="ICC(A,k), agreement",
+    family=ONE_SCALE,
+    needs=(PAIR,),
+    explains=(icc,),
+    repeats=True,
+    meaning=(
+        "ICC(A,k): how far the mean over the administrations would come back as the same number."
+    ),
     compute=_mean_of_two(agreement.ICC_A1),
-)  # fmt: skip
+)
 _CONSISTENCY_K = Indicator(
-    name="icc_ck", title="ICC(C,k), consistency", family=ONE_SCALE, needs=(PAIR,), explains=(icc,), repeats=True,
-    meaning="ICC(C,k): how far differences between respondents come back in the mean over the administrations (alpha of the administrations).",
+    name="icc_ck",
+    title="ICC(C,k), consistency",
+    family=ONE_SCALE,
+    needs=(PAIR,),
+    explains=(icc,),
+    repeats=True,
+    meaning=(
+        "ICC(C,k): how far differences between respondents come back in the mean over the"
+        " administrations (alpha of the administrations)."
+    ),
     compute=_mean_of_two(_C1),
-)  # fmt: skip
+)
 
 indicators = (
     _ONE_WAY,
@@ -96,17 +142,44 @@ indicators = (
     # of three runs or more, all of them are the raters
     replace(_ONE_WAY, family=(TEST_RETEST,), needs=_THREE),
     replace(_ONE_WAY_K, family=(TEST_RETEST,), needs=_THREE),
-    replace(_AGREEMENT_K, family=(TEST_RETEST,), needs=_THREE, compute=_of_runs(lambda study: study.ak)),
-    replace(_C1, family=(TEST_RETEST,), needs=_THREE, compute=_of_runs(lambda study: study.c1), headline=()),
-    replace(_CONSISTENCY_K, family=(TEST_RETEST,), needs=_THREE, compute=_of_runs(lambda study: study.ck)),
+    replace(
+        _AGREEMENT_K, family=(TEST_RETEST,), needs=_THREE, compute=_of_runs(lambda study: study.ak)
+    ),
+    replace(
+        _C1,
+        family=(TEST_RETEST,),
+        needs=_THREE,
+        compute=_of_runs(lambda study: study.c1),
+        headline=(),
+    ),
+    replace(
+        _CONSISTENCY_K,
+        family=(TEST_RETEST,),
+        needs=_THREE,
+        compute=_of_runs(lambda study: study.ck),
+    ),
     Indicator(
-        name="fleiss_kappa", title="Fleiss' kappa", family=(CRITERION,), needs=_RATERS, compute=_fleiss_kappa,
-        meaning="Fleiss' kappa of the people who labelled, on the answers that the commonest number of them labelled.",
+        name="fleiss_kappa",
+        title="Fleiss' kappa",
+        family=(CRITERION,),
+        needs=_RATERS,
+        compute=_fleiss_kappa,
+        meaning=(
+            "Fleiss' kappa of the people who labelled, on the answers that the commonest number of"
+            " them labelled."
+        ),
         explains=(fleiss_kappa,),
     ),
     Indicator(
-        name="alpha_standardized", title="standardised alpha", family=(CONSISTENCY,), needs=(MEAN_OF_ITEMS,),
-        meaning="Alpha from the mean correlation of the items that vary: of the sum of standardised items, not of the score.",
-        compute=_standardized_alpha, explains=(standardized_alpha,),
+        name="alpha_standardized",
+        title="standardised alpha",
+        family=(CONSISTENCY,),
+        needs=(MEAN_OF_ITEMS,),
+        meaning=(
+            "Alpha from the mean correlation of the items that vary: of the sum of standardised"
+            " items, not of the score."
+        ),
+        compute=_standardized_alpha,
+        explains=(standardized_alpha,),
     ),
-)  # fmt: skip
+)

@@ -32,23 +32,31 @@ def _longer(case: Case) -> Array:
 
 
 def _known(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """(respondents,): whether nearly all of a respondent's items have a probability, which nearly always tells the whole answer."""
+    """(respondents,): whether nearly all of a respondent's items have a probability, which nearly
+    always tells the whole answer.
+    """
     given = np.isfinite(case.once(_inside)).mean(axis=1) if len(case.once(_inside)) else np.zeros(0)
     return np.asarray((given >= _ENOUGH) & (case.once(_longer)[: len(given)] <= 1 - _ENOUGH))
 
 
 def _why_unknown(case: Case) -> str:
-    """Why fewer than three respondents have probabilities that tell their answers; nothing where there are none at all."""
+    """Why fewer than three respondents have probabilities that tell their answers; nothing where
+    there are none at all.
+    """
     inside = case.once(_inside)
     if not np.isfinite(inside).any():
         return ""
     given = np.isfinite(inside).mean(axis=1) >= _ENOUGH
     longer = given & (case.once(_longer) > 1 - _ENOUGH)
-    said = f"{int(case.once(_known).sum())} of {len(given)} respondents have probabilities that tell their answers, and three are needed"
+    said = (
+        f"{int(case.once(_known).sum())} of {len(given)} respondents have probabilities that tell"
+        " their answers, and three are needed"
+    )
     if longer.any():
         said += (
-            f"; {int(longer.sum())} answer in more than one word, and the probability of the first word is not that of the "
-            "answer: take the first token alone as the answer (--max-tokens 1), or ask again (--runs 2)"
+            f"; {int(longer.sum())} answer in more than one word, and the probability of the first"
+            " word is not that of the answer: take the first token alone as the answer"
+            " (--max-tokens 1), or ask again (--runs 2)"
         )
     return said
 
@@ -66,14 +74,21 @@ def _reliability(case: Case) -> Result:
     if rho.status == "ok":
         rho = Coefficient(rho.value, rho.low, rho.high, int(known.sum()), rho.level, rho.method)
     return result(
-        rho, flags=("EXPECTED",), r_mean=number(study.r_mean), r_deviation=number(study.r_deviation),
-        pair_flip=number(pairs.mean_flip) if pairs else None, expected_tau=number(pairs.expected_tau) if pairs else None,
-        by_respondent=by, curve=_curve(chances, case.temperature) if case.temperature else [],
-    )  # fmt: skip
+        rho,
+        flags=("EXPECTED",),
+        r_mean=number(study.r_mean),
+        r_deviation=number(study.r_deviation),
+        pair_flip=number(pairs.mean_flip) if pairs else None,
+        expected_tau=number(pairs.expected_tau) if pairs else None,
+        by_respondent=by,
+        curve=_curve(chances, case.temperature) if case.temperature else [],
+    )
 
 
 def _curve(chances: Array, temperature: float) -> list[dict[str, Any]]:
-    """The reliability to expect at other temperatures than the one at which all respondents answered."""
+    """The reliability to expect at other temperatures than the one at which all respondents
+    answered.
+    """
     clipped = np.clip(chances, 1e-9, 1 - 1e-9)
     log_odds = temperature * (np.log(clipped) - np.log1p(-clipped))
     curve = temperature_curve(np.where(np.isfinite(chances), log_odds, np.nan), TEMPERATURES)
@@ -84,12 +99,18 @@ def _curve(chances: Array, temperature: float) -> list[dict[str, Any]]:
 _FAMILY = (EXPECTED,)
 indicators = (
     Indicator(
-        name="reliability", family=_FAMILY, compute=_reliability, explains=(expected_retest,), headline=_FAMILY,
+        name="reliability",
+        family=_FAMILY,
+        compute=_reliability,
+        explains=(expected_retest,),
+        headline=_FAMILY,
         meaning="Expected reliability of one run from the probabilities of the first token.",
         needs=(
             need(
                 "a mean of item scores of which more is better",
-                lambda case: case.additive and not case.metric.group and case.metric.better != "lower",
+                lambda case: (
+                    case.additive and not case.metric.group and case.metric.better != "lower"
+                ),
             ),
             need(
                 "answers drawn at a temperature above 0",
@@ -97,11 +118,12 @@ indicators = (
                 "at temperature 0 a rerun repeats the answers, whatever their probabilities are",
             ),
             need(
-                "probabilities of three respondents' answers, and answers that are their first word alone",
+                "probabilities of three respondents' answers, and answers that are their first word"
+                " alone",
                 lambda case: int(case.once(_known).sum()) >= 3,
                 _why_unknown,
                 "insufficient",
             ),
         ),
     ),
-)  # fmt: skip
+)

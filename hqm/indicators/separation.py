@@ -41,7 +41,9 @@ def _values(case: Case) -> Array:
 
 
 def _pseudo_values(case: Case) -> Array:
-    """(respondents, clusters): jackknife pseudo-values of the reference's scores, whose mean is the score."""
+    """(respondents, clusters): jackknife pseudo-values of the reference's scores, whose mean is the
+    score.
+    """
     left = case.without[0]
     count = left.shape[1]
     return np.asarray(count * case.scores[0][:, None] - (count - 1) * left)
@@ -53,7 +55,9 @@ def _differences(case: Case) -> PairwiseDifferences:
 
 
 def _separable_pairs(case: Case) -> Result:
-    """The number of pairs that stay apart after Holm's correction, divided by the number of pairs."""
+    """The number of pairs that stay apart after Holm's correction, divided by the number of
+    pairs.
+    """
     study, names = case.once(_differences), case.respondents
     apart, pairs = study.separable_pairs(adjust=True)
     tied = [[names[i] for i in group] for group in study.tied_sets]
@@ -64,20 +68,30 @@ def _separable_pairs(case: Case) -> Result:
 
 
 def _separable_adjacent(case: Case) -> Result:
-    """The number of neighbours that stay apart after Holm's correction, divided by the number of neighbours."""
+    """The number of neighbours that stay apart after Holm's correction, divided by the number of
+    neighbours.
+    """
     apart, pairs = case.once(_differences).separable_neighbours(adjust=True)
     return result(apart / pairs if pairs else np.nan, apart=apart, pairs=pairs)
 
 
 def _minimum_difference(case: Case) -> Result:
-    """Of the pair whose standard error is the median of all pairs; Student's t over clusters of items."""
+    """Of the pair whose standard error is the median of all pairs; Student's t over clusters of
+    items.
+    """
     study = case.once(_differences)
     typical = _typical_error(study)
-    return result(_least(study, typical), error=number(typical), any_pair=number(_least(study, typical, _tests(study))))
+    return result(
+        _least(study, typical),
+        error=number(typical),
+        any_pair=number(_least(study, typical, _tests(study))),
+    )
 
 
 def _minimum_difference_holm(case: Case) -> Result:
-    """As `minimum_difference`, with the level divided as Holm's procedure divides it for the pairs still undecided."""
+    """As `minimum_difference`, with the level divided as Holm's procedure divides it for the pairs
+    still undecided.
+    """
     study = case.once(_differences)
     typical, (apart, pairs) = _typical_error(study), study.separable_pairs(adjust=True)
     least = _least(study, typical, _tests(study))
@@ -95,7 +109,9 @@ def _tests(study: PairwiseDifferences) -> float:
 
 
 def _least(study: PairwiseDifferences, error: float, tests: float = 1.0) -> float:
-    return minimum_detectable_difference(error, level=study.level, tests=tests, clusters=study.n_clusters)
+    return minimum_detectable_difference(
+        error, level=study.level, tests=tests, clusters=study.n_clusters
+    )
 
 
 def _levels(case: Case) -> Result:
@@ -114,7 +130,9 @@ def _errors(values: Array) -> Array:
 
 
 def _lead(case: Case) -> Result:
-    """The interval is a bootstrap over pictures, whatever the metric is; the value is the difference of the two scores."""
+    """The interval is a bootstrap over pictures, whatever the metric is; the value is the
+    difference of the two scores.
+    """
     scores, sign = case.scores[0], 1 if _higher(case) else -1
     ranked = np.flatnonzero(np.isfinite(scores))
     best, second = (int(i) for i in ranked[np.argsort(-sign * scores[ranked], kind="stable")][:2])
@@ -127,9 +145,15 @@ def _lead(case: Case) -> Result:
         return np.asarray((value[:, 0] - value[:, 1]) * sign)
 
     statistic = {"lead": Statistic(gap, smooth=True)}
-    span = resample(np.concatenate(columns, axis=1), statistic, rng=stream(case.seed, "lead")).interval("lead")
-    fixed = Bounds(span.low, span.high, f"{span.method} bootstrap of {span.clusters} clusters", span.level)
-    value = Coefficient(abs(float(scores[best] - scores[second])), fixed=fixed if span.status == "ok" else None)
+    span = resample(
+        np.concatenate(columns, axis=1), statistic, rng=stream(case.seed, "lead")
+    ).interval("lead")
+    fixed = Bounds(
+        span.low, span.high, f"{span.method} bootstrap of {span.clusters} clusters", span.level
+    )
+    value = Coefficient(
+        abs(float(scores[best] - scores[second])), fixed=fixed if span.status == "ok" else None
+    )
     return result(value, best=case.respondents[best], second=case.respondents[second])
 
 
@@ -139,7 +163,9 @@ def _saturation(case: Case) -> Saturation:
 
 def _headroom(case: Case) -> Result:
     study = case.once(_saturation)
-    return result(study.headroom, at_ceiling=number(study.at_ceiling), at_floor=number(study.at_floor))
+    return result(
+        study.headroom, at_ceiling=number(study.at_ceiling), at_floor=number(study.at_floor)
+    )
 
 
 def _solved_by_all(case: Case) -> Result:
@@ -150,11 +176,15 @@ def _solved_by_all(case: Case) -> Result:
 
 def _blind_answers(case: Case) -> dict[str, float]:
     """What answers that look at nothing score, of a share of right labels."""
-    return _commonest(case.items) if case.additive and _higher(case) and not case.metric.group else {}
+    return (
+        _commonest(case.items) if case.additive and _higher(case) and not case.metric.group else {}
+    )
 
 
 def _commonest(items: Iterable[Item]) -> dict[str, float]:
-    """The share of right labels of the commonest answer throughout, and of the commonest of each type."""
+    """The share of right labels of the commonest answer throughout, and of the commonest of each
+    type.
+    """
     every = list(items)
     if not every or every[0].task not in ("yes_no", "choice"):
         return {}
@@ -164,7 +194,9 @@ def _commonest(items: Iterable[Item]) -> dict[str, float]:
         by_type.setdefault(item.type or "", Counter())[str(item.target)] += 1
     return {
         "one answer": max(total.values()) / len(every),
-        "each type's commonest answer": sum(max(counts.values()) for counts in by_type.values()) / len(every),
+        "each type's commonest answer": (
+            sum(max(counts.values()) for counts in by_type.values()) / len(every)
+        ),
     }
 
 
@@ -182,64 +214,134 @@ def _above_chance(case: Case) -> Result:
     finite = values[np.isfinite(values)]
     below = [case.respondents[i] for i in study.not_above]
     return result(
-        float(finite.mean()) if len(finite) else np.nan, flags=study.flags, blind=number(study.blind),
-        strategy=study.strategy, strategies=strategies, not_above=below, by_respondent=case.by_respondent(values),
-    )  # fmt: skip
+        float(finite.mean()) if len(finite) else np.nan,
+        flags=study.flags,
+        blind=number(study.blind),
+        strategy=study.strategy,
+        strategies=strategies,
+        not_above=below,
+        by_respondent=case.by_respondent(values),
+    )
 
 
 _FAMILY = (DISCRIMINABILITY,)
 _PAIRS = (study_of("respondents whose differences can be tested", _differences),)
 _SATURATION = (
-    need("a metric that is a share of items", lambda case: case.additive, "{metric} is no share of items"),
+    need(
+        "a metric that is a share of items",
+        lambda case: case.additive,
+        "{metric} is no share of items",
+    ),
     study_of("scores of the items", _saturation),
 )
 _TWO_SCORES = need(
-    "two scores", lambda case: int(np.isfinite(case.scores[0]).sum()) >= 2, "there are fewer than two scores", "insufficient"
-)  # fmt: skip
+    "two scores",
+    lambda case: int(np.isfinite(case.scores[0]).sum()) >= 2,
+    "there are fewer than two scores",
+    "insufficient",
+)
 _LABELS = need(
-    "a share of right labels", lambda case: bool(case.once(_blind_answers)),
+    "a share of right labels",
+    lambda case: bool(case.once(_blind_answers)),
     "there is no blind answer to compare with: the metric is no share of right labels",
-)  # fmt: skip
+)
 
 indicators = (
     Indicator(
-        name="separable_pairs", family=_FAMILY, needs=_PAIRS, compute=_separable_pairs, explains=(paired_differences,),
-        meaning="Share of pairs of respondents whose difference is more than chance (Holm).", headline=_FAMILY,
+        name="separable_pairs",
+        family=_FAMILY,
+        needs=_PAIRS,
+        compute=_separable_pairs,
+        explains=(paired_differences,),
+        meaning="Share of pairs of respondents whose difference is more than chance (Holm).",
+        headline=_FAMILY,
     ),
     Indicator(
-        name="separable_adjacent", family=_FAMILY, needs=_PAIRS, compute=_separable_adjacent, explains=(paired_differences,),
-        meaning="The share of neighbours on the leaderboard whose difference is more than chance (Holm).",
+        name="separable_adjacent",
+        family=_FAMILY,
+        needs=_PAIRS,
+        compute=_separable_adjacent,
+        explains=(paired_differences,),
+        meaning=(
+            "The share of neighbours on the leaderboard whose difference is more than chance"
+            " (Holm)."
+        ),
     ),
     Indicator(
-        name="minimum_difference", family=_FAMILY, needs=_PAIRS, compute=_minimum_difference, better="lower", headline=_FAMILY,
-        meaning="The smallest difference between two respondents that one planned comparison finds with 80% power.",
+        name="minimum_difference",
+        family=_FAMILY,
+        needs=_PAIRS,
+        compute=_minimum_difference,
+        better="lower",
+        headline=_FAMILY,
+        meaning=(
+            "The smallest difference between two respondents that one planned comparison finds with"
+            " 80% power."
+        ),
         explains=(minimum_detectable_difference, paired_differences),
     ),
     Indicator(
-        name="minimum_difference_holm", title="minimum difference, any pair (Holm)", family=_FAMILY, needs=_PAIRS,
-        compute=_minimum_difference_holm, better="lower", headline=_FAMILY,
-        meaning="The smallest difference found with 80% power for any pair, when all pairs are compared (Holm).",
+        name="minimum_difference_holm",
+        title="minimum difference, any pair (Holm)",
+        family=_FAMILY,
+        needs=_PAIRS,
+        compute=_minimum_difference_holm,
+        better="lower",
+        headline=_FAMILY,
+        meaning=(
+            "The smallest difference found with 80% power for any pair, when all pairs are compared"
+            " (Holm)."
+        ),
         explains=(minimum_detectable_difference, holm_tests, paired_differences),
     ),
     Indicator(
-        name="levels", family=_FAMILY, needs=_PAIRS, compute=_levels, explains=(separation,), digits=0,
+        name="levels",
+        family=_FAMILY,
+        needs=_PAIRS,
+        compute=_levels,
+        explains=(separation,),
+        digits=0,
         meaning="How many distinct levels of performance the scores separate.",
     ),
     Indicator(
-        name="lead", family=_FAMILY, needs=(_TWO_SCORES,), compute=_lead, explains=(resample,),
-        meaning="How far the best respondent is ahead of the second, with a bootstrap interval over pictures.",
+        name="lead",
+        family=_FAMILY,
+        needs=(_TWO_SCORES,),
+        compute=_lead,
+        explains=(resample,),
+        meaning=(
+            "How far the best respondent is ahead of the second, with a bootstrap interval over"
+            " pictures."
+        ),
     ),
     Indicator(
-        name="headroom", family=_FAMILY, needs=_SATURATION, compute=_headroom, explains=(saturation,),
+        name="headroom",
+        family=_FAMILY,
+        needs=_SATURATION,
+        compute=_headroom,
+        explains=(saturation,),
         meaning="What is left above the best score.",
     ),
     Indicator(
-        name="solved_by_all", family=_FAMILY, needs=_SATURATION, compute=_solved_by_all, explains=(saturation,), better="lower",
+        name="solved_by_all",
+        family=_FAMILY,
+        needs=_SATURATION,
+        compute=_solved_by_all,
+        explains=(saturation,),
+        better="lower",
         meaning="Share of items that every respondent gets right.",
     ),
     Indicator(
-        name="above_chance", title="above blind answers", family=_FAMILY, needs=(_LABELS,), compute=_above_chance,
-        meaning="Mean score beyond what blind guessing by the types' majority reaches, as a share of what is left.",
-        explains=(chance_corrected,), headline=_FAMILY,
+        name="above_chance",
+        title="above blind answers",
+        family=_FAMILY,
+        needs=(_LABELS,),
+        compute=_above_chance,
+        meaning=(
+            "Mean score beyond what blind guessing by the types' majority reaches, as a share of"
+            " what is left."
+        ),
+        explains=(chance_corrected,),
+        headline=_FAMILY,
     ),
-)  # fmt: skip
+)

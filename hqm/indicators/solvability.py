@@ -42,7 +42,9 @@ def _lengths(case: Case) -> LengthCue:
 
 
 def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
-    """The strata for a detail: of every type and part the strongest row, and every row that leaks."""
+    """The strata for a detail: of every type and part the strongest row, and every row that
+    leaks.
+    """
     strongest: dict[tuple[str, str], Stratum] = {}
     for stratum in strata:
         key = stratum.type, stratum.part
@@ -53,38 +55,79 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
     kept = sorted(kept, key=lambda s: bool(s.type and s.part))[:_KEPT]
     kept += [stratum for stratum in strata if stratum.shown and stratum not in kept]
     return [
-        {"type": s.type, "part": s.part, "name": s.name, "cue": s.cue, "items": s.items, "images": s.clusters,
-         "accuracy": number(s.accuracy), "baseline": number(s.baseline), "gain": number(s.gain), "low": number(s.low),
-         "high": number(s.high), "p": number(s.p), "leak": s.shown, "detectable": number(s.detectable), "status": s.status,
-         "reason": s.reason}
+        {
+            "type": s.type,
+            "part": s.part,
+            "name": s.name,
+            "cue": s.cue,
+            "items": s.items,
+            "images": s.clusters,
+            "accuracy": number(s.accuracy),
+            "baseline": number(s.baseline),
+            "gain": number(s.gain),
+            "low": number(s.low),
+            "high": number(s.high),
+            "p": number(s.p),
+            "leak": s.shown,
+            "detectable": number(s.detectable),
+            "status": s.status,
+            "reason": s.reason,
+        }
         for s in kept
-    ]  # fmt: skip
+    ]
 
 
 def _blind_accuracy(case: Case) -> Result:
     study = case.once(_guesser)
     rows = [
-        {"type": t.name, "items": t.items, "accuracy": number(t.accuracy.value), "baseline": number(t.baseline), "q": number(t.q)}
+        {
+            "type": t.name,
+            "items": t.items,
+            "accuracy": number(t.accuracy.value),
+            "baseline": number(t.baseline),
+            "q": number(t.q),
+        }
         for t in study.types
-    ]  # fmt: skip
+    ]
     return result(
-        study.accuracy, over="items", baseline=number(study.baseline), gain=number(study.gain.value),
-        gain_interval=[number(study.gain.low), number(study.gain.high)], p=number(study.p), by_type=rows,
-        items=case.once(_leaks).sampled, strata=_rows(study.strata), alpha=ALPHA,
+        study.accuracy,
+        over="items",
+        baseline=number(study.baseline),
+        gain=number(study.gain.value),
+        gain_interval=[number(study.gain.low), number(study.gain.high)],
+        p=number(study.p),
+        by_type=rows,
+        items=case.once(_leaks).sampled,
+        strata=_rows(study.strata),
+        alpha=ALPHA,
         leaks=[stratum.name for stratum in study.leaks],
-    )  # fmt: skip
+    )
 
 
 def _leakage_cues(case: Case) -> Result:
-    """The number of cues that leak in some type or part, by ends of their gain that hold for all of them together."""
+    """The number of cues that leak in some type or part, by ends of their gain that hold for all of
+    them together.
+    """
     study = case.once(_cues)
     cues = [
-        {"cue": c.name, "accuracy": number(c.accuracy.value), "baseline": number(c.baseline), "gain": number(c.gain.value),
-         "q": number(c.q), "leak": c.leak}
+        {
+            "cue": c.name,
+            "accuracy": number(c.accuracy.value),
+            "baseline": number(c.baseline),
+            "gain": number(c.gain.value),
+            "q": number(c.q),
+            "leak": c.leak,
+        }
         for c in study.cues
-    ]  # fmt: skip
+    ]
     giveaways = [
-        {"phrase": g.phrase, "label": g.label, "type": g.type, "items": g.items, "share": number(g.share)}
+        {
+            "phrase": g.phrase,
+            "label": g.label,
+            "type": g.type,
+            "items": g.items,
+            "share": number(g.share),
+        }
         for g in study.giveaways[:20]
     ]
     constant = [{"type": kind, "label": label} for kind, label in study.constant_types]
@@ -99,40 +142,80 @@ def _leakage_cues(case: Case) -> Result:
 
 
 def _length_accuracy(case: Case) -> Result:
-    """Words that all questions begin and end with are not counted. The value is that of the type and part where counting gains most; its interval holds for all of them together."""
+    """Words that all questions begin and end with are not counted.
+
+    The value is that of the type and part where counting gains most; its interval holds for all of
+    them together.
+    """
     study = case.once(_lengths)
     best = study.strongest
     rows = [
-        row | {"rule": rule.sentence, "threshold": rule.threshold, "cross_validated": number(rule.accuracy.value)}
+        row
+        | {
+            "rule": rule.sentence,
+            "threshold": rule.threshold,
+            "cross_validated": number(rule.accuracy.value),
+        }
         for rule in study.rules
         for row in _rows([rule.stratum])
     ]
     return result(
-        best.accuracy, over="items", where=best.stratum.name, rule=best.sentence, threshold=best.threshold,
-        baseline=number(best.baseline), gain=number(best.accuracy.value - best.baseline), leak=best.stratum.shown,
-        strata=rows, alpha=ALPHA,
-    )  # fmt: skip
+        best.accuracy,
+        over="items",
+        where=best.stratum.name,
+        rule=best.sentence,
+        threshold=best.threshold,
+        baseline=number(best.baseline),
+        gain=number(best.accuracy.value - best.baseline),
+        leak=best.stratum.shown,
+        strata=rows,
+        alpha=ALPHA,
+    )
 
 
 _FAMILY = (SOLVABILITY,)
 _LABELS = need(
-    "labels to predict", lambda case: can_leak(case.first.items), "there is no label to predict: the answers are open"
+    "labels to predict",
+    lambda case: can_leak(case.first.items),
+    "there is no label to predict: the answers are open",
 )
 
 indicators = (
     Indicator(
-        name="blind_accuracy", family=_FAMILY, needs=(_LABELS, study_of("items to learn from", _guesser)), compute=_blind_accuracy,
-        meaning="Share of labels that the question's words alone predict on items not seen.", explains=(blind_solvability,),
-        better="lower", headline=_FAMILY,
+        name="blind_accuracy",
+        family=_FAMILY,
+        needs=(_LABELS, study_of("items to learn from", _guesser)),
+        compute=_blind_accuracy,
+        meaning="Share of labels that the question's words alone predict on items not seen.",
+        explains=(blind_solvability,),
+        better="lower",
+        headline=_FAMILY,
     ),
     Indicator(
-        name="leakage_cues", family=_FAMILY, needs=(_LABELS, study_of("items to learn from", _cues)), compute=_leakage_cues,
-        meaning="Cues (position, id, length, article, punctuation, ...) that predict the label better than its majority in a type or part.",
-        explains=(leakage_cues,), better="lower", digits=0, headline=_FAMILY,
+        name="leakage_cues",
+        family=_FAMILY,
+        needs=(_LABELS, study_of("items to learn from", _cues)),
+        compute=_leakage_cues,
+        meaning=(
+            "Cues (position, id, length, article, punctuation, ...) that predict the label better"
+            " than its majority in a type or part."
+        ),
+        explains=(leakage_cues,),
+        better="lower",
+        digits=0,
+        headline=_FAMILY,
     ),
     Indicator(
-        name="length_accuracy", family=_FAMILY, needs=(_LABELS, study_of("texts of two labels", _lengths)), compute=_length_accuracy,
-        meaning="Share of labels that a threshold of the number of words predicts on items not seen, in the type and part where it gains most.",
-        explains=(length_cue,), better="lower", headline=_FAMILY,
+        name="length_accuracy",
+        family=_FAMILY,
+        needs=(_LABELS, study_of("texts of two labels", _lengths)),
+        compute=_length_accuracy,
+        meaning=(
+            "Share of labels that a threshold of the number of words predicts on items not seen, in"
+            " the type and part where it gains most."
+        ),
+        explains=(length_cue,),
+        better="lower",
+        headline=_FAMILY,
     ),
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""The stages of a judge against people: does the recognizer mark as people do, and does the verifier confirm what they confirm?"""
+"""The stages of a judge against people: does the recognizer mark as people do, and does the
+verifier confirm what they confirm?
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def _why_not(case: Case) -> str:
     stage = _stage(case)
     if stage.not_asked == len(stage.human):
         return (
-            f"the {stage.role} was asked about none of the {stage.not_asked:,} {stage.unit}s that people labelled; "
-            "`--level stage` asks it"
+            f"the {stage.role} was asked about none of the {stage.not_asked:,} {stage.unit}s that"
+            " people labelled; `--level stage` asks it"
         )
     return f"the {stage.role} and people decided no {stage.unit} both"
 
@@ -39,15 +41,31 @@ def _why_not(case: Case) -> str:
 def _said(case: Case, value: Coefficient, **more: Any) -> Result:
     stage, study = _stage(case), case.once(_study)
     return result(
-        value, stage=stage.role, unit=stage.unit, yes=stage.yes, no=stage.no, labelled=len(stage.human), units=study.n,
-        not_asked=stage.not_asked, unread=stage.unread, unresolved=stage.unresolved, **more,
-    )  # fmt: skip
+        value,
+        stage=stage.role,
+        unit=stage.unit,
+        yes=stage.yes,
+        no=stage.no,
+        labelled=len(stage.human),
+        units=study.n,
+        not_asked=stage.not_asked,
+        unread=stage.unread,
+        unresolved=stage.unresolved,
+        **more,
+    )
 
 
 def _agreement(case: Case) -> Result:
     study = case.once(_study)
-    table = {"both_yes": study.both, "judge_only": study.judge_only, "people_only": study.people_only, "both_no": study.neither}  # fmt: skip
-    return _said(case, study.agreement, table={name: number(value) for name, value in table.items()})
+    table = {
+        "both_yes": study.both,
+        "judge_only": study.judge_only,
+        "people_only": study.people_only,
+        "both_no": study.neither,
+    }
+    return _said(
+        case, study.agreement, table={name: number(value) for name, value in table.items()}
+    )
 
 
 def _of(name: str, title: str, meaning: str) -> Indicator:
@@ -56,13 +74,23 @@ def _of(name: str, title: str, meaning: str) -> Indicator:
         value: Coefficient = getattr(study, name)
         other: Coefficient = getattr(study, f"{name}_no")
         ends = other.fixed
-        of_no = {"value": number(other.value), "low": number(ends.low) if ends else None, "high": number(ends.high) if ends else None}  # fmt: skip
+        of_no = {
+            "value": number(other.value),
+            "low": number(ends.low) if ends else None,
+            "high": number(ends.high) if ends else None,
+        }
         return _said(case, value, of_no=of_no)
 
     return Indicator(
-        name=name, title=title, family=(STAGES,), meaning=meaning, compute=compute, explains=(stage_agreement,), needs=_NEEDS,
+        name=name,
+        title=title,
+        family=(STAGES,),
+        meaning=meaning,
+        compute=compute,
+        explains=(stage_agreement,),
+        needs=_NEEDS,
         headline=(STAGES,) if name == "f1" else (),
-    )  # fmt: skip
+    )
 
 
 _NEEDS = (
@@ -72,11 +100,33 @@ _NEEDS = (
 
 indicators = (
     Indicator(
-        name="decided_alike", title="share decided as people do", family=(STAGES,), compute=_agreement, explains=(stage_agreement,),
-        meaning="Of the sub-sentences or facts that people labelled, the share that the stage decides as they do; papers call it accuracy.",
-        needs=_NEEDS, headline=(STAGES,),
+        name="decided_alike",
+        title="share decided as people do",
+        family=(STAGES,),
+        compute=_agreement,
+        explains=(stage_agreement,),
+        meaning=(
+            "Of the sub-sentences or facts that people labelled, the share that the stage decides"
+            " as they do; papers call it accuracy."
+        ),
+        needs=_NEEDS,
+        headline=(STAGES,),
     ),
-    _of("precision", "precision", "Of what the stage says yes to (descriptive, holds), the share to which people say yes; of no in the detail."),
-    _of("recall", "recall", "Of what people say yes to (descriptive, holds), the share to which the stage says yes; of no in the detail."),
-    _of("f1", "F1", "Harmonic mean of the stage's precision and recall against people; of no in the detail."),
-)  # fmt: skip
+    _of(
+        "precision",
+        "precision",
+        "Of what the stage says yes to (descriptive, holds), the share to which people say yes; of"
+        " no in the detail.",
+    ),
+    _of(
+        "recall",
+        "recall",
+        "Of what people say yes to (descriptive, holds), the share to which the stage says yes; of"
+        " no in the detail.",
+    ),
+    _of(
+        "f1",
+        "F1",
+        "Harmonic mean of the stage's precision and recall against people; of no in the detail.",
+    ),
+)

@@ -1,7 +1,8 @@
-"""An indicator as a value: what is estimated, from which administrations, by which computation, and how it is shown.
+"""An indicator as a value: what is estimated, from which administrations, by which computation, and
+how it is shown.
 
-A module of this package lists its indicators beside the functions that compute them (`indicators = (...)`); whatever
-shows or estimates indicators reads them from there (`catalogue.all_indicators`).
+A module of this package lists its indicators beside the functions that compute them (`indicators =
+(...)`); whatever shows or estimates indicators reads them from there (`catalogue.all_indicators`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class Study(Protocol):
 
 
 class Lack(NamedTuple):
-    """Why a case has no number. Without a reason, the audit does not list the indicator for this case."""
+    """Why a case has no number.
+
+    Without a reason, the audit does not list the indicator for this case.
+    """
 
     status: Status
     reason: str = ""
@@ -69,20 +73,24 @@ class Indicator:
     family, headline
         The families that estimate it, and those of them for which a terminal shows it.
     compute
-        The number of a case that has everything in `needs`. A docstring of the function is shown on the page.
+        The number of a case that has everything in `needs`. A docstring of the function is shown on
+        the page.
     explains
-        The functions of `hqm.psychometrics` that `compute` calls, the leading one first; the page shows them.
+        The functions of `hqm.psychometrics` that `compute` calls, the leading one first; the page
+        shows them.
     needs
         What a case must have, in the order in which it is asked for.
     better, digits
         Which direction is good, and how many decimals reports show.
     compares_spread
-        Whether it is a ratio of variances between respondents, whose interval over other respondents needs scores that do not
-        crowd at a bound.
+        Whether it is a ratio of variances between respondents, whose interval over other
+        respondents needs scores that do not crowd at a bound.
     fewest_families
-        How many families its interval over other respondents needs where some respondents are relatives.
+        How many families its interval over other respondents needs where some respondents are
+        relatives.
     repeats
-        Whether it is 1 by construction where answers are drawn without chance, so that it then says nothing.
+        Whether it is 1 by construction where answers are drawn without chance, so that it then says
+        nothing.
     """
 
     name: str
@@ -108,9 +116,18 @@ class Indicator:
         return tuple(dict.fromkeys(family.facet for family in self.family if family.facet))
 
 
-def result(value: Coefficient | float, /, *, flags: tuple[str, ...] = (), over: str = "model_population", **detail: Any) -> Result:  # fmt: skip
+def result(
+    value: Coefficient | float,
+    /,
+    *,
+    flags: tuple[str, ...] = (),
+    over: str = "model_population",
+    **detail: Any,
+) -> Result:
     """A number with what stands beside it."""
-    return Result(value if isinstance(value, Coefficient) else Coefficient(value), detail, flags, over)
+    return Result(
+        value if isinstance(value, Coefficient) else Coefficient(value), detail, flags, over
+    )
 
 
 def known(value: float, study: Study | None = None, missing: str = "") -> Coefficient:
@@ -121,7 +138,9 @@ def known(value: float, study: Study | None = None, missing: str = "") -> Coeffi
     if study is not None and study.status != "ok":
         return Coefficient.absent(study.status, study.reason or missing)
     if missing and not math.isfinite(value):
-        return Coefficient.absent("degenerate", (study.reason if study is not None else "") or missing)
+        return Coefficient.absent(
+            "degenerate", (study.reason if study is not None else "") or missing
+        )
     return Coefficient(value)
 
 
@@ -131,7 +150,9 @@ def need(
     reason: str | Callable[[Case], str] = "",
     status: Status = "not_applicable",
 ) -> Need:
-    """A need that a question about the case decides; `{metric}` and `{n}` (respondents) are filled into the reason."""
+    """A need that a question about the case decides; `{metric}` and `{n}` (respondents) are filled
+    into the reason.
+    """
 
     def lacking(case: Case) -> Lack | None:
         if met(case):
@@ -143,7 +164,12 @@ def need(
     return Need(what, lacking)
 
 
-def study_of(what: str, study: Callable[[Case], Study], missing: Callable[[Case], bool] | None = None, reason: str = "") -> Need:  # fmt: skip
+def study_of(
+    what: str,
+    study: Callable[[Case], Study],
+    missing: Callable[[Case], bool] | None = None,
+    reason: str = "",
+) -> Need:
     """The need that a study of the case came out; its own status and reason say why it did not.
 
     `missing` says that a study which came out has no number all the same, for this `reason`.
@@ -153,7 +179,11 @@ def study_of(what: str, study: Callable[[Case], Study], missing: Callable[[Case]
         outcome = case.once(study)
         if outcome.status != "ok":
             return Lack(outcome.status, outcome.reason or reason)
-        return Lack("degenerate", outcome.reason or reason) if missing is not None and missing(case) else None
+        return (
+            Lack("degenerate", outcome.reason or reason)
+            if missing is not None and missing(case)
+            else None
+        )
 
     return Need(what, lacking)
 
@@ -163,6 +193,10 @@ MEAN_OF_ITEMS = need(
     lambda case: case.additive and not case.metric.group,
     "{metric} is no mean of item scores",
 )
-ADDITIVE = need("a metric that is a mean of item scores", lambda case: case.additive, "{metric} is no mean of item scores")  # fmt: skip
+ADDITIVE = need(
+    "a metric that is a mean of item scores",
+    lambda case: case.additive,
+    "{metric} is no mean of item scores",
+)
 PAIR = need("two administrations", lambda case: len(case.matrices) == 2 and not case.together)
 RUNS = need("two runs of the same form", lambda case: case.together)

@@ -30,15 +30,23 @@ _FACTORS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 12, 20)
 
 
 def _study(case: Case) -> Dependability:
-    """Of respondents crossed with items, which lie in pictures, and with what differs: runs, forms or judgements."""
+    """Of respondents crossed with items, which lie in pictures, and with what differs: runs, forms
+    or judgements.
+    """
     scores = np.moveaxis(case.item_scores, 0, 2)
     return g_and_phi(
-        scores, case.facet, case.clusters, replicated=_replicated(case), n_effective=case.n_effective
-    )  # fmt: skip
+        scores,
+        case.facet,
+        case.clusters,
+        replicated=_replicated(case),
+        n_effective=case.n_effective,
+    )
 
 
 def _replicated(case: Case) -> bool:
-    """Whether runs are independent repetitions: they are drawn with seeds of their own, and no drift was seen."""
+    """Whether runs are independent repetitions: they are drawn with seeds of their own, and no
+    drift was seen.
+    """
     if case.facet != "run":
         return False
     drift = case.once_for_all(retest_of).drift
@@ -63,9 +71,13 @@ def _detail(case: Case) -> dict[str, Any]:
     items = _items(study)
     pictures = {"images": study.nested[0][2]} if study.nested else {}
     return {
-        "varied": facet, "items": items, **pictures, "components": _components(study),
-        "d_study": _designs(study, items, facet), "curve": _curve(study, items, facet),
-    }  # fmt: skip
+        "varied": facet,
+        "items": items,
+        **pictures,
+        "components": _components(study),
+        "d_study": _designs(study, items, facet),
+        "curve": _curve(study, items, facet),
+    }
 
 
 def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
@@ -75,11 +87,17 @@ def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
 def _components(study: GStudy) -> list[dict[str, Any]]:
     return [
         {
-            "facet": " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect), "variance": number(part.value),
-            "raw": number(part.raw), "share": number(part.share), "low": number(part.low), "high": number(part.high),
+            "facet": (
+                " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect)
+            ),
+            "variance": number(part.value),
+            "raw": number(part.raw),
+            "share": number(part.share),
+            "low": number(part.low),
+            "high": number(part.high),
         }
         for part in study.components
-    ]  # fmt: skip
+    ]
 
 
 def _grid(items: int) -> list[int]:
@@ -90,12 +108,21 @@ def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
     def cost(design: Mapping[str, float]) -> float:
         return float(design["item"] * design[facet])
 
-    plans = cheapest_designs(study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS)
+    plans = cheapest_designs(
+        study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS
+    )
     rows = []
     for plan in plans:
         sizes = dict(plan.design.sizes) if plan.design is not None and plan.status == "ok" else {}
-        rows.append({"target": plan.target, "items": sizes.get("item"), f"{facet}s": sizes.get(facet),
-                     "answers": number(plan.cost) if sizes else None, "reason": plan.reason})  # fmt: skip
+        rows.append(
+            {
+                "target": plan.target,
+                "items": sizes.get("item"),
+                f"{facet}s": sizes.get(facet),
+                "answers": number(plan.cost) if sizes else None,
+                "reason": plan.reason,
+            }
+        )
     return rows
 
 
@@ -108,10 +135,16 @@ def _curve(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
     rows = []
     for count in _grid(items):
         single, three = (d_study(study, {"item": count, facet: k}) for k in (1, 3))
-        rows.append({
-            "items": count, "phi": number(single.phi), "g": number(single.g), "phi_of_3": number(three.phi),
-            "error": number(_root(single.absolute)), "error_of_3": number(_root(three.absolute)),
-        })  # fmt: skip
+        rows.append(
+            {
+                "items": count,
+                "phi": number(single.phi),
+                "g": number(single.g),
+                "phi_of_3": number(three.phi),
+                "error": number(_root(single.absolute)),
+                "error_of_3": number(_root(three.absolute)),
+            }
+        )
     return rows
 
 
@@ -120,15 +153,31 @@ _NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_st
 
 indicators = (
     Indicator(
-        name="g", compares_spread=True, title="G, relative", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
+        name="g",
+        compares_spread=True,
+        title="G, relative",
+        family=_FAMILY,
+        needs=_NEEDS,
+        headline=_FAMILY,
         explains=(g_and_phi, d_study, g_study, crossed_components),
-        meaning="Generalizability coefficient of one run: relative error over items in their pictures, seeds and forms.",
+        meaning=(
+            "Generalizability coefficient of one run: relative error over items in their pictures,"
+            " seeds and forms."
+        ),
         compute=lambda case: _of_one_run(case, case.once(_study).g),
     ),
     Indicator(
-        name="phi", compares_spread=True, title="Phi, absolute", family=_FAMILY, needs=_NEEDS, headline=_FAMILY,
+        name="phi",
+        compares_spread=True,
+        title="Phi, absolute",
+        family=_FAMILY,
+        needs=_NEEDS,
+        headline=_FAMILY,
         explains=(g_and_phi, d_study, g_study, crossed_components),
-        meaning="Dependability Phi of one run: absolute error over items in their pictures, seeds and forms.",
+        meaning=(
+            "Dependability Phi of one run: absolute error over items in their pictures, seeds and"
+            " forms."
+        ),
         compute=lambda case: _of_one_run(case, case.once(_study).phi),
     ),
-)  # fmt: skip
+)

@@ -1,7 +1,9 @@
-"""A judge whose judgements came in a file: the same verdicts, cells and indicators as of a judge that was asked.
+"""A judge whose judgements came in a file: the same verdicts, cells and indicators as of a judge
+that was asked.
 
-Judgements are stored as they came, under the hash of their file; verdicts are read out of them whenever they are wanted, by
-the benchmark's own procedure and in the scoring of the day, as the replies of a live judge are.
+Judgements are stored as they came, under the hash of their file; verdicts are read out of them
+whenever they are wanted, by the benchmark's own procedure and in the scoring of the day, as the
+replies of a live judge are.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ _RECORD = "judgements"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroughtSet:
-    """What one file brings of one judge, asked once, about one respondent's answers in one administration."""
+    """What one file brings of one judge, asked once, about one respondent's answers in one
+    administration.
+    """
 
     judge: str
     asking: int
@@ -49,7 +53,9 @@ class BroughtSet:
 
     @property
     def stored_as(self) -> str:
-        """The judge's name in the store: a corrected file has another hash, so that its judgements never mix with these."""
+        """The judge's name in the store: a corrected file has another hash, so that its judgements
+        never mix with these.
+        """
         return f"{BROUGHT}{self.judge}{AGAIN}{self.asking}@{self.file}"
 
     @property
@@ -79,13 +85,19 @@ class BroughtJudge:
         return sorted({each.asking for each in self.sets})
 
     def sees(self, cell: Cell) -> bool:
-        """Whether there are judgements about an administration, in the asking that its judge names."""
+        """Whether there are judgements about an administration, in the asking that its judge
+        names.
+        """
         label, asking = parse_judge(cell.judge)
         at = (cell.form, cell.run, asking if label == self.label else 0)
-        return not cell.resolution and any((each.form, each.run, each.asking) == at for each in self.sets)
+        return not cell.resolution and any(
+            (each.form, each.run, each.asking) == at for each in self.sets
+        )
 
     def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, Heard]:
-        """Item -> what was said of one respondent's answers; several files may each be about some of the items."""
+        """Item -> what was said of one respondent's answers; several files may each be about some
+        of the items.
+        """
         said: dict[str, Heard] = {}
         for each in self.sets:
             if (each.respondent, each.form, each.run, each.asking) == (name, form, run, asking):
@@ -93,7 +105,9 @@ class BroughtJudge:
         return said
 
     def ask_about(self, name: str, cell: Cell) -> Callable[[Item], AskJudge]:
-        """The `ask` for the procedure on each of a respondent's answers: it gives what the file has."""
+        """The `ask` for the procedure on each of a respondent's answers: it gives what the file
+        has.
+        """
         said = self._said(name, cell.form, cell.run, parse_judge(cell.judge)[1])
         heard = whole if self.benchmark.withheld == "unscored" else (lambda ask: ask)
 
@@ -117,19 +131,30 @@ class BroughtJudge:
         return tuple(f"{role}: {text}" for role, texts in said.replies.items() for text in texts)
 
     def verdicts(self, cell: Cell, form: Form, rows: Rows) -> dict[str, list[Verdict]]:
-        """The verdict on every answer, in the order of the form's items; respondent by respondent, as the files have them."""
+        """The verdict on every answer, in the order of the form's items; respondent by respondent,
+        as the files have them.
+        """
         return {name: self._of_one(cell, form, name, row) for name, row in rows.items()}
 
-    def _of_one(self, cell: Cell, form: Form, name: str, row: Sequence[Response | None]) -> list[Verdict]:
+    def _of_one(
+        self, cell: Cell, form: Form, name: str, row: Sequence[Response | None]
+    ) -> list[Verdict]:
         said = self._said(name, cell.form, cell.run, parse_judge(cell.judge)[1])
         if self.benchmark.roles:
             made = verdicts(self.benchmark, form, {name: row}, self.ask_about(name, cell))[name]
             reasons = {True: "the file leaves the judgement empty", False: NOT_GIVEN}
             return [
-                replace(verdict, reason=reasons[item.id in said]) if verdict.state == "missing" and answer is not None else verdict
+                (
+                    replace(verdict, reason=reasons[item.id in said])
+                    if verdict.state == "missing" and answer is not None
+                    else verdict
+                )
                 for item, answer, verdict in zip(form.items, row, made, strict=True)
-            ]  # fmt: skip
-        return [self._by_mark(item, a, said.get(item.id)) for item, a in zip(form.items, row, strict=True)]
+            ]
+        return [
+            self._by_mark(item, a, said.get(item.id))
+            for item, a in zip(form.items, row, strict=True)
+        ]
 
     def _by_mark(self, item: Item, answer: Response | None, said: Heard | None) -> Verdict:
         answer = answer or Response("", "missing", "not asked")
@@ -139,39 +164,58 @@ class BroughtJudge:
             return Verdict.unscored("missing", NOT_GIVEN)
         texts = [text for texts in said.replies.values() for text in texts]
         return settle(
-            verdict_of_mark(self.benchmark, item, (texts or [""])[0] if said.mark is None else said.mark), answer
+            verdict_of_mark(
+                self.benchmark, item, (texts or [""])[0] if said.mark is None else said.mark
+            ),
+            answer,
         )
 
     def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
         """The verdicts of one administration."""
         benchmark = self.benchmark
         judged = self.verdicts(cell, form, rows)
-        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+        builder = MatrixBuilder(
+            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+        )
         hashes = []
         for name, row in rows.items():
             builder.add_verdicts(name, row, judged[name])
             hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
         files = sorted(
-            {digest([*s.named]) for s in self.sets if (s.form, s.run, s.asking) == (cell.form, cell.run, number)}
+            {
+                digest([*s.named])
+                for s in self.sets
+                if (s.form, s.run, s.asking) == (cell.form, cell.run, number)
+            }
         )
         return builder.build(digest_all([*hashes, *files]))
 
 
 Judge = Judging | BroughtJudge
-"""Whoever judges answers: a panel of models that is asked, or a judge whose judgements came in files."""
+"""Whoever judges answers: a panel of models that is asked, or a judge whose judgements came in
+files.
+"""
 
 
-async def _without(role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None) -> str:
+async def _without(
+    role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+) -> str:
     raise NotAsked(NOT_GIVEN, place=role)
 
 
 def _marked(benchmark: Benchmark, mark: str) -> AskJudge:
-    """An `ask` that gives a mark as the procedure reads it; a mark that says nothing leaves the answer unscored."""
+    """An `ask` that gives a mark as the procedure reads it; a mark that says nothing leaves the
+    answer unscored.
+    """
     left: dict[str, list[str]] = {}
 
-    async def ask(role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None) -> str:
+    async def ask(
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    ) -> str:
         if not left:
-            left.update({name: list(texts) for name, texts in benchmark.replies_saying(mark).items()})
+            left.update(
+                {name: list(texts) for name, texts in benchmark.replies_saying(mark).items()}
+            )
         if not left.get(role):
             raise NoReply(f"the verdict {mark!r:.60} says nothing more of the {role}")
         return left[role].pop(0)
@@ -183,18 +227,28 @@ def _marked(benchmark: Benchmark, mark: str) -> AskJudge:
 
 
 def keep(store: Store, benchmark: Benchmark, sets: Sequence[BroughtSet]) -> tuple[BroughtSet, ...]:
-    """Store judgements, and that they are the ones of their judges from now on; all sets that hold now.
+    """Store judgements, and that they are the ones of their judges from now on; all sets that hold
+    now.
 
-    A judge's earlier judgements of the same respondents stay in the store and are no longer looked at; those of other
-    respondents, and of other judges, still hold. A store that is open for reading only stays as it is.
+    A judge's earlier judgements of the same respondents stay in the store and are no longer looked
+    at; those of other respondents, and of other judges, still hold. A store that is open for
+    reading only stays as it is.
     """
     judged = {(each.judge, each.respondent) for each in sets}
-    earlier = [each for each in stored(store, benchmark) if (each.judge, each.respondent) not in judged]
+    earlier = [
+        each for each in stored(store, benchmark) if (each.judge, each.respondent) not in judged
+    ]
     hold = (*earlier, *sets)
     if not store.readonly:
         for each in sets:
             rows = [
-                Judgement(each.stored_as, item, each.respondent, None, json.dumps(heard.to_dict(), ensure_ascii=False))
+                Judgement(
+                    each.stored_as,
+                    item,
+                    each.respondent,
+                    None,
+                    json.dumps(heard.to_dict(), ensure_ascii=False),
+                )
                 for item, heard in each.said.items()
             ]
             store.judge(benchmark.name, each.form, each.run, rows)
@@ -208,9 +262,19 @@ def stored(store: Store, benchmark: Benchmark) -> tuple[BroughtSet, ...]:
     """The judgements that hold, as the store has them."""
     sets = []
     for judge, asking, respondent, form, run, file in _latest(store, benchmark):
-        each = BroughtSet(judge=judge, asking=asking, respondent=respondent, form=form, run=run, file=file, said={})
+        each = BroughtSet(
+            judge=judge,
+            asking=asking,
+            respondent=respondent,
+            form=form,
+            run=run,
+            file=file,
+            said={},
+        )
         rows = store.judgements(benchmark.name, each.stored_as, form, run)
-        said = {r.item: Heard.from_dict(json.loads(r.reply)) for r in rows if r.respondent == respondent}
+        said = {
+            r.item: Heard.from_dict(json.loads(r.reply)) for r in rows if r.respondent == respondent
+        }
         sets.append(replace(each, said=said))
     return tuple(sets)
 

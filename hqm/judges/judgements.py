@@ -1,4 +1,6 @@
-"""Judgements in files, as sets of a judge, an asking and a respondent: read, matched to the items, and accounted for."""
+"""Judgements in files, as sets of a judge, an asking and a respondent: read, matched to the items,
+and accounted for.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,20 @@ _SUFFIXES = (".json", ".jsonl", ".csv")
 _RUN = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
 AnswerOf = Callable[[str, str, int, str], str | None]
-"""(respondent, form, run, item) -> the text of the answer that is audited; None where there is none."""
+"""(respondent, form, run, item) -> the text of the answer that is audited; None where there is
+none.
+"""
 
 
 class AnswerTexts:
     """The texts of stored answers, read once for each respondent, form and run: an `AnswerOf`."""
 
     def __init__(
-        self, answers: Answers, benchmark: Benchmark, forms: Mapping[str, Form], respondents: Sequence[StoredRespondent]
+        self,
+        answers: Answers,
+        benchmark: Benchmark,
+        forms: Mapping[str, Form],
+        respondents: Sequence[StoredRespondent],
     ) -> None:
         self.answers, self.benchmark, self.forms = answers, benchmark, forms
         self.respondents = {respondent.name: respondent for respondent in respondents}
@@ -45,9 +53,13 @@ class AnswerTexts:
             return None
         key = (name, form, run)
         if key not in self._texts:
-            given = self.answers.responses(self.benchmark, self.forms[form], self.respondents[name], run)
+            given = self.answers.responses(
+                self.benchmark, self.forms[form], self.respondents[name], run
+            )
             items = self.forms[form].items
-            self._texts[key] = {i.id: r.text for i, r in zip(items, given, strict=True) if r is not None}
+            self._texts[key] = {
+                i.id: r.text for i, r in zip(items, given, strict=True) if r is not None
+            }
         return self._texts[key].get(item)
 
 
@@ -72,7 +84,9 @@ class JudgementSource:
             return cls(Path(text))
         judge, _, respondent = named.partition(",")
         label, asking = parse_judge(judge)
-        return cls(Path(path), label or None, asking if label != judge else None, respondent or None)
+        return cls(
+            Path(path), label or None, asking if label != judge else None, respondent or None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +107,9 @@ class JudgementMatching:
     """Items of the form."""
     how: Mapping[How, int]
     unmatched: tuple[str, ...] = ()
-    """The rows that fit no item, or judge another answer than the audited one, or an unknown respondent's."""
+    """The rows that fit no item, or judge another answer than the audited one, or an unknown
+    respondent's.
+    """
     ambiguous: tuple[str, ...] = ()
 
     @property
@@ -105,8 +121,9 @@ class JudgementMatching:
         """What was read, in one line."""
         how = ", ".join(f"{n} by {name}" for name, n in self.how.items()) or "none"
         said = (
-            f"{self.path}: judge {self.judge}, asked time {self.asking}, about {self.respondent}, form {self.form}, run {self.run}: "
-            f"{self.matched} of {self.rows} rows matched ({how}), {self.items} of {self.of} items judged"
+            f"{self.path}: judge {self.judge}, asked time {self.asking}, about {self.respondent},"
+            f" form {self.form}, run {self.run}: {self.matched} of {self.rows} rows matched"
+            f" ({how}), {self.items} of {self.of} items judged"
         )
         for what, places in (("unmatched", self.unmatched), ("ambiguous", self.ambiguous)):
             if places:
@@ -144,8 +161,9 @@ def take_judgements(
 ) -> TakenJudgements:
     """Read files of judgements on the answers of these respondents.
 
-    The judge, which time it was asked, and the respondent come from the source, else from the row, else from the file's name.
-    Files of one judge on the same answers are askings, in the order given.
+    The judge, which time it was asked, and the respondent come from the source, else from the row,
+    else from the file's name. Files of one judge on the same answers are askings, in the order
+    given.
 
     Parameters
     ----------
@@ -154,21 +172,25 @@ def take_judgements(
     respondents
         Whose answers are audited.
     answer
-        Gives an audited answer: a row that has another answer in it judges that one, and is refused.
+        Gives an audited answer: a row that has another answer in it judges that one, and is
+        refused.
     partial
         Take the rows that match and leave the others out.
 
     Raises
     ------
     AnswerError
-        A row matches no item or several, judges another answer or another respondent, and `partial` is not set; or the files do
-        not say who was judged.
+        A row matches no item or several, judges another answer or another respondent, and `partial`
+        is not set; or the files do not say who was judged.
     """
     files, notes = _files(sources)
     read = [(path, source, judged_rows(benchmark, path, forms[ORIGINAL])) for path, source in files]
     given: list[tuple[Path, _Key, list[JudgedRow]]] = []
     for path, source, rows in read:
-        given += [(path, key, of_key) for key, of_key in _grouped(path, source, rows, respondents, forms).items()]
+        given += [
+            (path, key, of_key)
+            for key, of_key in _grouped(path, source, rows, respondents, forms).items()
+        ]
     # those that say which asking they are come first, so that the others take what is free
     given.sort(key=lambda each: each[1].asking is None)
     sets: list[BroughtSet] = []
@@ -182,37 +204,77 @@ def take_judgements(
         twice = taken.get(at, set()) & said.keys()
         if twice:
             what = f"{sorted(twice)[0]} is judged twice by {key.judge}, asked time {asking}"
-            raise AnswerError(what, place=str(path), remedy="Say which time each judgement is in a column `run`, or with --judgements JUDGE#1=FILE.")  # fmt: skip
+            raise AnswerError(
+                what,
+                place=str(path),
+                remedy=(
+                    "Say which time each judgement is in a column `run`, or with --judgements"
+                    " JUDGE#1=FILE."
+                ),
+            )
         taken.setdefault(at, set()).update(said)
         matchings.append(replace(matching, asking=asking))
         if said:
-            sets.append(BroughtSet(judge=key.judge, asking=asking, respondent=key.respondent, form=key.form, run=key.run, file=digest_file(path), said=said))  # fmt: skip
+            sets.append(
+                BroughtSet(
+                    judge=key.judge,
+                    asking=asking,
+                    respondent=key.respondent,
+                    form=key.form,
+                    run=key.run,
+                    file=digest_file(path),
+                    said=said,
+                )
+            )
     refused = [matching for matching in matchings if not matching.complete]
     if refused and not partial:
-        raise AnswerError(refused[0].sentence, place=refused[0].path, remedy="Name the benchmark, part, release or respondents that were judged, or take what matches with --partial.")  # fmt: skip
+        raise AnswerError(
+            refused[0].sentence,
+            place=refused[0].path,
+            remedy=(
+                "Name the benchmark, part, release or respondents that were judged, or take what"
+                " matches with --partial."
+            ),
+        )
     if not sets:
-        raise AnswerError("no row judges an answer", place=", ".join(str(s.path) for s in sources), remedy="Check the benchmark.")  # fmt: skip
+        raise AnswerError(
+            "no row judges an answer",
+            place=", ".join(str(s.path) for s in sources),
+            remedy="Check the benchmark.",
+        )
     numbered = _numbered(sets)
-    return TakenJudgements(tuple(numbered), tuple(_renumbered(matchings, sets)), (*notes, *_same(numbered)))
+    return TakenJudgements(
+        tuple(numbered), tuple(_renumbered(matchings, sets)), (*notes, *_same(numbered))
+    )
 
 
-def _files(sources: Sequence[JudgementSource]) -> tuple[list[tuple[Path, JudgementSource]], list[str]]:
-    """Every file with its source; a file that equals another is left out, unless the command line calls it another asking."""
+def _files(
+    sources: Sequence[JudgementSource],
+) -> tuple[list[tuple[Path, JudgementSource]], list[str]]:
+    """Every file with its source; a file that equals another is left out, unless the command line
+    calls it another asking.
+    """
     first: dict[tuple[str, str | None, int | None, str | None], Path] = {}
     kept, notes = [], []
     for source in sources:
         inside = [source.path]
         if source.path.is_dir():
-            inside = sorted(p for p in source.path.rglob("*") if p.is_file() and p.suffix.lower() in _SUFFIXES)
+            inside = sorted(
+                p for p in source.path.rglob("*") if p.is_file() and p.suffix.lower() in _SUFFIXES
+            )
             if not inside:
                 what = f"the folder has no file of judgements ({', '.join(_SUFFIXES)})"
                 raise AnswerError(what, place=str(source.path), remedy="Name the files.")
         for path in inside:
             if not path.is_file():
-                raise AnswerError("there is no such file", place=str(path), remedy="Correct the path.")
+                raise AnswerError(
+                    "there is no such file", place=str(path), remedy="Correct the path."
+                )
             key = (digest_file(path), source.judge, source.asking, source.respondent)
             if key in first:
-                notes.append(f"{path} is left out: it equals {first[key]} byte for byte, so it is a copy")
+                notes.append(
+                    f"{path} is left out: it equals {first[key]} byte for byte, so it is a copy"
+                )
             else:
                 first[key] = path
                 kept.append((path, source))
@@ -233,17 +295,24 @@ def _grouped(
         label, asking = parse_judge(row.judge.replace("|", "/")) if row.judge else ("", 0)
         numbered = asking if label and label != row.judge else None
         judge = source.judge or label or judge_there
-        time = next((n for n in (source.asking, row.asking, numbered, run_there) if n is not None), None)
+        time = next(
+            (n for n in (source.asking, row.asking, numbered, run_there) if n is not None), None
+        )
         who = source.respondent or row.respondent or who_there
         if not who:
             raise AnswerError(
                 "neither its rows nor its name say plainly whose answers were judged",
                 place=str(path),
-                remedy=f"Write --judgements ,RESPONDENT={path.name}; there are {', '.join(respondents) or 'none'}.",
+                remedy=(
+                    f"Write --judgements ,RESPONDENT={path.name}; there are"
+                    f" {', '.join(respondents) or 'none'}."
+                ),
             )
         if row.form not in forms:
             raise AnswerError(
-                f"there is no form {row.form!r}", place=row.place, remedy=f"The forms are {', '.join(forms)}."
+                f"there is no form {row.form!r}",
+                place=row.place,
+                remedy=f"The forms are {', '.join(forms)}.",
             )
         if judge.partition(":")[0] == HUMAN or judge == "rule":
             remedy = (
@@ -252,7 +321,9 @@ def _grouped(
                 else "Name the judge: --judgements JUDGE=FILE."
             )
             raise UsageError(f"a judge cannot be called {judge!r}", place=row.place, remedy=remedy)
-        groups[_Key(judge, time, _respondent(who, respondents, row.place), row.form, row.run)].append(row)
+        groups[
+            _Key(judge, time, _respondent(who, respondents, row.place), row.form, row.run)
+        ].append(row)
     return groups
 
 
@@ -269,7 +340,9 @@ def _respondent(name: str, respondents: Sequence[str], place: str) -> str:
 def _of_name(
     path: Path, source: JudgementSource, respondents: Sequence[str], stem: str | None
 ) -> tuple[str, int | None, str]:
-    """Judge, asking and respondent as far as the file's name, and that of its folder within the source, say them."""
+    """Judge, asking and respondent as far as the file's name, and that of its folder within the
+    source, say them.
+    """
     stem = path.stem if stem is None else stem
     run = None
     if match := _RUN.search(stem):
@@ -286,7 +359,9 @@ def _of_name(
 
 
 def _who(text: str, respondents: Sequence[str]) -> tuple[str, tuple[int, int] | None]:
-    """The respondent whose name stands in a text, and where; no name where several do, or one stands there twice."""
+    """The respondent whose name stands in a text, and where; no name where several do, or one
+    stands there twice.
+    """
     spans = {
         (match.start(), match.end()): name
         for name in respondents
@@ -298,7 +373,9 @@ def _who(text: str, respondents: Sequence[str]) -> tuple[str, tuple[int, int] | 
 
 
 def _short(respondent: str) -> set[str]:
-    """What a respondent may be called in the name of a file, where slashes and colons cannot stand."""
+    """What a respondent may be called in the name of a file, where slashes and colons cannot
+    stand.
+    """
     bare = respondent.partition("?")[0]
     ends = {bare, *(bare[i + 1 :] for i, c in enumerate(bare) if c in "/:")}
     return {re.sub(r"[/:@]", sign, end) for end in ends for sign in ("_", "-", "__")} - {""}
@@ -318,17 +395,33 @@ def _matched(
     matched = match_rows([_as_log(row) for row in rows], form, benchmark.spelled)
     said: dict[str, Heard] = {}
     # a row with an id, and with nothing else, is about no item where no item has this id
-    nameless = [i for i in matched.ambiguous if rows[i].own_ids or (rows[i].ids and not rows[i].question)]
+    nameless = [
+        i for i in matched.ambiguous if rows[i].own_ids or (rows[i].ids and not rows[i].question)
+    ]
     unmatched = [_shown(rows[i]) for i in (*matched.unmatched, *nameless)]
     taken = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
         if row.own_ids and not set(keys) <= set(row.ids):
-            unmatched.append(f"{_shown(row)} asks another question than the benchmark's item of this id")
+            unmatched.append(
+                f"{_shown(row)} asks another question than the benchmark's item of this id"
+            )
             continue
-        other = known and row.answer is not None and any((there := answer(key.respondent, key.form, key.run, item)) is not None and there.split() != row.answer.split() for item in keys)  # fmt: skip
+        other = (
+            known
+            and row.answer is not None
+            and any(
+                (there := answer(key.respondent, key.form, key.run, item)) is not None
+                and there.split() != row.answer.split()
+                for item in keys
+            )
+        )
         if not known or other:
-            who = "another answer than the audited one" if other else f"{key.respondent}, who is not audited"
+            who = (
+                "another answer than the audited one"
+                if other
+                else f"{key.respondent}, who is not audited"
+            )
             unmatched.append(f"{_shown(row)} judges {who}")
             continue
         taken += 1
@@ -336,21 +429,41 @@ def _matched(
             before = said.get(item)
             if before is not None and (before.mark is not None or row.heard.mark is not None):
                 what = f"{item} is judged twice by {key.judge}"
-                raise AnswerError(what, place=row.place, remedy="Say which time each judgement is in a column `run`.")
+                raise AnswerError(
+                    what,
+                    place=row.place,
+                    remedy="Say which time each judgement is in a column `run`.",
+                )
             said[item] = row.heard if before is None else before.joined(row.heard)
     matching = JudgementMatching(
-        path=str(path), judge=key.judge, asking=key.asking or 0, respondent=key.respondent, form=key.form, run=key.run, rows=len(rows),
-        matched=taken, items=len(said), of=len(form), how=matched.how, unmatched=tuple(unmatched),
+        path=str(path),
+        judge=key.judge,
+        asking=key.asking or 0,
+        respondent=key.respondent,
+        form=key.form,
+        run=key.run,
+        rows=len(rows),
+        matched=taken,
+        items=len(said),
+        of=len(form),
+        how=matched.how,
+        unmatched=tuple(unmatched),
         ambiguous=tuple(_shown(rows[i]) for i in matched.ambiguous if i not in nameless),
-    )  # fmt: skip
+    )
     return matching, said
 
 
 def _as_log(row: JudgedRow) -> LogRow:
     return LogRow(
-        place=row.place, respondent=row.respondent, answer=Response(""), ids=row.ids, image=row.image, question=row.question,
-        parts=row.parts, position=row.position,
-    )  # fmt: skip
+        place=row.place,
+        respondent=row.respondent,
+        answer=Response(""),
+        ids=row.ids,
+        image=row.image,
+        question=row.question,
+        parts=row.parts,
+        position=row.position,
+    )
 
 
 def _shown(row: JudgedRow) -> str:
@@ -370,7 +483,10 @@ def _times(sets: Sequence[BroughtSet]) -> dict[str, dict[int, int]]:
     times: dict[str, set[int]] = defaultdict(set)
     for each in sets:
         times[each.judge].add(each.asking)
-    return {judge: {number: i for i, number in enumerate(sorted(numbers))} for judge, numbers in times.items()}
+    return {
+        judge: {number: i for i, number in enumerate(sorted(numbers))}
+        for judge, numbers in times.items()
+    }
 
 
 def _numbered(sets: Sequence[BroughtSet]) -> list[BroughtSet]:
@@ -378,21 +494,29 @@ def _numbered(sets: Sequence[BroughtSet]) -> list[BroughtSet]:
     return [replace(each, asking=times[each.judge][each.asking]) for each in sets]
 
 
-def _renumbered(matchings: Sequence[JudgementMatching], sets: Sequence[BroughtSet]) -> list[JudgementMatching]:
+def _renumbered(
+    matchings: Sequence[JudgementMatching], sets: Sequence[BroughtSet]
+) -> list[JudgementMatching]:
     times = _times(sets)
     return [replace(m, asking=times.get(m.judge, {}).get(m.asking, m.asking)) for m in matchings]
 
 
 def _same(sets: Sequence[BroughtSet]) -> list[str]:
-    """A note on every two sets about one respondent's answers in which all judgements are the same."""
+    """A note on every two sets about one respondent's answers in which all judgements are the
+    same.
+    """
     first: dict[tuple[object, ...], BroughtSet] = {}
     notes = []
     for each in sets:
         content = tuple(sorted((item, str(heard.to_dict())) for item, heard in each.said.items()))
         other = first.setdefault((each.respondent, each.form, each.run, content), each)
         if other is not each:
-            who = f"{other.judge}, asked time {other.asking}, and {each.judge}, asked time {each.asking},"
+            who = (
+                f"{other.judge}, asked time {other.asking}, and {each.judge}, asked time"
+                f" {each.asking},"
+            )
             notes.append(
-                f"{who} judge {each.respondent} alike in all {len(content)} judgements: a copy, or a judge that answers without chance"
+                f"{who} judge {each.respondent} alike in all {len(content)} judgements: a copy, or"
+                " a judge that answers without chance"
             )
     return notes

@@ -1,8 +1,9 @@
 """Ask judges what is missing, store every raw reply, and read verdicts from the store.
 
-A procedure is a function of the replies it got, so judging is a fixed point: run all procedures on what the store holds,
-note what they asked that it does not, ask that, store it, and run them again, until nothing is missing. Killed in the
-middle, it goes on where it was; asked a second time, it costs nothing; with another `asking` it asks anew.
+A procedure is a function of the replies it got, so judging is a fixed point: run all procedures on
+what the store holds, note what they asked that it does not, ask that, store it, and run them again,
+until nothing is missing. Killed in the middle, it goes on where it was; asked a second time, it
+costs nothing; with another `asking` it asks anew.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from hqm.store.refusals import has_answered, refused
 from hqm.types import Cell, Form, Response
 
 WAVES = 200
-"""How often a procedure may come back with new questions about one answer before it is taken to be stuck."""
+"""How often a procedure may come back with new questions about one answer before it is taken to be
+stuck.
+"""
 
 LIMIT = "max_tokens"
 """Where the detail of a reply keeps the tokens that it was allowed."""
@@ -50,7 +53,9 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of judging: how many questions were asked, how many of them have no reply, which judges were given up."""
+    """What came of judging: how many questions were asked, how many of them have no reply, which
+    judges were given up.
+    """
 
     asked: int
     errors: int
@@ -71,7 +76,8 @@ class Judging:
     panel
         Which models play the roles.
     overrides
-        Sampling that the command line asks for; a judge's own name goes before it, the card's `[judging]` after it.
+        Sampling that the command line asks for; a judge's own name goes before it, the card's
+        `[judging]` after it.
     budget
         What may be spent; when a bound is reached, nothing more is asked.
     retry_refused
@@ -115,7 +121,9 @@ class Judging:
         return {**judge.identity(), **asdict(self.sampling(judge))}
 
     def asking(self, number: int, *, retry: bool = False) -> Asking:
-        """The panel's n-th asking, as the store has it now; with `retry`, what failed earlier counts as missing."""
+        """The panel's n-th asking, as the store has it now; with `retry`, what failed earlier
+        counts as missing.
+        """
         return Asking(self, number, retry)
 
     def askings(self) -> list[int]:
@@ -145,9 +153,11 @@ class Judging:
         *,
         keep_open: bool = False,
     ) -> Judged:
-        """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true, nothing new is asked.
+        """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true,
+        nothing new is asked.
 
-        With `keep_open`, a judge that was loaded or started stays so for the next call, until `close`.
+        With `keep_open`, a judge that was loaded or started stays so for the next call, until
+        `close`.
         """
 
         def run(asking: Asking) -> None:
@@ -156,9 +166,16 @@ class Judging:
         return self._until_known(run, number, progress, stop, keep_open)
 
     def decide(
-        self, units: Sequence[Unit], progress: Progress | None = None, stop: Stop = never, *, keep_open: bool = False
+        self,
+        units: Sequence[Unit],
+        progress: Progress | None = None,
+        stop: Stop = never,
+        *,
+        keep_open: bool = False,
     ) -> Judged:
-        """Ask what each stage says of units that people labelled, until nothing is missing; `keep_open` as for `judge`."""
+        """Ask what each stage says of units that people labelled, until nothing is missing;
+        `keep_open` as for `judge`.
+        """
 
         def run(asking: Asking) -> None:
             decisions(self.benchmark, units, lambda _: asking)
@@ -166,7 +183,9 @@ class Judging:
         return self._until_known(run, 0, progress, stop, keep_open)
 
     def close(self) -> None:
-        """Close the models that play the roles; one that is asked again is loaded or started again."""
+        """Close the models that play the roles; one that is asked again is loaded or started
+        again.
+        """
         for respondent in self._members():
             respondent.close()
 
@@ -176,7 +195,12 @@ class Judging:
         return list({id(respondent): respondent for respondent in members}.values())
 
     def _until_known(
-        self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop, keep_open: bool
+        self,
+        run: Callable[[Asking], None],
+        number: int,
+        progress: Progress | None,
+        stop: Stop,
+        keep_open: bool,
     ) -> Judged:
         try:
             return self._ask_until_known(run, number, progress, stop)
@@ -194,7 +218,11 @@ class Judging:
         for _ in range(WAVES):
             asking.missing.clear()
             run(asking)
-            questions = [question for question in asking.missing.values() if question.respondent.name not in failed]
+            questions = [
+                question
+                for question in asking.missing.values()
+                if question.respondent.name not in failed
+            ]
             if not questions or self.budget.reached or stop():
                 break
             for question, response in self._ask(questions, number, failed, stop):
@@ -204,7 +232,8 @@ class Judging:
                 turned_away += response.state == "error" and "final" in response.detail
                 if progress:
                     progress(named(self.panel.label, number), asked, len(questions))
-        # what failed, or still comes back with new questions, is counted: the command did not do what it was asked to
+        # what failed, or still comes back with new questions, is counted: the command did not do
+        # what it was asked to
         left = sum(question.respondent.name not in failed for question in asking.missing.values())
         return Judged(asked, errors + left, tuple(failed.items()), turned_away)
 
@@ -218,18 +247,29 @@ class Judging:
         owner = {id(question.request): question for question in questions}
         holds: dict[int, Hold] = {}
         work = [
-            (group[0].respondent, self._admitted(group[0].respondent, [question.request for question in group], holds))
+            (
+                group[0].respondent,
+                self._admitted(
+                    group[0].respondent, [question.request for question in group], holds
+                ),
+            )
             for group in groups
         ]
-        # a judge that is loaded, or a server that is started, serves all waves, unless two of them would need the room of one
+        # a judge that is loaded, or a server that is started, serves all waves, unless two of them
+        # would need the room of one
         alone = sum(not is_light(respondent) for respondent in self._members()) < 2
-        for i, batch in answer_here(work, range(len(work)), stop, lambda judge: not (alone or is_light(judge))):
+        for i, batch in answer_here(
+            work, range(len(work)), stop, lambda judge: not (alone or is_light(judge))
+        ):
             judge = groups[i][0].respondent
             if isinstance(batch, HQMError):
                 failed[judge.name] = batch
                 continue
             respondent = self.store.respondent(judge.name, self.identity(judge))
-            replies = [(owner[id(request)], request, _with_limit(request, response)) for request, response in batch]
+            replies = [
+                (owner[id(request)], request, _with_limit(request, response))
+                for request, response in batch
+            ]
             stored = self.store.append(
                 respondent, number, [(question.ask, response) for question, _, response in replies]
             )
@@ -240,8 +280,12 @@ class Judging:
         for hold in holds.values():
             self.budget.cancel(hold)
 
-    def _admitted(self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]) -> list[Request]:
-        """The requests that the bounds allow; a server holds each of its requests against the bounds by itself."""
+    def _admitted(
+        self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]
+    ) -> list[Request]:
+        """The requests that the bounds allow; a server holds each of its requests against the
+        bounds by itself.
+        """
         if hasattr(judge, "budget"):
             number = self.store.find_respondent(judge.name, self.identity(judge))
             judge.budget = self.budget
@@ -255,7 +299,9 @@ class Judging:
         """The verdicts of one administration, from stored replies alone."""
         asking, benchmark = self.asking(number), self.benchmark
         by_respondent = verdicts(benchmark, form, rows, lambda _: asking)
-        builder = MatrixBuilder(cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate)
+        builder = MatrixBuilder(
+            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+        )
         hashes = []
         for name, row in rows.items():
             builder.add_verdicts(name, row, by_respondent[name])
@@ -286,12 +332,18 @@ class Asking:
     _turned_away: dict[str, set[str]] = field(default_factory=dict)
 
     async def __call__(
-        self, role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        role: str,
+        prompt: str,
+        image: str | None = None,
+        schema: Mapping[str, Any] | None = None,
     ) -> str:
-        """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge did not come to its end.
+        """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge did not
+        come to its end.
 
-        An error, a refusal, and a reply that is empty or was cut at the limit of tokens say nothing, whatever can be read in
-        them: they are asked again by the next command, a cut one with twice the tokens.
+        An error, a refusal, and a reply that is empty or was cut at the limit of tokens say
+        nothing, whatever can be read in them: they are asked again by the next command, a cut one
+        with twice the tokens.
         """
         judging = self.judging
         judge = judging.panel.of(role)
@@ -302,17 +354,25 @@ class Asking:
         question = ask(prompt, image, picture, apart=apart)
         response = self._known(judge).get(question.digest)
         key = (judge.name, question.digest)
-        again = self.retry and key not in self._asked_now and question.digest not in self._refused(judge)
+        again = (
+            self.retry
+            and key not in self._asked_now
+            and question.digest not in self._refused(judge)
+        )
         if response is None or (again and response.outcome != "ok"):
             if reason:
                 raise NoReply(reason, place=judge.name)
             sampling = judging.sampling(judge)
             if response is not None and response.outcome in ("truncated", "cut"):
-                limit = self._limits(judge).get(judging.store.ask_ids([question])[question.digest], sampling.max_tokens)
+                limit = self._limits(judge).get(
+                    judging.store.ask_ids([question])[question.digest], sampling.max_tokens
+                )
                 sampling = replace(sampling, max_tokens=min(2 * limit, _MOST * sampling.max_tokens))
             who = who_answers(judge.name, judging.identity(judge))
             seed = request_seed(sampling.seed, who, self.number, question.digest)
-            request = Request(prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema)
+            request = Request(
+                prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema
+            )
             self.missing[key] = _Question(judge, question, request)
             raise NotAsked("no reply is stored", place=judge.name)
         if response.outcome != "ok":
@@ -326,21 +386,29 @@ class Asking:
         self._asked_now.add((question.respondent.name, question.ask.digest))
 
     def _limits(self, judge: Respondent) -> dict[int, int]:
-        """Number of the question -> the tokens that its last reply was allowed, of those that were cut."""
+        """Number of the question -> the tokens that its last reply was allowed, of those that were
+        cut.
+        """
         if judge.name not in self._allowed:
             store = self.judging.store
             number = store.find_respondent(judge.name, self.judging.identity(judge))
             details = {} if number is None else store.details(number, self.number)
-            self._allowed[judge.name] = {asked: detail[LIMIT] for asked, detail in details.items() if LIMIT in detail}
+            self._allowed[judge.name] = {
+                asked: detail[LIMIT] for asked, detail in details.items() if LIMIT in detail
+            }
         return self._allowed[judge.name]
 
     def _refused(self, judge: Respondent) -> set[str]:
-        """The questions that a judge's server turned away for good, unless they are to be asked again."""
+        """The questions that a judge's server turned away for good, unless they are to be asked
+        again.
+        """
         if judge.name not in self._turned_away:
             store = self.judging.store
             number = store.find_respondent(judge.name, self.judging.identity(judge))
             known = number is not None and not self.judging.retry_refused
-            self._turned_away[judge.name] = refused(store, number, self.number) if known and number else set()
+            self._turned_away[judge.name] = (
+                refused(store, number, self.number) if known and number else set()
+            )
         return self._turned_away[judge.name]
 
     def _known(self, judge: Respondent) -> dict[str, Response]:

@@ -1,4 +1,6 @@
-"""Judges beside the rule: people's labels, imported under the hash of their file, and the oracles of a benchmark."""
+"""Judges beside the rule: people's labels, imported under the hash of their file, and the oracles
+of a benchmark.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,22 @@ from hqm.signature import digest, digest_file
 from hqm.store.database import Store
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
 
-FAITHFUL = Metric("faithful", mean_of("faithful"), share=True, about="Share of answers that the judge found faithful.")
+FAITHFUL = Metric(
+    "faithful",
+    mean_of("faithful"),
+    share=True,
+    about="Share of answers that the judge found faithful.",
+)
 """The metric of every judge that labels answers: 1 = faithful, 0 = hallucinated."""
 
 BROUGHT = "brought/"
-"""Stands before the stored name of a judge whose judgements a file brought: they are no people's labels."""
+"""Stands before the stored name of a judge whose judgements a file brought: they are no people's
+labels.
+"""
 _IMPORTED = re.compile(r"(?P<judge>.*)@(?P<file>b2:[0-9a-f]{24})", re.DOTALL)
-"""A judge's name in the store: what the labels call it, and the hash of the file that they were imported from."""
+"""A judge's name in the store: what the labels call it, and the hash of the file that they were
+imported from.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +42,15 @@ class Labels:
 
     judgements: tuple[Judgement, ...] = ()
     files: tuple[str, ...] = ()
-    """The hashes of the files that they come from; labels that older versions of HQM stored have none."""
+    """The hashes of the files that they come from; labels that older versions of HQM stored have
+    none.
+    """
 
     @property
     def by_judge(self) -> dict[str, list[Judgement]]:
-        """Judge -> its labels; several raters of one answer are one judge, whose label is their mean."""
+        """Judge -> its labels; several raters of one answer are one judge, whose label is their
+        mean.
+        """
         by_judge: dict[str, list[Judgement]] = {}
         for judgement in self.judgements:
             if RATER not in judgement.judge:
@@ -65,16 +80,18 @@ def import_labels(
 ) -> Labels:
     """Read people's labels from a file, and store them under the hash of that file.
 
-    A corrected file has another hash, so that its labels stand beside the earlier ones and never mix with them. A store
-    that is open for reading only stays as it is: the labels are then in the value returned, and nowhere else. What `check`
-    raises is raised before anything is stored, so that labels that were refused do not come back from the store.
+    A corrected file has another hash, so that its labels stand beside the earlier ones and never
+    mix with them. A store that is open for reading only stays as it is: the labels are then in the
+    value returned, and nowhere else. What `check` raises is raised before anything is stored, so
+    that labels that were refused do not come back from the store.
 
     Raises
     ------
     AnswerError
         The file does not fit the benchmark or these respondents.
     """
-    # whole numbers as decimals, so that labels from the file and labels from the store have one hash
+    # whole numbers as decimals, so that labels from the file and labels from the store have one
+    # hash
     judgements = tuple(
         replace(judgement, label=None if judgement.label is None else float(judgement.label))
         for judgement in benchmark.read_criterion(path, form, respondents)
@@ -89,7 +106,9 @@ def import_labels(
 
 
 def stored_labels(store: Store, benchmark: Benchmark, form: Form, run: int) -> Labels:
-    """The labels that a store holds of one administration; of a judge imported from several files, the latest file's."""
+    """The labels that a store holds of one administration; of a judge imported from several files,
+    the latest file's.
+    """
     latest: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
     for stored_as, form_name, stored_run in store.judged(benchmark.name):
@@ -116,8 +135,9 @@ def labels_matrix(
 ) -> ScoreMatrix:
     """The labels of one judge as a score matrix over the items that carry any label.
 
-    With `probabilities`, (respondent, item) -> how likely that answer was to be labelled, every label counts 1 / probability in the
-    tally, so that every mean is Hajek's; a label without a probability is left out.
+    With `probabilities`, (respondent, item) -> how likely that answer was to be labelled, every
+    label counts 1 / probability in the tally, so that every mean is Hajek's; a label without a
+    probability is left out.
     """
     if probabilities:
         judgements = [j for j in judgements if (j.respondent, j.item) in probabilities]
@@ -127,10 +147,16 @@ def labels_matrix(
     builder = MatrixBuilder(cell, sample, _score_label, lambda _: ())
     for name in respondents:
         row = [labels.get((name, item.id)) for item in sample.items]
-        weights = [1 / probabilities.get((name, item.id), 1.0) if probabilities else 1.0 for item in sample.items]
+        weights = [
+            1 / probabilities.get((name, item.id), 1.0) if probabilities else 1.0
+            for item in sample.items
+        ]
         builder.add(
             name,
-            [None if label is None else Response(f"{label!r} {w!r}") for label, w in zip(row, weights, strict=True)],
+            [
+                None if label is None else Response(f"{label!r} {w!r}")
+                for label, w in zip(row, weights, strict=True)
+            ],
         )
     rows = [[j.respondent, j.item, j.label] for j in judgements if j.label is not None]
     if probabilities:
@@ -144,7 +170,10 @@ def _score_label(item: Item, response: Response) -> Verdict:
 
 
 def oracle_matrix(
-    benchmark: Benchmark, first: ScoreMatrix, judge: str, texts: Callable[[str], Sequence[Response | None]]
+    benchmark: Benchmark,
+    first: ScoreMatrix,
+    judge: str,
+    texts: Callable[[str], Sequence[Response | None]],
 ) -> ScoreMatrix:
     """The verdicts of a benchmark's own judge on the answers of one administration.
 
@@ -152,7 +181,9 @@ def oracle_matrix(
     """
     form = Form(first.cell.form, first.items)
     score = benchmark.oracle(judge)
-    builder = MatrixBuilder(replace(first.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings)
+    builder = MatrixBuilder(
+        replace(first.cell, judge=judge), form, score, benchmark.subsets, benchmark.groupings
+    )
     for name in first.respondents:
         builder.add(name, texts(name))
     return builder.build(first.answers)

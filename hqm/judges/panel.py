@@ -10,7 +10,9 @@ from hqm.errors import UsageError
 from hqm.respondents.base import Respondent
 
 AGAIN = "#"
-"""Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked a second time."""
+"""Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked
+a second time.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,10 @@ class Panel:
         """
         if role not in ROLES:
             raise UsageError(
-                f"there is no role {role!r}", remedy=f"The roles are {', '.join(ROLES)}.", given=role, known=ROLES
+                f"there is no role {role!r}",
+                remedy=f"The roles are {', '.join(ROLES)}.",
+                given=role,
+                known=ROLES,
             )
         return self.others.get(role, self.main)
 
@@ -74,7 +79,8 @@ def parse_roles(texts: Sequence[str]) -> dict[str, str]:
         role, equals, name = text.partition("=")
         if not equals or role not in ROLES:
             raise UsageError(
-                f"--role {text!r} names no role", remedy=f"Write ROLE=NAME; the roles are {', '.join(ROLES)}."
+                f"--role {text!r} names no role",
+                remedy=f"Write ROLE=NAME; the roles are {', '.join(ROLES)}.",
             )
         roles[role] = name
     return roles

@@ -29,22 +29,28 @@ AskAbout = Callable[[Item], AskJudge]
 """The `ask` for the procedure on one item."""
 
 
-def verdicts(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) -> dict[str, list[Verdict]]:
+def verdicts(
+    benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
+) -> dict[str, list[Verdict]]:
     """The verdict on every answer, in the order of the form's items.
 
-    What is no answer (an error, a refusal, an empty response) is not put to the judge. Equal answers to one item are judged once, unless the
-    procedure judges all answers to an item together. An answer stays unscored where a reply is missing (`NoReply`) or
-    cannot be read (`UnreadableReply`).
+    What is no answer (an error, a refusal, an empty response) is not put to the judge. Equal
+    answers to one item are judged once, unless the procedure judges all answers to an item
+    together. An answer stays unscored where a reply is missing (`NoReply`) or cannot be read
+    (`UnreadableReply`).
 
     Raises
     ------
     AdapterError
-        The procedure itself fails: it raises anything else, or asks for a role that its benchmark does not have.
+        The procedure itself fails: it raises anything else, or asks for a role that its benchmark
+        does not have.
     """
     return asyncio.run(_all(benchmark, form, rows, ask_about))
 
 
-async def _all(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout) -> dict[str, list[Verdict]]:
+async def _all(
+    benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
+) -> dict[str, list[Verdict]]:
     by_respondent: dict[str, list[Verdict]] = {name: [] for name in rows}
     rows = {name: _beside(benchmark, form, row) for name, row in rows.items()}
     judge_item = _together if benchmark.jointly else _one_by_one
@@ -52,7 +58,10 @@ async def _all(benchmark: Benchmark, form: Form, rows: Rows, ask_about: AskAbout
         part = range(start, min(start + _TOGETHER, len(form.items)))
         tasks = ((form.items[i], _answers(rows, i)) for i in part)
         judged = await asyncio.gather(
-            *(judge_item(benchmark, item, given, _declared(benchmark, item, ask_about(item))) for item, given in tasks)
+            *(
+                judge_item(benchmark, item, given, _declared(benchmark, item, ask_about(item)))
+                for item, given in tasks
+            )
         )
         for by_name in judged:
             for name, verdict in by_name.items():
@@ -70,8 +79,11 @@ class Unit:
     text: str
 
 
-def decisions(benchmark: Benchmark, units: Sequence[Unit], ask_about: Callable[[int], AskJudge]) -> list[Verdict]:
-    """What the stages of a procedure say of units: 1 for yes, 0 for no, unscored where there is no reply, or none that says it.
+def decisions(
+    benchmark: Benchmark, units: Sequence[Unit], ask_about: Callable[[int], AskJudge]
+) -> list[Verdict]:
+    """What the stages of a procedure say of units: 1 for yes, 0 for no, unscored where there is no
+    reply, or none that says it.
 
     `ask_about` gives the `ask` for the unit of a number. Errors are those of `verdicts`.
     """
@@ -80,7 +92,9 @@ def decisions(benchmark: Benchmark, units: Sequence[Unit], ask_about: Callable[[
         made: list[Verdict] = []
         for start in range(0, len(units), _TOGETHER):
             part = range(start, min(start + _TOGETHER, len(units)))
-            made += await asyncio.gather(*(_decided(benchmark, units[i], ask_about(i)) for i in part))
+            made += await asyncio.gather(
+                *(_decided(benchmark, units[i], ask_about(i)) for i in part)
+            )
         return made
 
     return asyncio.run(each())
@@ -93,18 +107,28 @@ async def _decided(benchmark: Benchmark, unit: Unit, ask: AskJudge) -> Verdict:
         )
     except Exception as error:
         return _failed(benchmark, unit.item, error, type(benchmark).decide)
-    return Verdict.unscored("unparsed", "the reply says neither yes nor no") if said is None else Verdict(float(said))
+    return (
+        Verdict.unscored("unparsed", "the reply says neither yes nor no")
+        if said is None
+        else Verdict(float(said))
+    )
 
 
 def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
     """The same `ask`, for the roles that the benchmark names and no others."""
 
-    async def ask_declared(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+    async def ask_declared(
+        role: str, prompt: str, image: str | None = None, schema: Any = None
+    ) -> str:
         if role not in benchmark.roles:
             raise AdapterError(
-                f"it asks for the role {role!r}, and the benchmark's `roles` are {', '.join(benchmark.roles) or 'none'}",
+                f"it asks for the role {role!r}, and the benchmark's `roles` are"
+                f" {', '.join(benchmark.roles) or 'none'}",
                 place=_place(benchmark, item),
-                remedy=f"Correct the role in the adapter, or name it in `roles`; there are {', '.join(ROLES)}.",
+                remedy=(
+                    "Correct the role in the adapter, or name it in `roles`; there are"
+                    f" {', '.join(ROLES)}."
+                ),
             )
         return await ask(role, prompt, image, schema)
 
@@ -112,25 +136,38 @@ def _declared(benchmark: Benchmark, item: Item, ask: AskJudge) -> AskJudge:
 
 
 def _place(
-    benchmark: Benchmark, item: Item, error: Exception | None = None, function: Callable[..., Any] | None = None
+    benchmark: Benchmark,
+    item: Item,
+    error: Exception | None = None,
+    function: Callable[..., Any] | None = None,
 ) -> str:
-    """Benchmark, item and adapter function (that of the judge procedure), with the line that an error comes from."""
+    """Benchmark, item and adapter function (that of the judge procedure), with the line that an
+    error comes from.
+    """
     kind = type(benchmark)
     together = benchmark.jointly and kind.judge_together is not Benchmark.judge_together
     function = function or (kind.judge_together if together else kind.judge)
     file = function.__code__.co_filename
     lines = (
-        [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == file] if error else []
+        [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == file]
+        if error
+        else []
     )
     at = f"{file}:{lines[-1]}" if lines else file
     return f"{benchmark.name}, item {item.id!r}, {function.__qualname__} ({at})"
 
 
-def _beside(benchmark: Benchmark, form: Form, row: Sequence[Response | None]) -> Sequence[Response | None]:
-    """One respondent's answers with those of its other answers that the procedure sees beside them."""
+def _beside(
+    benchmark: Benchmark, form: Form, row: Sequence[Response | None]
+) -> Sequence[Response | None]:
+    """One respondent's answers with those of its other answers that the procedure sees beside
+    them.
+    """
     if type(benchmark).beside is Benchmark.beside:
         return row
-    given = {item.id: answer for item, answer in zip(form.items, row, strict=True) if answer is not None}
+    given = {
+        item.id: answer for item, answer in zip(form.items, row, strict=True) if answer is not None
+    }
     return [
         None if answer is None else benchmark.with_beside(item, answer, given)
         for item, answer in zip(form.items, row, strict=True)
@@ -138,7 +175,9 @@ def _beside(benchmark: Benchmark, form: Form, row: Sequence[Response | None]) ->
 
 
 def _key(answer: Response) -> tuple[object, ...]:
-    """Answers with equal keys get one verdict: the text, how it ended, and what is seen beside it."""
+    """Answers with equal keys get one verdict: the text, how it ended, and what is seen beside
+    it.
+    """
     return (answer.text, answer.state, *sorted(answer.detail.get("beside", {}).items()))
 
 
@@ -150,9 +189,14 @@ def _answers(rows: Rows, i: int) -> dict[str, Response]:
 async def _one_by_one(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
-    distinct = {_key(answer): answer for answer in answers.values() if benchmark.no_answer(answer) is None}
+    distinct = {
+        _key(answer): answer for answer in answers.values() if benchmark.no_answer(answer) is None
+    }
     made = await asyncio.gather(
-        *(_settled(benchmark, item, benchmark.judge(item, answer, ask), answer) for answer in distinct.values())
+        *(
+            _settled(benchmark, item, benchmark.judge(item, answer, ask), answer)
+            for answer in distinct.values()
+        )
     )
     by_key = dict(zip(distinct, made, strict=True))
     return {name: benchmark.no_answer(a) or by_key[_key(a)] for name, a in answers.items()}
@@ -161,24 +205,35 @@ async def _one_by_one(
 async def _together(
     benchmark: Benchmark, item: Item, answers: Mapping[str, Response], ask: AskJudge
 ) -> dict[str, Verdict]:
-    judged = {name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None}
+    judged = {
+        name: answer for name, answer in answers.items() if benchmark.no_answer(answer) is None
+    }
     try:
         made = await benchmark.judge_together(item, judged, ask) if judged else {}
     except Exception as error:
         made = dict.fromkeys(judged, _failed(benchmark, item, error))
     left_out = Verdict.unscored("unparsed", "the joint reply does not speak of this answer")
-    return {name: benchmark.no_answer(a) or settle(made.get(name, left_out), a) for name, a in answers.items()}
+    return {
+        name: benchmark.no_answer(a) or settle(made.get(name, left_out), a)
+        for name, a in answers.items()
+    }
 
 
-async def _settled(benchmark: Benchmark, item: Item, judging: Awaitable[Verdict], response: Response) -> Verdict:
+async def _settled(
+    benchmark: Benchmark, item: Item, judging: Awaitable[Verdict], response: Response
+) -> Verdict:
     try:
         return settle(await judging, response)
     except Exception as error:
         return _failed(benchmark, item, error)
 
 
-def _failed(benchmark: Benchmark, item: Item, error: Exception, function: Callable[..., Any] | None = None) -> Verdict:
-    """Without a reply, or with one that cannot be read, an answer is unscored; every other failure is the adapter's."""
+def _failed(
+    benchmark: Benchmark, item: Item, error: Exception, function: Callable[..., Any] | None = None
+) -> Verdict:
+    """Without a reply, or with one that cannot be read, an answer is unscored; every other failure
+    is the adapter's.
+    """
     if isinstance(error, NotAsked):
         return Verdict.unscored("missing", "no judge was asked")
     if isinstance(error, NoReply):
@@ -190,6 +245,8 @@ def _failed(benchmark: Benchmark, item: Item, error: Exception, function: Callab
     raise AdapterError(
         f"it failed with {type(error).__name__}: {error}",
         place=_place(benchmark, item, error, function),
-        remedy="Correct the adapter. Where it reads a judge's reply, read it inside `with hqm.reading(reply):`; what "
-        "fails there leaves the answer unscored.",
+        remedy=(
+            "Correct the adapter. Where it reads a judge's reply, read it inside `with"
+            " hqm.reading(reply):`; what fails there leaves the answer unscored."
+        ),
     ) from error

@@ -1,4 +1,6 @@
-"""The stages of a judge one by one: what a role decided of the units that people labelled, beside what people say of them."""
+"""The stages of a judge one by one: what a role decided of the units that people labelled, beside
+what people say of them.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ class StageEvidence:
     """One stage of one judge beside people, unit by unit.
 
     - `judge, human`: (units,): 1, 0, or NaN where there is no decision.
-    - `clusters`: (units,): the picture of each unit's item. `weights`: (units,): 1 / probability of the answer's being labelled.
-    - `not_asked`: units about which the judge holds no reply; `unread`: units whose reply says neither yes nor no, or failed;
-      `unresolved`: units on which people do not agree; `unit, yes, no`: what is decided, in words.
+    - `clusters`: (units,): the picture of each unit's item. `weights`: (units,): 1 / probability of
+      the answer's being labelled.
+    - `not_asked`: units about which the judge holds no reply; `unread`: units whose reply says
+      neither yes nor no, or failed; `unresolved`: units on which people do not agree; `unit, yes,
+      no`: what is decided, in words.
     """
 
     role: str
@@ -67,10 +71,11 @@ class StageEvidence:
 
 
 def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[LabelledUnit]:
-    """The units that people labelled, for the stages that the benchmark has; several raters' labels by majority.
+    """The units that people labelled, for the stages that the benchmark has; several raters' labels
+    by majority.
 
-    What was adjudicated takes the place of the raters' own. A unit that one rater alone wrote, as a fact that this rater added,
-    has that rater's label.
+    What was adjudicated takes the place of the raters' own. A unit that one rater alone wrote, as a
+    fact that this rater added, has that rater's label.
     """
     by_answer: dict[tuple[str, str], list[Judgement]] = {}
     for judgement in labels.judgements:
@@ -79,7 +84,11 @@ def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[Lab
     units = []
     for (respondent, item), given in by_answer.items():
         own = [j for j in given if RATER in j.judge] or given
-        settled = [j for j in own if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.of(j).stages]
+        settled = [
+            j
+            for j in own
+            if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.of(j).stages
+        ]
         said = [LabelContext.of(j).stages for j in settled or own]
         for role in benchmark.stages:
             texts = dict.fromkeys(text for stages in said for text in stages.get(role, {}))
@@ -87,7 +96,13 @@ def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[Lab
                 votes = [[float(s[role][text])] for s in said if text in s.get(role, {})]
                 (label,) = pooled_labels(votes)
                 units.append(
-                    LabelledUnit(role=role, item=form.by_id[item], respondent=respondent, text=text, label=float(label))
+                    LabelledUnit(
+                        role=role,
+                        item=form.by_id[item],
+                        respondent=respondent,
+                        text=text,
+                        label=float(label),
+                    )
                 )
     return units
 
@@ -100,36 +115,52 @@ def stage_evidence(
     answers: Answers,
     probabilities: Mapping[tuple[str, str], float],
 ) -> tuple[StageEvidence, ...]:
-    """What each judge's replies, as they are stored, say of the units that people labelled; judge by judge, stage by stage.
+    """What each judge's replies, as they are stored, say of the units that people labelled; judge
+    by judge, stage by stage.
 
-    Units of answers that are not there are left out, and with probabilities those of answers that have none.
+    Units of answers that are not there are left out, and with probabilities those of answers that
+    have none.
     """
-    used = [u for u in units if u.answer in answers and (not probabilities or u.answer in probabilities)]
+    used = [
+        u for u in units if u.answer in answers and (not probabilities or u.answer in probabilities)
+    ]
     asked = units_asked(used, answers)
     evidence = []
     for judge in judges if used else ():
         said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
         for role, stage in benchmark.stages.items():
-            own = [(unit, verdict) for unit, verdict in zip(used, said, strict=True) if unit.role == role]
+            own = [
+                (unit, verdict)
+                for unit, verdict in zip(used, said, strict=True)
+                if unit.role == role
+            ]
             if not own:
                 continue
             evidence.append(
                 StageEvidence(
-                    role=role, label=judge.label, unit=stage.unit, yes=stage.yes, no=stage.no,
+                    role=role,
+                    label=judge.label,
+                    unit=stage.unit,
+                    yes=stage.yes,
+                    no=stage.no,
                     judge=np.array([np.nan if v.value is None else v.value for _, v in own]),
                     human=np.array([unit.label for unit, _ in own]),
                     clusters=tuple(u.item.cluster or u.item.image or u.item.id for u, _ in own),
-                    weights=np.array([1 / probabilities[u.answer] if probabilities else 1.0 for u, _ in own]),
+                    weights=np.array(
+                        [1 / probabilities[u.answer] if probabilities else 1.0 for u, _ in own]
+                    ),
                     not_asked=sum(v.state == "missing" for _, v in own),
                     unread=sum(not v.scored and v.state != "missing" for _, v in own),
                     unresolved=sum(unit.label != unit.label for unit, _ in own),
                 )
-            )  # fmt: skip
+            )
     return tuple(evidence)
 
 
 def units_asked(units: Sequence[LabelledUnit], answers: Answers) -> list[Unit]:
-    """The units as a judge is asked about them; those of answers that are not there are left out."""
+    """The units as a judge is asked about them; those of answers that are not there are left
+    out.
+    """
     return [Unit(u.role, u.item, answers[u.answer], u.text) for u in units if u.answer in answers]
 
 
@@ -144,11 +175,14 @@ def _asks(
     return lambda i: heard[units[i].answer]
 
 
-def _heard(benchmark: Benchmark, judge: BroughtJudge, cell: Cell, unit: LabelledUnit, answer: Response) -> AskJudge:
+def _heard(
+    benchmark: Benchmark, judge: BroughtJudge, cell: Cell, unit: LabelledUnit, answer: Response
+) -> AskJudge:
     """What a file says that a judge replied about one answer, by what it was asked.
 
-    The file has replies in their order: the judge procedure is run on them, and what it asks is noted beside each. A question is
-    known by its words, so that a full stop more or less makes no other one of it.
+    The file has replies in their order: the judge procedure is run on them, and what it asks is
+    noted beside each. A question is known by its words, so that a full stop more or less makes no
+    other one of it.
     """
     source = judge.ask_about(unit.respondent, replace(cell, judge=judge.label))(unit.item)
     known: dict[tuple[str, str], str] = {}

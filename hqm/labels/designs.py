@@ -1,4 +1,6 @@
-"""How the answers of a plan are chosen: which of them, with which probability, by whom they are labelled."""
+"""How the answers of a plan are chosen: which of them, with which probability, by whom they are
+labelled.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ import numpy.typing as npt
 
 from hqm.errors import DesignError, UsageError
 from hqm.labels.plan import Design, LabelPlan, PlanRow
-from hqm.psychometrics import active_probabilities, errors_from_disagreement, expected_width, systematic_sample
+from hqm.psychometrics import (
+    active_probabilities,
+    errors_from_disagreement,
+    expected_width,
+    systematic_sample,
+)
 from hqm.psychometrics.arrays import Array
 from hqm.psychometrics.label_sampling import LARGEST_TAU
 from hqm.scoring.matrix import ScoreMatrix
@@ -37,13 +44,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSource:
-    """What is known before anybody labels: (respondents, items) chances that a score is wrong, and where they come from."""
+    """What is known before anybody labels: (respondents, items) chances that a score is wrong, and
+    where they come from.
+    """
 
     errors: Array
     name: str
     """In words; empty where there is no source."""
     calibrated: bool = False
-    """Whether the chances may be taken for what they say, and not only for which answers are doubtful."""
+    """Whether the chances may be taken for what they say, and not only for which answers are
+    doubtful.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +69,17 @@ class Forecast:
     supposed_error: float
     """The mean chance that a score is wrong, on which the forecast rests."""
     needed: int | None = None
-    """The labels needed for the width that was asked for; None where no number of labels reaches it, or none was asked for."""
+    """The labels needed for the width that was asked for; None where no number of labels reaches
+    it, or none was asked for.
+    """
 
 
 def errors_known(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> ErrorSource:
     """The chance that each score of the reference is wrong, from the first source that there is.
 
-    They are: scores between 0 and 1 that a judge gave as probabilities; disagreement with other judges, or with the same judge asked
-    again; disagreement of rule and judge; disagreement of runs.
+    They are: scores between 0 and 1 that a judge gave as probabilities; disagreement with other
+    judges, or with the same judge asked again; disagreement of rule and judge; disagreement of
+    runs.
     """
     first = matrices[reference]
     values = first.values
@@ -81,19 +95,26 @@ def errors_known(matrices: Mapping[Cell, ScoreMatrix], reference: Cell) -> Error
     by_judges = [cell for cell in of_judges if cell not in by_rule]
     of_runs = [cell for cell in matrices if reference.differing(cell) == ("run",)]
     for cells, name in (
-        (by_judges, "disagreement of judges or of a judge asked again"), (by_rule, "disagreement of rule and judge"),
+        (by_judges, "disagreement of judges or of a judge asked again"),
+        (by_rule, "disagreement of rule and judge"),
         (of_runs, "disagreement of runs"),
-    ):  # fmt: skip
+    ):
         if cells:
             differing, others = np.zeros(values.shape), np.zeros(values.shape)
             for cell in cells:
-                other = matrices[cell].take(first.respondents, [item.id for item in first.items]).values
+                other = (
+                    matrices[cell].take(first.respondents, [item.id for item in first.items]).values
+                )
                 both = there & np.isfinite(other)
                 others += both
                 differing += np.where(both, np.abs(other - values) > 0.5, 0)
-            errors = errors_from_disagreement(differing.ravel(), others.ravel()).reshape(values.shape)
+            errors = errors_from_disagreement(differing.ravel(), others.ravel()).reshape(
+                values.shape
+            )
             if np.isfinite(errors).any():
-                return ErrorSource(errors=errors, name=name, calibrated=name != "disagreement of runs")
+                return ErrorSource(
+                    errors=errors, name=name, calibrated=name != "disagreement of runs"
+                )
     return ErrorSource(errors=np.full(values.shape, np.nan), name="")
 
 
@@ -113,9 +134,16 @@ def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau:
         return np.full(size, labels / size)
     errors = np.array([candidate.error for candidate in candidates])
     if not np.isfinite(errors).any():
-        what = "an active design needs to know which scores are doubtful, and the store has one administration by one scorer"
+        what = (
+            "an active design needs to know which scores are doubtful, and the store has one"
+            " administration by one scorer"
+        )
         raise DesignError(
-            what, remedy="Store a second run or a second judge (--judge, --rejudge 2), or choose --design uniform."
+            what,
+            remedy=(
+                "Store a second run or a second judge (--judge, --rejudge 2), or choose --design"
+                " uniform."
+            ),
         )
     return active_probabilities(errors, labels, tau)
 
@@ -125,35 +153,49 @@ def draw(
 ) -> tuple[PlanRow, ...]:
     """The rows of a plan: the answers that a design draws, each given to its raters.
 
-    `uniform` draws every answer with one probability, as many of each respondent, and spread over the pictures. `same-items` draws
-    items, spread over the pictures, and takes the answers of all respondents to them. `active` draws with the probabilities of
-    `active_probabilities`. The sample has the size that was asked for, or in `same-items` the nearest full number of items. The order of the
-    candidates does not matter.
+    `uniform` draws every answer with one probability, as many of each respondent, and spread over
+    the pictures. `same-items` draws items, spread over the pictures, and takes the answers of all
+    respondents to them. `active` draws with the probabilities of `active_probabilities`. The sample
+    has the size that was asked for, or in `same-items` the nearest full number of items. The order
+    of the candidates does not matter.
     """
-    # a store lists respondents as their first answers came, which is by chance where several answer at a time
+    # a store lists respondents as their first answers came, which is by chance where several answer
+    # at a time
     candidates = sorted(candidates, key=lambda candidate: (candidate.respondent, candidate.item))
     if plan.design == "same-items":
         chosen = _same_items(candidates, labels, rng)
     else:
         p = chances(candidates, plan.design, labels, plan.tau)
-        order = _spread(candidates, rng) if plan.design == "uniform" else rng.permutation(len(candidates))
+        order = (
+            _spread(candidates, rng)
+            if plan.design == "uniform"
+            else rng.permutation(len(candidates))
+        )
         drawn = systematic_sample(p[order], rng)
         chosen = [(candidates[i], float(p[i])) for i in order[drawn]]
     rng.shuffle(chosen)
     stratified = plan.design == "uniform"
     rows = [
         PlanRow(
-            uid=rng.bytes(6).hex(), item=c.item, respondent=c.respondent, answer_digest=c.digest, probability=p,
+            uid=rng.bytes(6).hex(),
+            item=c.item,
+            respondent=c.respondent,
+            answer_digest=c.digest,
+            probability=p,
             stratum=c.respondent if stratified else "",
         )
         for c, p in chosen
-    ]  # fmt: skip
+    ]
     return tuple(_given_out(rows, plan, rng))
 
 
 def _spread(candidates: Sequence[Candidate], rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Respondent after respondent, for each of them the pictures in another order, and a picture's answers in any order."""
-    respondents = {name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))}
+    """Respondent after respondent, for each of them the pictures in another order, and a picture's
+    answers in any order.
+    """
+    respondents = {
+        name: i for i, name in enumerate(dict.fromkeys(c.respondent for c in candidates))
+    }
     pictures = {name: i for i, name in enumerate(dict.fromkeys(c.cluster for c in candidates))}
     places = np.array([rng.permutation(len(pictures)) for _ in respondents])
     who = np.array([respondents[c.respondent] for c in candidates])
@@ -171,9 +213,12 @@ def _same_items(
     count = round(labels / each)
     if not 1 <= count <= len(by_item):
         what = (
-            f"{labels:,} labels make {labels / each:.1f} items with the answers of all respondents, of {len(by_item):,}"
+            f"{labels:,} labels make {labels / each:.1f} items with the answers of all respondents,"
+            f" of {len(by_item):,}"
         )
-        raise DesignError(what, remedy=f"Ask for {math.ceil(each):,} to {len(candidates):,} with --labels.")
+        raise DesignError(
+            what, remedy=f"Ask for {math.ceil(each):,} to {len(candidates):,} with --labels."
+        )
     firsts = [replace(of_item[0], respondent="") for of_item in by_item.values()]
     order = _spread(firsts, rng)
     p = count / len(by_item)
@@ -182,7 +227,9 @@ def _same_items(
 
 
 def _given_out(rows: Sequence[PlanRow], plan: LabelPlan, rng: np.random.Generator) -> list[PlanRow]:
-    """The rows with their raters: some of them, chosen at random, have all; the others are dealt out evenly."""
+    """The rows with their raters: some of them, chosen at random, have all; the others are dealt
+    out evenly.
+    """
     names = plan.raters
     shared = set(rng.permutation(len(rows))[: round(plan.overlap * len(rows))].tolist())
     dealt = 0
@@ -203,20 +250,31 @@ def with_gold(
     raters: tuple[str, ...],
     rng: np.random.Generator,
 ) -> tuple[PlanRow, ...]:
-    """The rows with gold answers mixed in, which all raters label; one that the design drew as well keeps its probability."""
+    """The rows with gold answers mixed in, which all raters label; one that the design drew as well
+    keeps its probability.
+    """
     by_answer = {(c.respondent, c.item): c for c in candidates}
     marked = [
-        replace(row, gold=gold[row.respondent, row.item], raters=raters) if (row.respondent, row.item) in gold else row
+        (
+            replace(row, gold=gold[row.respondent, row.item], raters=raters)
+            if (row.respondent, row.item) in gold
+            else row
+        )
         for row in rows
     ]
     drawn = {(row.respondent, row.item) for row in rows}
     added = [
         PlanRow(
-            uid=rng.bytes(6).hex(), item=item, respondent=respondent, raters=raters, gold=label,
+            uid=rng.bytes(6).hex(),
+            item=item,
+            respondent=respondent,
+            raters=raters,
+            gold=label,
             answer_digest=by_answer[respondent, item].digest,
         )
-        for (respondent, item), label in gold.items() if (respondent, item) not in drawn
-    ]  # fmt: skip
+        for (respondent, item), label in gold.items()
+        if (respondent, item) not in drawn
+    ]
     every = [*marked, *added]
     return tuple(every[i] for i in rng.permutation(len(every)))
 
@@ -232,12 +290,14 @@ def forecast(
 ) -> Forecast:
     """How wide the intervals will be, and how many labels a width needs.
 
-    `supposed_error` is the share of wrong scores where the answers' own chances of error are not known or not to be believed: with an
-    active design they are then scaled to it.
+    `supposed_error` is the share of wrong scores where the answers' own chances of error are not
+    known or not to be believed: with an active design they are then scaled to it.
     """
     scored = [c for c in candidates if math.isfinite(c.score)]
     if len(scored) < 2:
-        raise DesignError("no two answers have a score", remedy="Score them, or plan without a forecast.")
+        raise DesignError(
+            "no two answers have a score", remedy="Score them, or plan without a forecast."
+        )
     scores = np.clip(np.array([c.score for c in scored]), 0, 1)
     given = np.array([c.error for c in scored])
     known = np.isfinite(given)
@@ -269,7 +329,9 @@ def forecast(
 
 
 def _of_single(scores: Array, errors: Array, respondents: int, labels: int) -> float:
-    """The width for one respondent of average score, of whom an equal share of the answers is labelled."""
+    """The width for one respondent of average score, of whom an equal share of the answers is
+    labelled.
+    """
     some = np.sort(scores)[respondents // 2 :: respondents]
     if len(some) < 2:
         return math.nan
@@ -278,7 +340,9 @@ def _of_single(scores: Array, errors: Array, respondents: int, labels: int) -> f
 
 
 def _alike(candidates: Sequence[Candidate], scores: Array) -> float:
-    """By how much the variance of the mean score is larger because answers about one picture are alike."""
+    """By how much the variance of the mean score is larger because answers about one picture are
+    alike.
+    """
     _, picture = np.unique([c.cluster for c in candidates], return_inverse=True)
     left = scores - scores.mean()
     sums = np.bincount(picture, weights=left)
@@ -287,7 +351,8 @@ def _alike(candidates: Sequence[Candidate], scores: Array) -> float:
 
 
 def _together(candidates: Sequence[Candidate], scores: Array, design: Design, labels: int) -> float:
-    """The design effect of labels about one picture, as far as the scores show it: 1 + (labels of a picture - 1) of their correlation.
+    """The design effect of labels about one picture, as far as the scores show it: 1 + (labels of a
+    picture - 1) of their correlation.
 
     The errors' own correlation is not known beforehand; that of the scores stands in for it.
     """
@@ -324,9 +389,13 @@ def check_design(design: Design, raters: Sequence[str], overlap: float, tau: flo
         raise UsageError("no rater is named", remedy="Name them with --raters anna,ben.")
     if len(set(raters)) < len(raters):
         twice = next(name for name in raters if list(raters).count(name) > 1)
-        raise UsageError(f"the rater {twice!r} is named twice", remedy="Give every rater a name of their own.")
+        raise UsageError(
+            f"the rater {twice!r} is named twice", remedy="Give every rater a name of their own."
+        )
     if not 0 <= overlap <= 1:
         raise UsageError(f"the overlap is {overlap}", remedy="It is a share from 0 to 1.")
     if design == "active" and not 0 < tau <= LARGEST_TAU:
         what = f"tau is {tau}"
-        raise UsageError(what, remedy=f"It is above 0 and at most {LARGEST_TAU}: the rest is drawn uniformly.")
+        raise UsageError(
+            what, remedy=f"It is above 0 and at most {LARGEST_TAU}: the rest is drawn uniformly."
+        )

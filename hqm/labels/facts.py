@@ -1,4 +1,6 @@
-"""Facts of an answer, as the FaithScore paper has them: parts that describe the picture, their facts, and the grade that follows."""
+"""Facts of an answer, as the FaithScore paper has them: parts that describe the picture, their
+facts, and the grade that follows.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ class Fact:
     """Whether a rater said that the picture does not decide it."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"text": self.text, "holds": self.holds, **({"undecided": True} if self.undecided else {})}
+        return {
+            "text": self.text,
+            "holds": self.holds,
+            **({"undecided": True} if self.undecided else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,11 @@ class Sentence:
     facts: tuple[Fact, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {"text": self.text, "descriptive": self.descriptive, "facts": [fact.to_dict() for fact in self.facts]}
+        return {
+            "text": self.text,
+            "descriptive": self.descriptive,
+            "facts": [fact.to_dict() for fact in self.facts],
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Sentence:
@@ -49,7 +59,10 @@ class Sentence:
         """
         facts = data.get("facts", [])
         if not isinstance(data.get("text"), str) or not isinstance(facts, list):
-            raise UsageError(f"{str(dict(data))[:200]} is no part of an answer", remedy="It has a text and facts.")
+            raise UsageError(
+                f"{str(dict(data))[:200]} is no part of an answer",
+                remedy="It has a text and facts.",
+            )
         descriptive = bool(data.get("descriptive", True))
         read = tuple(fact for each in facts if (fact := _fact(each)).text) if descriptive else ()
         return cls(str(data["text"])[:_MOST], descriptive, read)
@@ -62,22 +75,29 @@ def _fact(data: object) -> Fact:
         holds = data.get("holds")
         if holds is None or holds in (0, 1):
             return Fact(
-                data["text"].strip()[:_MOST], None if holds is None else int(holds), bool(data.get("undecided"))
+                data["text"].strip()[:_MOST],
+                None if holds is None else int(holds),
+                bool(data.get("undecided")),
             )
-    raise UsageError(f"{str(data)[:200]} is no fact", remedy="A fact has a text, and holds is 1, 0 or null.")
+    raise UsageError(
+        f"{str(data)[:200]} is no fact", remedy="A fact has a text, and holds is 1, 0 or null."
+    )
 
 
 def derived_grade(sentences: Sequence[Sentence]) -> int | None:
-    """The grade from 1 to 5 that the FaithScore paper derives from the share of facts that do not hold.
+    """The grade from 1 to 5 that the FaithScore paper derives from the share of facts that do not
+    hold.
 
-    1: all are wrong; 2: more than half; 3: between a third and a half; 4: fewer than a third; 5: none. The paper does not say
-    what exactly half is; it is 3 here. None where no fact was decided.
+    1: all are wrong; 2: more than half; 3: between a third and a half; 4: fewer than a third; 5:
+    none. The paper does not say what exactly half is; it is 3 here. None where no fact was decided.
 
     >>> [derived_grade([Sentence("", facts=tuple(Fact("", holds) for holds in facts))])
     ...  for facts in ((0, 0), (0, 0, 1), (0, 1), (0, 1, 1), (0, 1, 1, 1), (1, 1), ())]
     [1, 2, 3, 3, 4, 5, None]
     """
-    decided = [fact.holds for sentence in sentences for fact in sentence.facts if fact.holds is not None]
+    decided = [
+        fact.holds for sentence in sentences for fact in sentence.facts if fact.holds is not None
+    ]
     if not decided:
         return None
     wrong, count = decided.count(0), len(decided)
@@ -89,18 +109,25 @@ def derived_grade(sentences: Sequence[Sentence]) -> int | None:
 
 
 def stage_labels(sentences: Sequence[Sentence]) -> dict[str, dict[str, int]]:
-    """What a rater said of each part and each fact, by the role of a judge that decides it; undecided facts are left out.
+    """What a rater said of each part and each fact, by the role of a judge that decides it;
+    undecided facts are left out.
 
     >>> stage_labels([Sentence("A dog sits.", facts=(Fact("There is a dog.", 1),)), Sentence("How nice!", False)])
     {'recognizer': {'A dog sits.': 1, 'How nice!': 0}, 'verifier': {'There is a dog.': 1}}
     """
-    facts = {fact.text: fact.holds for each in sentences for fact in each.facts if fact.holds is not None}
-    stages = {"recognizer": {each.text: int(each.descriptive) for each in sentences}, "verifier": facts}
+    facts = {
+        fact.text: fact.holds for each in sentences for fact in each.facts if fact.holds is not None
+    }
+    stages = {
+        "recognizer": {each.text: int(each.descriptive) for each in sentences},
+        "verifier": facts,
+    }
     return {role: units for role, units in stages.items() if units}
 
 
 def parts_of(answer: str) -> tuple[str, ...]:
-    """The parts between full stops, commas and the like in which an answer is read, as FaithScore cuts it.
+    """The parts between full stops, commas and the like in which an answer is read, as FaithScore
+    cuts it.
 
     >>> parts_of("A dog sits on a mat, and 3.5 cats watch. Nice!")
     ('A dog sits on a mat,', 'and 3.5 cats watch.', 'Nice!')

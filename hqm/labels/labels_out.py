@@ -15,8 +15,18 @@ from hqm.labels.records import Label, LabelStore
 from hqm.labels.schema import read_schema
 
 _COLUMNS = (
-    "item", "respondent", "form", "run", "answer_digest", "rater", "label", "probability", "schema", "seconds", "uid",
-)  # fmt: skip
+    "item",
+    "respondent",
+    "form",
+    "run",
+    "answer_digest",
+    "rater",
+    "label",
+    "probability",
+    "schema",
+    "seconds",
+    "uid",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +40,8 @@ class WrittenLabels:
 
 
 def export_labels(path: Path) -> WrittenLabels:
-    """The labels of a plan, one row a rater and answer; adjudicated ones under the rater `adjudication`.
+    """The labels of a plan, one row a rater and answer; adjudicated ones under the rater
+    `adjudication`.
 
     Where facts were labelled, the column `stages` says what the rater said of every part and fact.
 
@@ -44,7 +55,10 @@ def export_labels(path: Path) -> WrittenLabels:
     plan = read_plan(path)
     schema = read_schema(plan.schema, path.parent)
     if schema.reviews_items:
-        raise UsageError("a review of items has no labels of answers", remedy="Its result is a corrected items file.")
+        raise UsageError(
+            "a review of items has no labels of answers",
+            remedy="Its result is a corrected items file.",
+        )
     with LabelStore(labels_path(path), readonly=True) as store:
         labels = [label for label in store.labels() if label.uid in plan.by_uid]
     by_facts = schema.kind == "facts"
@@ -59,14 +73,25 @@ def export_labels(path: Path) -> WrittenLabels:
         share = schema.share(label.label)
         writer.writerow(
             [
-                row.item, row.respondent, row.form, row.run, row.answer_digest, rater, "" if share is None else f"{share:.17g}",
-                "" if row.probability is None else f"{row.probability:.17g}", schema.name,
-                "" if label.milliseconds is None else f"{label.milliseconds / 1000:g}", row.uid,
+                row.item,
+                row.respondent,
+                row.form,
+                row.run,
+                row.answer_digest,
+                rater,
+                "" if share is None else f"{share:.17g}",
+                "" if row.probability is None else f"{row.probability:.17g}",
+                schema.name,
+                "" if label.milliseconds is None else f"{label.milliseconds / 1000:g}",
+                row.uid,
                 *([_stages(label)] if by_facts else []),
             ]
-        )  # fmt: skip
+        )
     return WrittenLabels(
-        text=text.getvalue(), labels=len(labels), answers=len({label.uid for label in labels}), raters=tuple(raters)
+        text=text.getvalue(),
+        labels=len(labels),
+        answers=len({label.uid for label in labels}),
+        raters=tuple(raters),
     )
 
 

@@ -1,4 +1,6 @@
-"""The links of a study: a secret token for each rater and one for the owner, kept beside the plan for its owner alone."""
+"""The links of a study: a secret token for each rater and one for the owner, kept beside the plan
+for its owner alone.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Links:
     """Rater -> token."""
 
     def rater_of(self, token: str) -> str | None:
-        """The rater that a token belongs to; all are compared, each in the same time, whatever was given."""
+        """The rater that a token belongs to; all are compared, each in the same time, whatever was
+        given.
+        """
         match = None
         for rater, secret in self.raters.items():
             if secrets.compare_digest(secret.encode(), token.encode("utf-8", "replace")):
@@ -44,7 +48,8 @@ def links_path(plan: Path) -> Path:
 
 
 def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Links:
-    """The tokens of a study, made where they are missing, so that a link works again after the server was started anew.
+    """The tokens of a study, made where they are missing, so that a link works again after the
+    server was started anew.
 
     `renew` makes all of them new, and the old links stop working.
 
@@ -74,6 +79,8 @@ def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Lin
     except (OSError, ValueError, AttributeError) as error:
         what = f"the links of the study cannot be kept: {error}"
         raise DataError(
-            what, place=str(path), remedy="Correct its permissions, or remove it: new links are made."
+            what,
+            place=str(path),
+            remedy="Correct its permissions, or remove it: new links are made.",
         ) from None
     return Links(owner, tokens)

@@ -1,4 +1,6 @@
-"""The order in which a rater sees the answers: random, a rater's own, and no two about one picture in a row."""
+"""The order in which a rater sees the answers: random, a rater's own, and no two about one picture
+in a row.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ Grouping = Literal["none", "picture"]
 
 
 def rater_order(
-    uids: Sequence[str], groups: Mapping[str, str], *, seed: int, rater: str, group: Grouping = "none"
+    uids: Sequence[str],
+    groups: Mapping[str, str],
+    *,
+    seed: int,
+    rater: str,
+    group: Grouping = "none",
 ) -> tuple[str, ...]:
     """The order in which one rater sees these uids; it is the same whenever it is computed.
 
@@ -23,8 +30,8 @@ def rater_order(
     groups
         uid -> what it shares with others, the picture.
     group
-        `picture` puts the answers about one picture in a row; otherwise none follows another one about its picture, as far
-        as there are enough pictures.
+        `picture` puts the answers about one picture in a row; otherwise none follows another one
+        about its picture, as far as there are enough pictures.
 
     >>> groups = {"a": "1.png", "b": "1.png", "c": "2.png", "d": "2.png", "e": "3.png"}
     >>> order = rater_order(list(groups), groups, seed=0, rater="anna")
@@ -44,7 +51,9 @@ def rater_order(
 
 
 def _spread(waiting: dict[str, deque[str]], count: int, rng: np.random.Generator) -> Sequence[str]:
-    """Draw a picture in proportion to what waits of it, never the last one, but the largest where it would not fit later."""
+    """Draw a picture in proportion to what waits of it, never the last one, but the largest where
+    it would not fit later.
+    """
     order: list[str] = []
     names = list(waiting)
     left = np.array([len(waiting[name]) for name in names], dtype=np.float64)
@@ -55,7 +64,11 @@ def _spread(waiting: dict[str, deque[str]], count: int, rng: np.random.Generator
             free[last] = 0
         largest = int(np.argmax(free))
         # of a picture with more than half of what is left, one must come now
-        chosen = largest if 2 * free[largest] > remaining else int(rng.choice(len(names), p=free / free.sum()))
+        chosen = (
+            largest
+            if 2 * free[largest] > remaining
+            else int(rng.choice(len(names), p=free / free.sum()))
+        )
         order.append(waiting[names[chosen]].popleft())
         left[chosen] -= 1
         last = chosen

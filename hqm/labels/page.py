@@ -1,7 +1,8 @@
-"""The page on which people label: Starlette, templates with escaping on, and htmx from this folder; nothing comes from elsewhere.
+"""The page on which people label: Starlette, templates with escaping on, and htmx from this folder;
+nothing comes from elsewhere.
 
-A rater's link has a token in its path and nothing else: no cookie, no name. What a reply holds is made of `Shown` alone, which
-does not know who answered.
+A rater's link has a token in its path and nothing else: no cookie, no name. What a reply holds is
+made of `Shown` alone, which does not know who answered.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def make_app(study: Study, links: Links, hosts: Collection[str] | None = None) -
     Parameters
     ----------
     hosts
-        The names by which this server may be called; any where None, as behind a server of one's own.
+        The names by which this server may be called; any where None, as behind a server of one's
+        own.
     """
     pages = Pages(study, links)
     routes = [
@@ -136,7 +138,9 @@ class Pages:
         if path is None:
             raise HTTPException(404)
         content, kind = await run_in_threadpool(picture_bytes, path)
-        return Response(content, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+        return Response(
+            content, media_type=kind, headers={"cache-control": "private, max-age=3600"}
+        )
 
     # --- the owner ---
 
@@ -184,7 +188,9 @@ class Pages:
         return f"/owner/{token}"
 
     async def _sent(self, request: Request) -> dict[str, str]:
-        """The fields of a request that changes something; one that no page of ours sent is refused."""
+        """The fields of a request that changes something; one that no page of ours sent is
+        refused.
+        """
         if not from_this_page(request):
             raise HTTPException(403)
         return await fields_of(request)
@@ -200,18 +206,30 @@ class Pages:
             self.study.shown[uid].answer,
         )
         by = "adjudication" if rater == ADJUDICATION else "rater"
-        self.study.labels.add(uid, rater, values, _milliseconds(fields.get("milliseconds", "")), by=by)  # type: ignore[arg-type]
+        self.study.labels.add(
+            uid, rater, values, _milliseconds(fields.get("milliseconds", "")), by=by
+        )  # type: ignore[arg-type]
 
-    def _next(self, rater: str, base: str, given: Mapping[str, Label], first: str | None = None) -> dict[str, Any]:
+    def _next(
+        self, rater: str, base: str, given: Mapping[str, Label], first: str | None = None
+    ) -> dict[str, Any]:
         waiting = self.study.waiting(rater, given)
         if first in waiting:
             waiting.remove(first)
             waiting.insert(0, first)
         progress = self.study.progress(rater, given)
-        context = {**self._frame(self.study.schema.title), "base": base, "progress": progress, "said": ()}
+        context = {
+            **self._frame(self.study.schema.title),
+            "base": base,
+            "progress": progress,
+            "said": (),
+        }
         if not waiting:
             return {**context, "view": "done.html"}
-        return {**context, **self._item(self.study.shown[waiting[0]], waiting[1] if waiting[1:] else "")}
+        return {
+            **context,
+            **self._item(self.study.shown[waiting[0]], waiting[1] if waiting[1:] else ""),
+        }
 
     def _disagreement(self, base: str, first: str | None = None) -> dict[str, Any]:
         settled, differing = self.study.adjudicated(), self.study.disagreements()
@@ -221,18 +239,40 @@ class Pages:
         context = {**self._frame("Disagreements"), "base": base, "progress": counts}
         if uid is None:
             return {**context, "view": "settled.html"}
-        said = [(each.rater, self.study.schema.in_words(each.label), each) for each in self.study.said()[uid]]
-        return {**context, **self._item(self.study.shown[uid], waiting[1] if waiting[1:] else ""), "said": said}
+        said = [
+            (each.rater, self.study.schema.in_words(each.label), each)
+            for each in self.study.said()[uid]
+        ]
+        return {
+            **context,
+            **self._item(self.study.shown[uid], waiting[1] if waiting[1:] else ""),
+            "said": said,
+        }
 
     def _item(self, shown: Shown, following: str) -> dict[str, Any]:
         picture = self.study.picture(shown.uid) is not None
-        detail = [sentence.to_dict() for sentence in shown.sentences] if self.study.schema.kind == "facts" else []
+        detail = (
+            [sentence.to_dict() for sentence in shown.sentences]
+            if self.study.schema.kind == "facts"
+            else []
+        )
         ahead = following if following and self.study.shown[following].image else ""
-        return {"view": "item.html", "shown": shown, "picture": picture, "detail": detail, "ahead": ahead}
+        return {
+            "view": "item.html",
+            "shown": shown,
+            "picture": picture,
+            "detail": detail,
+            "ahead": ahead,
+        }
 
     def _introduction(self, rater: str, base: str) -> dict[str, Any]:
         count = len(self.study.order(rater))
-        return {**self._frame(self.study.schema.title), "base": base, "view": "begin.html", "count": count}
+        return {
+            **self._frame(self.study.schema.title),
+            "base": base,
+            "view": "begin.html",
+            "count": count,
+        }
 
     def _frame(self, title: str) -> dict[str, Any]:
         return {"title": title, "schema": self.study.schema, "cannot_say": CANNOT_SAY}
@@ -249,7 +289,9 @@ def _milliseconds(text: str) -> int | None:
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:
-    """A picture as a browser can show it, without what its file says about itself beside the pixels' format."""
+    """A picture as a browser can show it, without what its file says about itself beside the
+    pixels' format.
+    """
     from PIL import Image
 
     content = path.read_bytes()
@@ -268,7 +310,9 @@ async def static(request: Request) -> Response:
     if name not in STATIC:
         raise HTTPException(404)
     return Response(
-        (_HERE / "static" / name).read_bytes(), media_type=STATIC[name], headers={"cache-control": "no-cache"}
+        (_HERE / "static" / name).read_bytes(),
+        media_type=STATIC[name],
+        headers={"cache-control": "no-cache"},
     )
 
 

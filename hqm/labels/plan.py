@@ -1,7 +1,8 @@
 """A plan: the answers that people are to label, each with the probability with which it was chosen.
 
-The file is JSON lines. Its first line holds what is true of all rows; each further line is one answer. It names respondents, so
-it stays with the study's owner: raters see the uid of an answer and nothing else of the row.
+The file is JSON lines. Its first line holds what is true of all rows; each further line is one
+answer. It names respondents, so it stays with the study's owner: raters see the uid of an answer
+and nothing else of the row.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ ENDINGS = {"labels": ".labels.sqlite"}
 
 
 def answer_digest(response: Response) -> str:
-    """The content hash of what was answered: a label belongs to these words, not to whatever is stored in their place.
+    """The content hash of what was answered: a label belongs to these words, not to whatever is
+    stored in their place.
 
     >>> answer_digest(Response("Yes.")) == answer_digest(Response("Yes!"))
     False
@@ -46,7 +48,9 @@ def item_digest(item: Item) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """One answer that is to be labelled; where a benchmark's own items are reviewed, one item without a respondent."""
+    """One answer that is to be labelled; where a benchmark's own items are reviewed, one item
+    without a respondent.
+    """
 
     uid: str
     """The only name that raters see: drawn at random, so that nothing can be read out of it."""
@@ -57,7 +61,9 @@ class PlanRow:
     answer_digest: str = ""
     """`answer_digest` of the answer, or `item_digest` of an item under review."""
     probability: float | None = None
-    """With which probability the plan chose the answer; None for one that was added and not drawn, as gold items are."""
+    """With which probability the plan chose the answer; None for one that was added and not drawn,
+    as gold items are.
+    """
     stratum: str = ""
     """The part of the answers within which it was drawn: the respondent, or empty."""
     raters: tuple[str, ...] = ()
@@ -79,9 +85,11 @@ class LabelPlan:
     benchmark
         The name, folder or file that the benchmark is loaded by.
     store, data, images
-        Where answers, data and pictures are; empty where there is none. In the file they are relative to the plan's folder.
+        Where answers, data and pictures are; empty where there is none. In the file they are
+        relative to the plan's folder.
     design, seed, tau
-        How the answers were drawn; `tau` is the share of an active design that follows the estimated errors.
+        How the answers were drawn; `tau` is the share of an active design that follows the
+        estimated errors.
     schema
         What raters are asked: the name of a schema of HQM, or a toml file.
     raters, overlap
@@ -89,7 +97,8 @@ class LabelPlan:
     population
         From how many answers the plan was drawn.
     expected_width
-        The width of the 95% interval that the plan expects for the corrected mean score; None where it has no forecast.
+        The width of the 95% interval that the plan expects for the corrected mean score; None where
+        it has no forecast.
     errors_from
         What an active design took for the chance that an answer's score is wrong.
     form_file
@@ -129,7 +138,9 @@ class LabelPlan:
         """
         if rater not in self.raters:
             remedy = f"It has {', '.join(self.raters) or 'none'}."
-            raise UsageError(f"the plan has no rater {rater!r}", remedy=remedy, given=rater, known=self.raters)
+            raise UsageError(
+                f"the plan has no rater {rater!r}", remedy=remedy, given=rater, known=self.raters
+            )
         return tuple(row for row in self.rows if rater in row.raters)
 
 
@@ -148,7 +159,9 @@ def labels_path(plan: Path) -> Path:
 
 
 def write_plan(plan: LabelPlan, path: Path) -> None:
-    """Write a plan; the places in it become relative to the file's folder, so that the study can be moved as a whole."""
+    """Write a plan; the places in it become relative to the file's folder, so that the study can be
+    moved as a whole.
+    """
     folder = path.absolute().parent
     header: dict[str, Any] = {"plan": "hqm labels", "version": VERSION}
     header |= {name: _plain(getattr(plan, name)) for name in _HEADER}
@@ -173,7 +186,8 @@ def read_plan(path: Path) -> LabelPlan:
     Raises
     ------
     DataError
-        The file is missing, is no plan, is of another version, or has a row that cannot be used; the sentence names it.
+        The file is missing, is no plan, is of another version, or has a row that cannot be used;
+        the sentence names it.
     """
     records = read_records(path)
     if not records or records[0].get("plan") != "hqm labels":
@@ -181,11 +195,18 @@ def read_plan(path: Path) -> LabelPlan:
         raise DataError("it is no plan of labels", place=str(path), remedy=remedy)
     header = records[0]
     if header.get("version") != VERSION:
-        what = f"it is a plan of version {header.get('version')}, and this program reads version {VERSION}"
+        what = (
+            f"it is a plan of version {header.get('version')}, and this program reads version"
+            f" {VERSION}"
+        )
         raise DataError(what, place=str(path), remedy="Install the version of HQM that made it.")
     known = {name: header[name] for name in _HEADER if name in header}
     if unknown := set(header) - set(_HEADER) - {"plan", "version"}:
-        raise DataError(f"its first line has the unknown key {min(unknown)!r}", place=str(path), remedy="Remove it.")
+        raise DataError(
+            f"its first line has the unknown key {min(unknown)!r}",
+            place=str(path),
+            remedy="Remove it.",
+        )
     if known.get("design") not in DESIGNS:
         remedy = f"The designs are {', '.join(DESIGNS)}."
         raise DataError(f"its design is {known.get('design')!r}", place=str(path), remedy=remedy)
@@ -195,8 +216,12 @@ def read_plan(path: Path) -> LabelPlan:
         known["benchmark"] = str(path.parent / str(known["benchmark"]))
     rows = tuple(_rows(records[1:], path))
     uids = [row.uid for row in rows]
-    if twice := next((uid for uid in uids if uids.count(uid) > 1), "") if len(set(uids)) < len(uids) else "":
-        raise DataError(f"the uid {twice!r} stands twice", place=str(path), remedy="Keep one of the two rows.")
+    if twice := (
+        next((uid for uid in uids if uids.count(uid) > 1), "") if len(set(uids)) < len(uids) else ""
+    ):
+        raise DataError(
+            f"the uid {twice!r} stands twice", place=str(path), remedy="Keep one of the two rows."
+        )
     return LabelPlan(**known, rows=rows)
 
 
@@ -205,14 +230,22 @@ def _rows(records: list[dict[str, Any]], path: Path) -> Iterator[PlanRow]:
         place = f"{path}:{line}"
         if unknown := set(record) - set(_ROW):
             remedy = f"A row has {', '.join(_ROW)}."
-            raise DataError(f"the row has the unknown field {min(unknown)!r}", place=place, remedy=remedy)
+            raise DataError(
+                f"the row has the unknown field {min(unknown)!r}", place=place, remedy=remedy
+            )
         take(record, "uid", place)
         take(record, "item", place)
         probability, gold = record.get("probability"), record.get("gold")
         for name, value, least in (("probability", probability, 0.0), ("gold", gold, -math.inf)):
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if value is not None and not (number and least < value and (name == "gold" or value <= 1)):
-                remedy = "Write a number above 0 and up to 1." if name == "probability" else "Write a number."
+            if value is not None and not (
+                number and least < value and (name == "gold" or value <= 1)
+            ):
+                remedy = (
+                    "Write a number above 0 and up to 1."
+                    if name == "probability"
+                    else "Write a number."
+                )
                 raise DataError(f"the {name} is {value!r}", place=place, remedy=remedy)
         yield PlanRow(**{**record, "raters": tuple(map(str, record.get("raters") or ()))})
 

@@ -1,4 +1,6 @@
-"""From raters' labels to one label an answer: how they are pooled, how the answers were drawn, which words they are about."""
+"""From raters' labels to one label an answer: how they are pooled, how the answers were drawn,
+which words they are about.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Stale = Literal["refuse", "keep"]
 STALES: tuple[Stale, ...] = get_args(Stale)
 STAGE = "stage"
 LEVELS = ("model", "answer", "item", STAGE)
-"""Over what agreement with people is looked at: respondents' scores, single answers, items' means, or a judge's single decisions."""
+"""Over what agreement with people is looked at: respondents' scores, single answers, items' means,
+or a judge's single decisions.
+"""
 _REPLICATES = 200
 
 
@@ -35,20 +39,23 @@ class PooledLabels:
     judgements
         One label an answer; None where the raters did not settle it.
     pool
-        How several raters' labels became one; empty where every answer has the label of one nameless rater.
+        How several raters' labels became one; empty where every answer has the label of one
+        nameless rater.
     raters
         Rater -> (respondent, item) -> label, as they were given.
     probabilities
-        (respondent, item) -> with which probability the answer was chosen for labelling; empty where no label says so.
+        (respondent, item) -> with which probability the answer was chosen for labelling; empty
+        where no label says so.
     replicates
-        (replicates, answers): the labels as other raters might have left them, in the order of `judgements`; None with a
-        single rater.
+        (replicates, answers): the labels as other raters might have left them, in the order of
+        `judgements`; None with a single rater.
     unresolved
         Answers on which the raters did not agree and nobody decided.
     adjudicated
         Answers whose label is an adjudication.
     added
-        Labels without a probability among labels that have one, such as gold items: they are left out of every estimate.
+        Labels without a probability among labels that have one, such as gold items: they are left
+        out of every estimate.
     stale
         Labels about other words than the stored answer's, which were kept all the same.
     schemas
@@ -76,11 +83,14 @@ class PooledLabels:
         return sum(count == 1 for count in counts.values())
 
 
-def check_digests(labels: Labels, digests: Mapping[tuple[str, str], str], stale: Stale = "refuse") -> int:
-    """How many labels are about other words than those that are stored; each label's answer is known by its digest.
+def check_digests(
+    labels: Labels, digests: Mapping[tuple[str, str], str], stale: Stale = "refuse"
+) -> int:
+    """How many labels are about other words than those that are stored; each label's answer is
+    known by its digest.
 
-    `digests` is (respondent, item) -> digest of the stored answer. Labels that do not say which answer they are about are taken
-    as they are.
+    `digests` is (respondent, item) -> digest of the stored answer. Labels that do not say which
+    answer they are about are taken as they are.
 
     Raises
     ------
@@ -95,32 +105,43 @@ def check_digests(labels: Labels, digests: Mapping[tuple[str, str], str], stale:
             different += RATER not in judgement.judge
             if stale == "refuse":
                 raise AnswerError(
-                    f"the label of item {judgement.item!r} by {judgement.respondent} is about another answer ({said}) than the "
-                    f"one that is stored ({stored})",
-                    remedy="Label the new answers, or keep such labels, flagged, with --stale keep.",
+                    f"the label of item {judgement.item!r} by {judgement.respondent} is about"
+                    f" another answer ({said}) than the one that is stored ({stored})",
+                    remedy=(
+                        "Label the new answers, or keep such labels, flagged, with --stale keep."
+                    ),
                 )
     return different
 
 
-def pool_labels(labels: Labels, judge: str, pool: Pool | None = None, *, stale: int = 0) -> PooledLabels:
+def pool_labels(
+    labels: Labels, judge: str, pool: Pool | None = None, *, stale: int = 0
+) -> PooledLabels:
     """One label an answer, from all that is known of the labels of one judge.
 
-    Without `pool`, labels of 0 and 1 are pooled by majority, others by their mean. An adjudicated answer has the label that was
-    decided, however the others are pooled, unless `pool` is `mean`. With `adjudicated`, answers whose raters differ and which
-    nobody adjudicated stay unresolved.
+    Without `pool`, labels of 0 and 1 are pooled by majority, others by their mean. An adjudicated
+    answer has the label that was decided, however the others are pooled, unless `pool` is `mean`.
+    With `adjudicated`, answers whose raters differ and which nobody adjudicated stay unresolved.
 
     Raises
     ------
     UsageError
-        There is no such pooling, or it needs labels of 0 and 1 or an adjudication, and there are none.
+        There is no such pooling, or it needs labels of 0 and 1 or an adjudication, and there are
+        none.
     """
     if pool is not None and pool not in POOLS:
         remedy = f"There are {', '.join(POOLS)}."
-        raise UsageError(f"labels cannot be pooled by {pool!r}", remedy=remedy, given=pool, known=POOLS)
+        raise UsageError(
+            f"labels cannot be pooled by {pool!r}", remedy=remedy, given=pool, known=POOLS
+        )
     own = [j for j in labels.judgements if j.judge.partition(RATER)[0] == judge]
     whole = [j for j in own if RATER not in j.judge]
-    raters = {name: by for name, by in labels.by_rater.items() if name.partition(RATER)[0] == judge and by}
-    decided = {(j.respondent, j.item): j.label for j in own if j.judge == f"{judge}{RATER}{ADJUDICATION}"}
+    raters = {
+        name: by for name, by in labels.by_rater.items() if name.partition(RATER)[0] == judge and by
+    }
+    decided = {
+        (j.respondent, j.item): j.label for j in own if j.judge == f"{judge}{RATER}{ADJUDICATION}"
+    }
     contexts = [LabelContext.of(j) for j in own]
     probabilities = _probabilities(own, contexts)
     added = sum((j.respondent, j.item) not in probabilities for j in whole) if probabilities else 0
@@ -135,7 +156,10 @@ def pool_labels(labels: Labels, judge: str, pool: Pool | None = None, *, stale: 
         remedy = "Pool by --pool mean or majority."
         raise UsageError("Dawid and Skene's model needs labels of 0 and 1", remedy=remedy)
     if pool == "adjudicated" and not decided and not _agreed(table).all():
-        remedy = "Settle the disagreements on the page of the study's owner (`hqm label serve`), or pool by majority."
+        remedy = (
+            "Settle the disagreements on the page of the study's owner (`hqm label serve`), or pool"
+            " by majority."
+        )
         raise UsageError("nobody adjudicated the labels on which raters differ", remedy=remedy)
     rule: Rule = "majority" if binary else "mean"
     if pool in ("mean", "majority", "dawid-skene"):
@@ -143,7 +167,11 @@ def pool_labels(labels: Labels, judge: str, pool: Pool | None = None, *, stale: 
     pooled = pooled_labels(table, rule)
     if pool == "adjudicated":
         pooled = np.where(_agreed(table), pooled_labels(table, "mean"), np.nan)
-    replicates = rater_replicates(table, rule, stream(0, "raters"), replicates=_REPLICATES) if len(raters) > 1 else None
+    replicates = (
+        rater_replicates(table, rule, stream(0, "raters"), replicates=_REPLICATES)
+        if len(raters) > 1
+        else None
+    )
     for column, answer in enumerate(answers):
         if answer in decided and pool != "mean":
             label = decided[answer]
@@ -154,7 +182,8 @@ def pool_labels(labels: Labels, judge: str, pool: Pool | None = None, *, stale: 
         replicates = np.where(np.isfinite(pooled), replicates, np.nan)
     labelled = np.isfinite(table).any(axis=0)
     judgements = tuple(
-        replace(j, label=float(label) if np.isfinite(label) else None) for j, label in zip(whole, pooled, strict=True)
+        replace(j, label=float(label) if np.isfinite(label) else None)
+        for j, label in zip(whole, pooled, strict=True)
     )
     return PooledLabels(
         judgements=judgements,
@@ -171,11 +200,16 @@ def pool_labels(labels: Labels, judge: str, pool: Pool | None = None, *, stale: 
 def _agreed(table: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """(answers,): whether all raters of an answer gave one label."""
     there = np.isfinite(table)
-    low, high = np.where(there, table, np.inf).min(axis=0), np.where(there, table, -np.inf).max(axis=0)
+    low, high = (
+        np.where(there, table, np.inf).min(axis=0),
+        np.where(there, table, -np.inf).max(axis=0),
+    )
     return np.asarray(low >= high)
 
 
-def _probabilities(judgements: Sequence[Judgement], contexts: Sequence[LabelContext]) -> dict[tuple[str, str], float]:
+def _probabilities(
+    judgements: Sequence[Judgement], contexts: Sequence[LabelContext]
+) -> dict[tuple[str, str], float]:
     """(respondent, item) -> the probability that its labels say.
 
     Raises
@@ -187,6 +221,9 @@ def _probabilities(judgements: Sequence[Judgement], contexts: Sequence[LabelCont
     for judgement, context in zip(judgements, contexts, strict=True):
         answer, p = (judgement.respondent, judgement.item), context.probability
         if p is not None and abs(said.setdefault(answer, p) - p) > 1e-9:
-            what = f"the labels of item {judgement.item!r} by {judgement.respondent} have the probabilities {said[answer]} and {p}"
+            what = (
+                f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
+                f" probabilities {said[answer]} and {p}"
+            )
             raise AnswerError(what, remedy="Keep the one of the plan.")
     return said

@@ -1,4 +1,6 @@
-"""The facts with which people begin who label facts: those that a judge of the benchmark already made of the answers."""
+"""The facts with which people begin who label facts: those that a judge of the benchmark already
+made of the answers.
+"""
 
 from __future__ import annotations
 
@@ -24,27 +26,41 @@ _PROMPTS: tuple[Prompts, ...] = ("hqm", "official")
 class StoredFacts:
     """What the stored replies of judges say about the parts and facts of answers; nobody is asked.
 
-    A judge may have been asked in any mode of the benchmark, and in its own or in HQM's words: the first way in which the store
-    holds all replies that an answer needs is taken. Judgements that a file brought are looked at too.
+    A judge may have been asked in any mode of the benchmark, and in its own or in HQM's words: the
+    first way in which the store holds all replies that an answer needs is taken. Judgements that a
+    file brought are looked at too.
     """
 
     def __init__(self, plan: LabelPlan, benchmark: Benchmark, asks: Asks) -> None:
         self._asks = asks
-        self._ways = tuple(_ways(plan, benchmark)) if type(benchmark).parts is not Benchmark.parts else ()
+        self._ways = (
+            tuple(_ways(plan, benchmark)) if type(benchmark).parts is not Benchmark.parts else ()
+        )
         self._replies: dict[str, Response] | None = None
 
-    def of(self, item: Item, response: Response, respondent: str, cell: Cell) -> tuple[Sentence, ...]:
-        """The parts of an answer with their facts; empty where no judge's replies are stored, or they cannot be read."""
+    def of(
+        self, item: Item, response: Response, respondent: str, cell: Cell
+    ) -> tuple[Sentence, ...]:
+        """The parts of an answer with their facts; empty where no judge's replies are stored, or
+        they cannot be read.
+        """
         for benchmark in self._ways:
             for ask in self._askers(benchmark, item, respondent, cell):
                 parts = asyncio.run(_parts(benchmark, item, response, ask))
                 if any(part.facts for part in parts):
-                    # which parts describe the picture is for people to say: what the judge decided is not shown
-                    return tuple(Sentence(part.text, facts=tuple(map(Fact, part.facts))) for part in parts)
+                    # which parts describe the picture is for people to say: what the judge decided
+                    # is not shown
+                    return tuple(
+                        Sentence(part.text, facts=tuple(map(Fact, part.facts))) for part in parts
+                    )
         return ()
 
-    def _askers(self, benchmark: Benchmark, item: Item, respondent: str, cell: Cell) -> Iterator[AskJudge]:
-        async def from_store(role: str, prompt: str, image: str | None = None, schema: Any = None) -> str:
+    def _askers(
+        self, benchmark: Benchmark, item: Item, respondent: str, cell: Cell
+    ) -> Iterator[AskJudge]:
+        async def from_store(
+            role: str, prompt: str, image: str | None = None, schema: Any = None
+        ) -> str:
             picture, _, _ = self._asks.picture(benchmark, image)
             reply = self._known(benchmark).get(asked(prompt, image, picture).digest)
             if reply is None or reply.outcome != "ok":
@@ -56,7 +72,9 @@ class StoredFacts:
             yield judge.ask_about(respondent, cell)(item)
 
     def _known(self, benchmark: Benchmark) -> Mapping[str, Response]:
-        """Digest of the question -> the reply, of everybody who did not answer the benchmark itself."""
+        """Digest of the question -> the reply, of everybody who did not answer the benchmark
+        itself.
+        """
         if self._replies is None:
             store = self._asks.store
             answering = {who.number for who in respondents_in(self._asks, benchmark)}
@@ -74,11 +92,18 @@ def _ways(plan: LabelPlan, benchmark: Benchmark) -> Iterator[Benchmark]:
     for mode in benchmark.modes or (None,):
         for prompts in _PROMPTS:
             yield load(
-                plan.benchmark, data=plan.data or None, images=plan.images or None, mode=mode, prompts=prompts, scoring=scoring
-            )  # fmt: skip
+                plan.benchmark,
+                data=plan.data or None,
+                images=plan.images or None,
+                mode=mode,
+                prompts=prompts,
+                scoring=scoring,
+            )
 
 
-async def _parts(benchmark: Benchmark, item: Item, response: Response, ask: AskJudge) -> Sequence[Part]:
+async def _parts(
+    benchmark: Benchmark, item: Item, response: Response, ask: AskJudge
+) -> Sequence[Part]:
     try:
         return await benchmark.parts(item, response, ask)
     except (NoReply, UnreadableReply, DataError):  # a release's own prompts need not be there

@@ -1,7 +1,9 @@
-"""What people said, append-only, in one SQLite file beside the plan: a killed process loses the label in flight at most.
+"""What people said, append-only, in one SQLite file beside the plan: a killed process loses the
+label in flight at most.
 
-A label is a few fields (`label`, `note`, `spans`, ...) that a rater gave for one uid at one time. Each field is a row. Taking a
-label back adds rows that name the rows they take back, so that the file keeps everything that was ever said.
+A label is a few fields (`label`, `note`, `spans`, ...) that a rater gave for one uid at one time.
+Each field is a row. Taking a label back adds rows that name the rows they take back, so that the
+file keeps everything that was ever said.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from hqm.store.opening import connect, transaction
 from hqm.text import storable
 
 By = Literal["rater", "adjudication", "import"]
-"""How a label came about: a rater gave it, somebody settled a disagreement of raters, or another tool's file had it."""
+"""How a label came about: a rater gave it, somebody settled a disagreement of raters, or another
+tool's file had it.
+"""
 
 LABEL, NOTE = "label", "note"
 """The field that every label has, and the rater's remark on it."""
@@ -64,7 +68,9 @@ class Label:
     uid: str
     rater: str
     values: Mapping[str, Any]
-    """Field -> value: `label` always; `note`, `spans`, `sentences`, `text` where the schema or the rater gave them."""
+    """Field -> value: `label` always; `note`, `spans`, `sentences`, `text` where the schema or the
+    rater gave them.
+    """
     milliseconds: int | None
     """How long it took; None where nobody measured it."""
     time: float
@@ -98,7 +104,8 @@ class LabelStore:
     Raises
     ------
     StoreError
-        The file is no store of labels, cannot be written, or does not exist although it is only to be read.
+        The file is no store of labels, cannot be written, or does not exist although it is only to
+        be read.
 
     Examples
     --------
@@ -125,7 +132,10 @@ class LabelStore:
                 raise
 
     def _open(self) -> None:
-        there = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        there = {
+            row[0]
+            for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
         if not there and not self.readonly:
             self._db.execute("PRAGMA journal_mode=WAL")
             with transaction(self._db):
@@ -134,18 +144,29 @@ class LabelStore:
                         self._db.execute(statement)
                     self._db.execute("INSERT INTO meta VALUES ('version', ?)", (_VERSION,))
         elif not {"meta", "labels"} <= there:
-            raise StoreError("it is no store of labels", place=str(self.path), remedy="Name another plan.")
-        self._db.execute("PRAGMA synchronous=FULL")  # a label is minutes of somebody's life, and there are few
+            raise StoreError(
+                "it is no store of labels", place=str(self.path), remedy="Name another plan."
+            )
+        self._db.execute(
+            "PRAGMA synchronous=FULL"
+        )  # a label is minutes of somebody's life, and there are few
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            remedy = "Make room, or correct the permissions of the folder. The labels stored so far are safe."
-            raise StoreError(f"SQLite says: {error}", place=str(self.path), remedy=remedy) from error
+            remedy = (
+                "Make room, or correct the permissions of the folder. The labels stored so far are"
+                " safe."
+            )
+            raise StoreError(
+                f"SQLite says: {error}", place=str(self.path), remedy=remedy
+            ) from error
         except OSError as error:
-            raise StoreError(f"it cannot be written: {error.strerror}", place=str(self.path)) from error
+            raise StoreError(
+                f"it cannot be written: {error.strerror}", place=str(self.path)
+            ) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -159,7 +180,10 @@ class LabelStore:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -173,7 +197,8 @@ class LabelStore:
         by: By = "rater",
         when: float | None = None,
     ) -> None:
-        """Store a label; it takes the place of an earlier one of the same rater on the same uid, which is kept.
+        """Store a label; it takes the place of an earlier one of the same rater on the same uid,
+        which is kept.
 
         Parameters
         ----------
@@ -190,14 +215,20 @@ class LabelStore:
             There is no field `label`, or `by` is no known way.
         """
         if LABEL not in values or by not in get_args(By):
-            what = f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored"
-            remedy = f"Give the field {LABEL!r} (None for `cannot say`) and one of {', '.join(get_args(By))}."
+            what = (
+                f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored"
+            )
+            remedy = (
+                f"Give the field {LABEL!r} (None for `cannot say`) and one of"
+                f" {', '.join(get_args(By))}."
+            )
             raise UsageError(what, remedy=remedy)
         now = time.time() if when is None else when
         with self._transaction():
             entry = self._db.execute("SELECT COALESCE(MAX(entry), 0) + 1 FROM labels").fetchone()[0]
             self._db.executemany(
-                "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (entry, uid, rater, field, json.dumps(storable(value)), milliseconds, now, by)
                     for field, value in values.items()
@@ -205,10 +236,12 @@ class LabelStore:
             )
 
     def undo(self, rater: str, *, by: By = "rater") -> str | None:
-        """Take back the latest label of a rater that stands; its uid, or None where there is none."""
+        """Take back the latest label of a rater that stands; its uid, or None where there is
+        none.
+        """
         query = (
-            "SELECT uid FROM labels WHERE rater = ? AND by = ? AND undone IS NULL "
-            "AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL) ORDER BY entry DESC LIMIT 1"
+            "SELECT uid FROM labels WHERE rater = ? AND by = ? AND undone IS NULL AND id NOT IN"
+            " (SELECT undone FROM labels WHERE undone IS NOT NULL) ORDER BY entry DESC LIMIT 1"
         )
         with self._guard():
             row = self._db.execute(query, (rater, by)).fetchone()
@@ -223,10 +256,10 @@ class LabelStore:
         now = time.time()
         with self._transaction():
             self._db.execute(
-                "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by, undone) "
-                "SELECT (SELECT MAX(entry) + 1 FROM labels), uid, rater, field, 'null', NULL, ?, by, id FROM labels "
-                "WHERE uid = ? AND rater = ? AND by = ? AND undone IS NULL "
-                "AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL)",
+                "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by,"
+                " undone) SELECT (SELECT MAX(entry) + 1 FROM labels), uid, rater, field, 'null',"
+                " NULL, ?, by, id FROM labels WHERE uid = ? AND rater = ? AND by = ? AND undone IS"
+                " NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL)",
                 (now, uid, rater, by),
             )
 
@@ -236,16 +269,22 @@ class LabelStore:
         with self._guard():
             rows = self._db.execute(f"SELECT {columns} FROM labels ORDER BY id").fetchall()
         names = columns.split(", ")
-        return [LabelRow(**{**dict(zip(names, row, strict=True)), "value": json.loads(row[5])}) for row in rows]
+        return [
+            LabelRow(**{**dict(zip(names, row, strict=True)), "value": json.loads(row[5])})
+            for row in rows
+        ]
 
     def labels(self, rater: str | None = None) -> list[Label]:
-        """What stands: the latest label of each rater on each uid that was not taken back, in the order of giving.
+        """What stands: the latest label of each rater on each uid that was not taken back, in the
+        order of giving.
 
-        Adjudicated labels (`by="adjudication"`) stand beside the raters' own. With `rater`, only those under this name.
+        Adjudicated labels (`by="adjudication"`) stand beside the raters' own. With `rater`, only
+        those under this name.
         """
         query = (
-            "SELECT entry, uid, rater, field, value, milliseconds, time, by FROM labels WHERE undone IS NULL "
-            "AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL) AND (?1 IS NULL OR rater = ?1) ORDER BY id"
+            "SELECT entry, uid, rater, field, value, milliseconds, time, by FROM labels WHERE"
+            " undone IS NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL) AND"
+            " (?1 IS NULL OR rater = ?1) ORDER BY id"
         )
         with self._guard():
             rows = self._db.execute(query, (rater,)).fetchall()
@@ -253,7 +292,9 @@ class LabelStore:
         for entry, uid, rater, field, value, milliseconds, when, by in rows:
             before = entries[entry].values if entry in entries else {}
             values = {**before, field: json.loads(value)}
-            entries[entry] = Label(uid=uid, rater=rater, values=values, milliseconds=milliseconds, time=when, by=by)
+            entries[entry] = Label(
+                uid=uid, rater=rater, values=values, milliseconds=milliseconds, time=when, by=by
+            )
         latest = {(label.uid, label.rater, label.by): entry for entry, label in entries.items()}
         return [entries[entry] for entry in sorted(latest.values())]
 

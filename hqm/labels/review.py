@@ -1,4 +1,6 @@
-"""A benchmark's own items read by people: a corrected benchmark or form, which says where each change comes from."""
+"""A benchmark's own items read by people: a corrected benchmark or form, which says where each
+change comes from.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from hqm.types import ORIGINAL, Form, Item, LeftOut
 from hqm.version import __version__
 
 PROVENANCE = "provenance.jsonl"
-"""The file beside corrected items that says of every item what its reviewers said and what was done."""
+"""The file beside corrected items that says of every item what its reviewers said and what was
+done.
+"""
 _GONE = ("ambiguous subject", "bad picture", "drop")
 """What leaves an item out."""
 
@@ -38,36 +42,46 @@ class Reviewed:
     """The items with another key or another wording."""
     left_out: tuple[str, ...]
     unresolved: tuple[str, ...]
-    """The items on which reviewers disagree, and those that they cannot decide; they stay as they are."""
+    """The items on which reviewers disagree, and those that they cannot decide; they stay as they
+    are.
+    """
     unread: int
     """The items that nobody reviewed; they stay as they are."""
 
 
 def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
-    """What the reviewers of an item decided together: the adjudicated word, else what all of them said; None without one."""
+    """What the reviewers of an item decided together: the adjudicated word, else what all of them
+    said; None without one.
+    """
     if settled is not None:
         return settled if settled.decided else None
-    said = {json.dumps([label.label, label.values.get("target"), label.values.get("prompt")]) for label in labels}
+    said = {
+        json.dumps([label.label, label.values.get("target"), label.values.get("prompt")])
+        for label in labels
+    }
     return labels[0] if len(said) == 1 and labels[0].decided else None
 
 
 def write_reviewed(study: Study, out: Path) -> Reviewed:
     """Write what a review came to: a benchmark folder, or the file of a form.
 
-    A folder gets a card, the items that stand, corrected where the reviewers said so, and `provenance.jsonl` with a line for
-    every item of the benchmark. A form's file is as `hqm forms --out` writes it, dropped items with their reason, and the
-    provenance stands beside it.
+    A folder gets a card, the items that stand, corrected where the reviewers said so, and
+    `provenance.jsonl` with a line for every item of the benchmark. A form's file is as `hqm forms
+    --out` writes it, dropped items with their reason, and the provenance stands beside it.
 
     Raises
     ------
     UsageError
         The plan is no review, or nothing is reviewed yet.
     DataError
-        A corrected key is none that the item can have, or `out` exists and is no folder that HQM wrote.
+        A corrected key is none that the item can have, or `out` exists and is no folder that HQM
+        wrote.
     """
     if not study.schema.reviews_items:
         remedy = "Use `hqm label export` for labels on answers."
-        raise UsageError(f"the plan has the schema {study.schema.name}, which reviews no items", remedy=remedy)
+        raise UsageError(
+            f"the plan has the schema {study.schema.name}, which reviews no items", remedy=remedy
+        )
     said, settled = study.said(), study.adjudicated()
     if not said:
         raise UsageError("nothing is reviewed yet", remedy="Open the page: `hqm label serve PLAN`.")
@@ -87,7 +101,9 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
             gone.append(LeftOut(item.id, item.prompt, f"people: {word}"))
         else:
             items.append(made)
-        lines.append(_line(item, made, labels, decided, str(word or ("unresolved" if labels else "unread"))))
+        lines.append(
+            _line(item, made, labels, decided, str(word or ("unresolved" if labels else "unread")))
+        )
     reviewed = Form(name, tuple(items), (*form.left_out, *gone))
     if name == ORIGINAL:
         _write_folder(study, reviewed, lines, out)
@@ -114,21 +130,31 @@ def _corrected(item: Item, decided: Label | None) -> Item:
     target = str(values["target"])
     if item.task == "yes_no" and target.lower() not in ("yes", "no"):
         raise DataError(
-            f"the corrected key {target!r} is neither yes nor no", place=item.id, remedy="Undo it and write one."
+            f"the corrected key {target!r} is neither yes nor no",
+            place=item.id,
+            remedy="Undo it and write one.",
         )
     if item.options and target not in [chr(65 + i) for i in range(len(item.options))]:
         raise DataError(
-            f"the corrected key {target!r} is no option's letter", place=item.id, remedy="Undo it and choose one."
+            f"the corrected key {target!r} is no option's letter",
+            place=item.id,
+            remedy="Undo it and choose one.",
         )
     return replace(item, target=target)
 
 
-def _line(item: Item, made: Item | None, labels: Sequence[Label], decided: Label | None, word: str) -> dict[str, Any]:
-    changed = {} if made is None else {
-        field: {"before": getattr(item, field), "after": getattr(made, field)}
-        for field in ("prompt", "target")
-        if getattr(item, field) != getattr(made, field)
-    }  # fmt: skip
+def _line(
+    item: Item, made: Item | None, labels: Sequence[Label], decided: Label | None, word: str
+) -> dict[str, Any]:
+    changed = (
+        {}
+        if made is None
+        else {
+            field: {"before": getattr(item, field), "after": getattr(made, field)}
+            for field in ("prompt", "target")
+            if getattr(item, field) != getattr(made, field)
+        }
+    )
     by = "adjudication" if decided is not None and decided.rater == ADJUDICATION else "reviewers"
     return {
         "item": item.id,
@@ -142,16 +168,22 @@ def _line(item: Item, made: Item | None, labels: Sequence[Label], decided: Label
 
 
 def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], out: Path) -> None:
-    if out.exists() and not (out.is_dir() and (not any(out.iterdir()) or (out / PROVENANCE).is_file())):
+    if out.exists() and not (
+        out.is_dir() and (not any(out.iterdir()) or (out / PROVENANCE).is_file())
+    ):
         raise DataError(
-            "it exists, and is no reviewed benchmark", place=str(out), remedy="Name a new folder with --out."
+            "it exists, and is no reviewed benchmark",
+            place=str(out),
+            remedy="Name a new folder with --out.",
         )
     benchmark = study.benchmark
     out.mkdir(parents=True, exist_ok=True)
     changes = digest([[line["item"], line["action"], line.get("changed")] for line in lines])
     version = f"{benchmark.card.version}+review.{changes[3:11]}"
     plain = type(benchmark) is Benchmark
-    write_records(out / "items.jsonl", [_record(item) if plain else item.to_dict() for item in form.items])
+    write_records(
+        out / "items.jsonl", [_record(item) if plain else item.to_dict() for item in form.items]
+    )
     (out / "card.toml").write_text(_card(benchmark, version, plain), encoding="utf-8")
     write_records(out / PROVENANCE, [_head(study), *lines])
     if not plain:
@@ -211,11 +243,18 @@ def _head(study: Study) -> dict[str, Any]:
 
 
 def _card(benchmark: Benchmark, version: str, plain: bool) -> str:
-    """The benchmark's own card; of one without code, the items are read from the file beside it by the usual names."""
-    card = benchmark.card.model_dump(exclude_defaults=True, exclude={"adapter", "group", "source"}, mode="json")
+    """The benchmark's own card; of one without code, the items are read from the file beside it by
+    the usual names.
+    """
+    card = benchmark.card.model_dump(
+        exclude_defaults=True, exclude={"adapter", "group", "source"}, mode="json"
+    )
     card["version"] = version
     if plain:
         where = benchmark.card.data.images
-        card["data"] = {"items": "items.jsonl", "images": where if is_url(where) else str(benchmark.images.resolve())}
+        card["data"] = {
+            "items": "items.jsonl",
+            "images": where if is_url(where) else str(benchmark.images.resolve()),
+        }
         card.pop("fields", None)
     return toml_text(card)

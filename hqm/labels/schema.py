@@ -1,4 +1,6 @@
-"""What raters are asked, as a toml file says it: the question, the choices with their keys, and what a reply may hold."""
+"""What raters are asked, as a toml file says it: the question, the choices with their keys, and
+what a reply may hold.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,14 @@ class Schema(_Section):
                 given = [str(getattr(option, name)) for option in options]
                 if twice := next((each for each in given if given.count(each) > 1), ""):
                     raise ValueError(f"the {name} {twice!r} stands twice")
-            if taken := next((option.key for option in options if option.key in RESERVED or len(option.key) != 1), ""):
+            if taken := next(
+                (
+                    option.key
+                    for option in options
+                    if option.key in RESERVED or len(option.key) != 1
+                ),
+                "",
+            ):
                 raise ValueError(f"the key {taken!r} is the page's own, or no single character")
         return self
 
@@ -103,7 +112,8 @@ class Schema(_Section):
         return next((choice.text for choice in self.choices if choice.value == label), str(label))
 
     def share(self, label: Any) -> float | None:
-        """A label as a share from 0 (hallucinated) to 1 (faithful); None where it is none, as in a review.
+        """A label as a share from 0 (hallucinated) to 1 (faithful); None where it is none, as in a
+        review.
 
         >>> read_schema("likert").share(4), read_schema("binary").share(1), read_schema("review").share("keep")
         (0.75, 1.0, None)
@@ -162,7 +172,9 @@ class Span:
         return {"start": self.start, "end": self.end, "type": self.type}
 
 
-def read_reply(schema: Schema, choice: str, detail: str, text: str, note: str, answer: str = "") -> dict[str, Any]:
+def read_reply(
+    schema: Schema, choice: str, detail: str, text: str, note: str, answer: str = ""
+) -> dict[str, Any]:
     """What the page sent, checked: the values of a label by their fields.
 
     Parameters
@@ -182,24 +194,35 @@ def read_reply(schema: Schema, choice: str, detail: str, text: str, note: str, a
         It is nothing that this schema lets a rater say.
     """
     if max(map(len, (text, note))) > LONGEST:
-        raise UsageError(f"a text has more than {LONGEST:,} characters", remedy="Write a shorter one.")
+        raise UsageError(
+            f"a text has more than {LONGEST:,} characters", remedy="Write a shorter one."
+        )
     values: dict[str, Any] = {"label": None}
     if schema.kind == "spans":
         spans = _spans(schema, _parsed(detail), answer)
         values = {"label": 0 if spans else 1, "spans": [span.to_dict() for span in spans]}
     elif schema.kind == "facts":
         sentences = [Sentence.from_dict(part) for part in _parsed(detail)]
-        open_facts = sum(fact.holds is None and not fact.undecided for s in sentences for fact in s.facts)
+        open_facts = sum(
+            fact.holds is None and not fact.undecided for s in sentences for fact in s.facts
+        )
         if open_facts and choice != CANNOT_SAY:
-            raise UsageError(f"{open_facts} facts are not decided yet", remedy="Say of each whether it holds.")
-        values = {"label": derived_grade(sentences), "sentences": [sentence.to_dict() for sentence in sentences]}
+            raise UsageError(
+                f"{open_facts} facts are not decided yet", remedy="Say of each whether it holds."
+            )
+        values = {
+            "label": derived_grade(sentences),
+            "sentences": [sentence.to_dict() for sentence in sentences],
+        }
     if choice == CANNOT_SAY:
         values["label"] = None
     elif schema.kind in ("choice", "review"):
         chosen = next((each for each in schema.choices if str(each.value) == choice), None)
         if chosen is None:
             known = ", ".join(str(each.value) for each in schema.choices)
-            raise UsageError(f"{choice!r} is no choice of the schema {schema.name}", remedy=f"It has {known}.")
+            raise UsageError(
+                f"{choice!r} is no choice of the schema {schema.name}", remedy=f"It has {known}."
+            )
         values["label"] = chosen.value
         if chosen.asks:
             if not text.strip():
@@ -216,7 +239,11 @@ def _parsed(detail: str) -> Sequence[Mapping[str, Any]]:
         parts = json.loads(detail or "[]")
     except (ValueError, RecursionError):
         parts = None
-    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts) or len(parts) > 2_000:
+    if (
+        not isinstance(parts, list)
+        or not all(isinstance(part, dict) for part in parts)
+        or len(parts) > 2_000
+    ):
         raise UsageError("what the page sent cannot be read", remedy="Reload the page.")
     return parts
 
@@ -227,7 +254,13 @@ def _spans(schema: Schema, parts: Sequence[Mapping[str, Any]], answer: str) -> l
     for part in parts:
         start, end, kind = part.get("start"), part.get("end"), part.get("type")
         whole = type(start) is int and type(end) is int
-        if not whole or kind not in known or not 0 <= int(str(start)) < int(str(end)) <= len(answer):
-            raise UsageError(f"{json.dumps(part)[:200]} is no span of the answer", remedy="Reload the page.")
+        if (
+            not whole
+            or kind not in known
+            or not 0 <= int(str(start)) < int(str(end)) <= len(answer)
+        ):
+            raise UsageError(
+                f"{json.dumps(part)[:200]} is no span of the answer", remedy="Reload the page."
+            )
         spans.append(Span(int(str(start)), int(str(end)), str(kind)))
     return sorted(spans, key=lambda span: (span.start, span.end, span.type))

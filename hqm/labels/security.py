@@ -1,4 +1,6 @@
-"""What every reply of the page carries, and which requests are refused: nothing is loaded from elsewhere, and nothing is sent from elsewhere."""
+"""What every reply of the page carries, and which requests are refused: nothing is loaded from
+elsewhere, and nothing is sent from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -25,13 +27,17 @@ HEADERS = {
     "x-robots-tag": "noindex, nofollow",
 }
 HEADER = "hx-request"
-"""A header that a page of another origin cannot send without being asked first, and is never allowed to."""
+"""A header that a page of another origin cannot send without being asked first, and is never
+allowed to.
+"""
 LARGEST = 4_000_000
 """The most bytes of a request."""
 
 
 class Guard:
-    """Puts the headers on every reply, refuses a host that is not this server's, and a request that is too large."""
+    """Puts the headers on every reply, refuses a host that is not this server's, and a request that
+    is too large.
+    """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
         self.app, self.hosts = app, hosts

@@ -14,8 +14,13 @@ from starlette.types import ASGIApp
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """As uvicorn's, but a signal that ended the server is not raised again: the command goes on to its last line."""
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        """As uvicorn's, but a signal that ended the server is not raised again: the command goes on
+        to its last line.
+        """
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:
@@ -27,6 +32,11 @@ def serve_until_stopped(app: ASGIApp, listener: socket.socket) -> None:
     """Serve an application on a socket that listens already."""
     # a log of requests would hold the raters' links
     config = uvicorn.Config(
-        app, access_log=False, log_level="warning", server_header=False, lifespan="off", timeout_graceful_shutdown=5
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=5,
     )
     _Server(config).run(sockets=[listener])

@@ -1,4 +1,6 @@
-"""What a rater sees of a row of the plan: question, answer and picture, and nothing that says who answered."""
+"""What a rater sees of a row of the plan: question, answer and picture, and nothing that says who
+answered.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Shown:
     """The original wording of a question, where a rewording of it is reviewed."""
     original_key: str = ""
     sentences: tuple[Sentence, ...] = ()
-    """The parts of the answer, with the facts that a decomposer made of them, where facts are labelled."""
+    """The parts of the answer, with the facts that a decomposer made of them, where facts are
+    labelled.
+    """
     image: str | None = None
     """The name of the picture; for the server alone."""
     group: str = ""
@@ -60,16 +64,21 @@ class Shown:
         """
         several = -(-len(re.findall(r"\S+", self.answer)) // _MOST_PIECES) or 1
         pattern = rf"\s+|\S+(?:\s+\S+){{0,{several - 1}}}" if several > 1 else r"\s+|\S+"
-        return tuple((match.start(), match.end(), match[0]) for match in re.finditer(pattern, self.answer))
+        return tuple(
+            (match.start(), match.end(), match[0]) for match in re.finditer(pattern, self.answer)
+        )
 
 
 def visible(text: str) -> str:
-    """The text with control characters, which a page would swallow, as the signs that stand for them; as long as before.
+    """The text with control characters, which a page would swallow, as the signs that stand for
+    them; as long as before.
 
     >>> visible("a\\0b\\x1b")
     'a\u2400b\u241b'
     """
-    return _CONTROLS.sub(lambda match: chr(0x2400 + ord(match[0])) if match[0] != "\x7f" else "\u2421", text)
+    return _CONTROLS.sub(
+        lambda match: chr(0x2400 + ord(match[0])) if match[0] != "\x7f" else "\u2421", text
+    )
 
 
 def benchmark_of(plan: LabelPlan) -> Benchmark:
@@ -104,7 +113,9 @@ def shown_rows(
                 continue
             if row.respondent not in respondents or row.form not in forms:
                 what = f"the store has no answers of {row.respondent!r} to the form {row.form!r}"
-                raise DataError(what, place=plan.store, remedy="Name the store that the plan was made from.")
+                raise DataError(
+                    what, place=plan.store, remedy="Name the store that the plan was made from."
+                )
             form = forms[row.form]
             given = answers.responses(benchmark, form, respondents[row.respondent], row.run)
             read[key] = dict(zip(form.by_id, given, strict=True))
@@ -120,20 +131,31 @@ def shown_rows(
                     or tuple(Sentence(part) for part in parts_of(response.text))
                 )
             shown[row.uid] = Shown(
-                uid=row.uid, question=item.prompt, options=_options(item), answer=response.text, image=item.image,
-                group=item.image or item.cluster or item.id, sentences=sentences,
-            )  # fmt: skip
+                uid=row.uid,
+                question=item.prompt,
+                options=_options(item),
+                answer=response.text,
+                image=item.image,
+                group=item.image or item.cluster or item.id,
+                sentences=sentences,
+            )
     return shown
 
 
 def _chosen(
-    row: PlanRow, read: Mapping[tuple[str, str, int], Mapping[str, Response | None]], plan: LabelPlan
+    row: PlanRow,
+    read: Mapping[tuple[str, str, int], Mapping[str, Response | None]],
+    plan: LabelPlan,
 ) -> Response:
     """The answer that the plan chose, and no other in its place."""
     response = read[row.respondent, row.form, row.run].get(row.item)
     if response is None or (row.answer_digest and answer_digest(response) != row.answer_digest):
         what = f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose"
-        raise DataError(what, place=plan.store, remedy="Name the store that the plan was made from, or plan again.")
+        raise DataError(
+            what,
+            place=plan.store,
+            remedy="Name the store that the plan was made from, or plan again.",
+        )
     return response
 
 
@@ -143,19 +165,33 @@ def _items_shown(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Shown]:
     for row in plan.rows:
         item = forms[row.form].by_id.get(row.item) if row.form in forms else None
         if item is None or (row.answer_digest and item_digest(item) != row.answer_digest):
-            what = f"the item {row.item!r} of the form {row.form!r} is not the one that the plan chose"
-            raise DataError(what, place=plan.benchmark, remedy="Review the benchmark that the plan was made from.")
+            what = (
+                f"the item {row.item!r} of the form {row.form!r} is not the one that the plan chose"
+            )
+            raise DataError(
+                what,
+                place=plan.benchmark,
+                remedy="Review the benchmark that the plan was made from.",
+            )
         before = benchmark.original.by_id.get(item.id) if row.form != ORIGINAL else None
         shown[row.uid] = Shown(
-            uid=row.uid, question=item.prompt, options=_options(item), key=_key(item), keys=_keys(item), image=item.image,
-            group=item.image or item.cluster or item.id, original=before.prompt if before else "",
+            uid=row.uid,
+            question=item.prompt,
+            options=_options(item),
+            key=_key(item),
+            keys=_keys(item),
+            image=item.image,
+            group=item.image or item.cluster or item.id,
+            original=before.prompt if before else "",
             original_key=_key(before) if before else "",
-        )  # fmt: skip
+        )
     return shown
 
 
 def reviewed_forms(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Form]:
-    """The forms whose items a plan reviews: the original, a form from a file, or one that rules make."""
+    """The forms whose items a plan reviews: the original, a form from a file, or one that rules
+    make.
+    """
     names = {row.form for row in plan.rows}
     if plan.form_file:
         (name,) = names
@@ -164,7 +200,8 @@ def reviewed_forms(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Form]:
 
 
 def read_facts(path: Path) -> dict[tuple[str, str], tuple[Sentence, ...]]:
-    """The facts that a decomposer made of answers: records with `item`, `respondent` and `sentences`.
+    """The facts that a decomposer made of answers: records with `item`, `respondent` and
+    `sentences`.
 
     A sentence has a `text`, `descriptive` (true unless given) and `facts`, a list of texts.
 
@@ -177,9 +214,13 @@ def read_facts(path: Path) -> dict[tuple[str, str], tuple[Sentence, ...]]:
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         sentences = take(record, "sentences", place)
-        if not isinstance(sentences, list) or not all(isinstance(each, Mapping) for each in sentences):
+        if not isinstance(sentences, list) or not all(
+            isinstance(each, Mapping) for each in sentences
+        ):
             raise DataError(
-                "`sentences` is no list of objects", place=place, remedy='Write [{"text": ..., "facts": []}].'
+                "`sentences` is no list of objects",
+                place=place,
+                remedy='Write [{"text": ..., "facts": []}].',
             )
         item, respondent = str(take(record, "item", place)), str(take(record, "respondent", place))
         facts[item, respondent] = tuple(map(Sentence.from_dict, sentences))
@@ -204,7 +245,11 @@ def _key(item: Item) -> str:
 
 def _keys(item: Item) -> tuple[tuple[str, str], ...]:
     if item.options:
-        return tuple((letter, f"{letter}: {text}") for letter, text in _options(item) if letter != str(item.target))
+        return tuple(
+            (letter, f"{letter}: {text}")
+            for letter, text in _options(item)
+            if letter != str(item.target)
+        )
     if item.task == "yes_no":
         return tuple((word, word) for word in ("yes", "no") if word != str(item.target).lower())
     return ()

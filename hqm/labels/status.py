@@ -1,4 +1,6 @@
-"""How a study stands: progress, pace and gold of each rater, agreement with its intervals, and the width reached."""
+"""How a study stands: progress, pace and gold of each rater, agreement with its intervals, and the
+width reached.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class RaterStatus:
     """The median time of a label; None where none was measured."""
     gold_right: int
     gold_done: int
-    """How many answers with a known label the rater has labelled, and how many of them as they are."""
+    """How many answers with a known label the rater has labelled, and how many of them as they
+    are.
+    """
     time_left: str = ""
 
     @property
@@ -56,10 +60,12 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Width:
-    """The mean of the labels so far, weighted for how the answers were chosen, and the width of its 95% interval.
+    """The mean of the labels so far, weighted for how the answers were chosen, and the width of its
+    95% interval.
 
-    It is made of labels alone (Hajek's mean). An audit corrects the scores of all answers by the labels, with an interval that is
-    as a rule no wider; that needs the scorer, and the page that asks every few seconds does without it.
+    It is made of labels alone (Hajek's mean). An audit corrects the scores of all answers by the
+    labels, with an interval that is as a rule no wider; that needs the scorer, and the page that
+    asks every few seconds does without it.
     """
 
     mean: float
@@ -104,7 +110,8 @@ class StudyStatus:
 def status_of(study: Study) -> StudyStatus:
     """How a study stands now.
 
-    Agreement is over what was decided: `cannot say` counts as no rating, and its number is given beside.
+    Agreement is over what was decided: `cannot say` counts as no rating, and its number is given
+    beside.
     """
     said, settled = study.said(), study.adjudicated()
     disagreements = study.disagreements()
@@ -130,7 +137,9 @@ def status_of(study: Study) -> StudyStatus:
 def _rater(study: Study, rater: str) -> RaterStatus:
     given = study.given(rater)
     progress = study.progress(rater, given)
-    times = [label.milliseconds / 1000 for label in given.values() if label.milliseconds is not None]
+    times = [
+        label.milliseconds / 1000 for label in given.values() if label.milliseconds is not None
+    ]
     gold = [row for row in study.plan.rows_of(rater) if row.gold is not None and row.uid in given]
     return RaterStatus(
         rater=rater,
@@ -146,8 +155,15 @@ def _rater(study: Study, rater: str) -> RaterStatus:
 
 
 def ratings(study: Study, said: Mapping[str, Sequence[Label]]) -> Array:
-    """(raters, answers): codes of the labels in the order of the schema; NaN where a rater gave none, or cannot say."""
-    code = {value: i for i, value in enumerate(sorted(study.schema.values, key=lambda v: (isinstance(v, str), v)))}
+    """(raters, answers): codes of the labels in the order of the schema; NaN where a rater gave
+    none, or cannot say.
+    """
+    code = {
+        value: i
+        for i, value in enumerate(
+            sorted(study.schema.values, key=lambda v: (isinstance(v, str), v))
+        )
+    }
     raters = list(dict.fromkeys(label.rater for labels in said.values() for label in labels))
     table = np.full((len(raters), len(said)), np.nan)
     for column, labels in enumerate(said.values()):
@@ -164,7 +180,12 @@ def _agreement(study: Study, said: Mapping[str, Sequence[Label]]) -> Iterator[Ag
     if not twice:
         for name in names:
             yield Agreement(
-                name=name, value=None, low=None, high=None, n=0, reason="no answer has labels of two raters yet"
+                name=name,
+                value=None,
+                low=None,
+                high=None,
+                n=0,
+                reason="no answer has labels of two raters yet",
             )
         return
     ordered = study.schema.kind == "facts" or study.schema.name == "likert"
@@ -187,15 +208,21 @@ def _shown(name: str, coefficient: Coefficient, n: int, *, turned: bool = False)
 
 
 def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> float | None:
-    """The share from 0 to 1 that an answer's labels come to: the adjudicated one, else the mean of its raters."""
+    """The share from 0 to 1 that an answer's labels come to: the adjudicated one, else the mean of
+    its raters.
+    """
     if settled is not None:
         return study.schema.share(settled.label)
     shares = [share for label in labels if (share := study.schema.share(label.label)) is not None]
     return fmean(shares) if shares else None
 
 
-def _width(study: Study, said: Mapping[str, Sequence[Label]], settled: Mapping[str, Label]) -> Width | None:
-    """Hajek's mean of what was drawn, with its error over pictures; gold answers were not drawn and do not count."""
+def _width(
+    study: Study, said: Mapping[str, Sequence[Label]], settled: Mapping[str, Label]
+) -> Width | None:
+    """Hajek's mean of what was drawn, with its error over pictures; gold answers were not drawn and
+    do not count.
+    """
     drawn: list[tuple[PlanRow, float]] = []
     for row in study.plan.rows:
         if row.probability is not None and (row.uid in said or row.uid in settled):
@@ -213,4 +240,6 @@ def _width(study: Study, said: Mapping[str, Sequence[Label]], settled: Mapping[s
 
     half = float(stdtrit(len(sums) - 1, 0.975)) * float(error[0])
     middle = float(mean[0])
-    return Width(mean=middle, low=max(0.0, middle - half), high=min(1.0, middle + half), n=len(drawn))
+    return Width(
+        mean=middle, low=max(0.0, middle - half), high=min(1.0, middle + half), n=len(drawn)
+    )

@@ -1,4 +1,6 @@
-"""A study in progress: its plan, what each row shows, the labels so far, and what comes next for whom."""
+"""A study in progress: its plan, what each row shows, the labels so far, and what comes next for
+whom.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Progress:
         minutes = self.seconds_left / 60
         if minutes < 1:
             return "less than a minute left"
-        number, unit = (round(minutes), "minute") if minutes < 100 else (round(minutes / 60), "hour")
+        number, unit = (
+            (round(minutes), "minute") if minutes < 100 else (round(minutes / 60), "hour")
+        )
         return f"about {number} {unit}{'s' * (number != 1)} left"
 
 
@@ -66,7 +70,12 @@ class Study:
     """
 
     def __init__(
-        self, path: Path, *, group: Grouping = "none", facts: Path | None = None, readonly: bool = False
+        self,
+        path: Path,
+        *,
+        group: Grouping = "none",
+        facts: Path | None = None,
+        readonly: bool = False,
     ) -> None:
         self.path, self.group = path, group
         self.plan: LabelPlan = read_plan(path)
@@ -74,7 +83,9 @@ class Study:
         self.benchmark: Benchmark = benchmark_of(self.plan)
         self._facts = read_facts(facts) if facts is not None else {}
         memory = readonly and not labels_path(path).is_file()
-        self.labels = LabelStore(":memory:" if memory else labels_path(path), readonly=readonly and not memory)
+        self.labels = LabelStore(
+            ":memory:" if memory else labels_path(path), readonly=readonly and not memory
+        )
         self._orders: dict[str, tuple[str, ...]] = {}
 
     @cached_property
@@ -87,12 +98,16 @@ class Study:
         if rater not in self._orders:
             uids = [row.uid for row in self.plan.rows_of(rater)]
             groups = {uid: self.shown[uid].group for uid in uids}
-            self._orders[rater] = rater_order(uids, groups, seed=self.plan.seed, rater=rater, group=self.group)
+            self._orders[rater] = rater_order(
+                uids, groups, seed=self.plan.seed, rater=rater, group=self.group
+            )
         return self._orders[rater]
 
     def given(self, rater: str) -> dict[str, Label]:
         """uid -> a rater's own label that stands."""
-        return {label.uid: label for label in self.labels.labels(rater) if label.by != "adjudication"}
+        return {
+            label.uid: label for label in self.labels.labels(rater) if label.by != "adjudication"
+        }
 
     def waiting(self, rater: str, given: Mapping[str, Label]) -> list[str]:
         """What a rater has not labelled yet, in order."""
@@ -102,7 +117,9 @@ class Study:
         """How far a rater is, and what the rest will take."""
         order = self.order(rater)
         done = sum(uid in given for uid in order)
-        latest = [label.milliseconds for label in given.values() if label.milliseconds is not None][-_LATEST:]
+        latest = [label.milliseconds for label in given.values() if label.milliseconds is not None][
+            -_LATEST:
+        ]
         left = median(latest) / 1000 * (len(order) - done) if latest else None
         return Progress(done=done, count=len(order), seconds_left=left)
 
@@ -116,7 +133,11 @@ class Study:
 
     def adjudicated(self) -> dict[str, Label]:
         """uid -> the label that settles a disagreement."""
-        return {label.uid: label for label in self.labels.labels(ADJUDICATION) if label.by == "adjudication"}
+        return {
+            label.uid: label
+            for label in self.labels.labels(ADJUDICATION)
+            if label.by == "adjudication"
+        }
 
     def disagreements(self) -> list[str]:
         """The uids on which raters disagree, settled or not, in the order of the plan."""

@@ -1,4 +1,5 @@
-"""The answers of a plan as tasks of other labelling tools: Label Studio, Potato, Argilla, Mechanical Turk.
+"""The answers of a plan as tasks of other labelling tools: Label Studio, Potato, Argilla,
+Mechanical Turk.
 
 A task names an answer by its uid and nobody's name, and so do the names of its pictures.
 """
@@ -21,7 +22,9 @@ from hqm.labels.schema import Schema, read_schema
 from hqm.labels.shown import Shown, benchmark_of, shown_rows, visible
 
 CANNOT_SAY_WORD = "cannot say"
-"""What stands for `cannot say` in the files of other tools, which have no such choice of their own."""
+"""What stands for `cannot say` in the files of other tools, which have no such choice of their
+own.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +45,8 @@ def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None)
     layout
         One of `LAYOUTS`.
     to
-        The file of the tasks. Pictures go into a folder beside it, under the uid of their answer; settings, where the tool has
-        some, into a second file.
+        The file of the tasks. Pictures go into a folder beside it, under the uid of their answer;
+        settings, where the tool has some, into a second file.
     pictures
         What the tool writes before a picture's file name; the folder's name unless given.
     """
@@ -64,7 +67,9 @@ def export_tasks(path: Path, layout: str, to: Path, pictures: str | None = None)
             files[to.parent / folder / name] = source.read_bytes()
             task["image"] = f"{before}{name}"
         tasks.append(task)
-    documents = {to.parent / name: text for name, text in _WRITERS[layout](tasks, schema, to).items()}
+    documents = {
+        to.parent / name: text for name, text in _WRITERS[layout](tasks, schema, to).items()
+    }
     return WrittenTasks(files={**documents, **files}, tasks=len(tasks), documents=tuple(documents))
 
 
@@ -81,15 +86,28 @@ def _choices(schema: Schema) -> list[tuple[str, str]]:
     """(value, words) of everything that a rater may say."""
     if schema.kind not in ("choice", "review"):
         what = f"the schema {schema.name!r} is more than a choice, which other tools are not given"
-        raise UsageError(what, remedy="Collect such labels with `hqm label serve`, or plan with binary or likert.")
-    return [*((str(choice.value), choice.text) for choice in schema.choices), (CANNOT_SAY_WORD, "Cannot say")]
+        raise UsageError(
+            what,
+            remedy="Collect such labels with `hqm label serve`, or plan with binary or likert.",
+        )
+    return [
+        *((str(choice.value), choice.text) for choice in schema.choices),
+        (CANNOT_SAY_WORD, "Cannot say"),
+    ]
 
 
 def _label_studio(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
-    """Tasks with their `data`, and the labelling interface as XML (labelstud.io/guide/task_format, labelstud.io/tags/choices)."""
-    picture = '  <Image name="picture" value="$image" zoom="true"/>\n' if any("image" in task for task in tasks) else ""
+    """Tasks with their `data`, and the labelling interface as XML (labelstud.io/guide/task_format,
+    labelstud.io/tags/choices).
+    """
+    picture = (
+        '  <Image name="picture" value="$image" zoom="true"/>\n'
+        if any("image" in task for task in tasks)
+        else ""
+    )
     choices = "".join(
-        f"    <Choice alias={quoteattr(value)} value={quoteattr(words)} hotkey={quoteattr(str(i))}/>\n"
+        f"    <Choice alias={quoteattr(value)} value={quoteattr(words)}"
+        f" hotkey={quoteattr(str(i))}/>\n"
         for i, (value, words) in enumerate(_choices(schema), 1)
     )
     config = (
@@ -98,7 +116,8 @@ def _label_studio(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) 
         f"  <Header value={quoteattr(schema.question)}/>\n"
         '  <Text name="question" value="$question"/>\n'
         '  <Text name="answer" value="$answer"/>\n'
-        f'  <Choices name="label" toName="answer" choice="single" required="true">\n{choices}  </Choices>\n'
+        f'  <Choices name="label" toName="answer" choice="single" required="true">\n{choices} '
+        " </Choices>\n"
         '  <TextArea name="note" toName="answer" placeholder="Note" required="false"/>\n'
         "</View>\n"
     )
@@ -107,7 +126,9 @@ def _label_studio(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) 
 
 
 def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
-    """Instances as JSON lines with `id` and `text`, and the project's settings (github.com/davidjurgens/potato, docs/configuration)."""
+    """Instances as JSON lines with `id` and `text`, and the project's settings
+    (github.com/davidjurgens/potato, docs/configuration).
+    """
     lines = [
         {
             "id": task["uid"],
@@ -124,26 +145,34 @@ def _potato(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dic
         "item_properties": {"id_key": "id", "text_key": "text"},
         "annotation_schemes": [
             {
-                "annotation_type": "radio", "name": "label", "description": schema.question,
+                "annotation_type": "radio",
+                "name": "label",
+                "description": schema.question,
                 "labels": [{"name": value, "tooltip": words} for value, words in _choices(schema)],
             },
             {"annotation_type": "text", "name": "note", "description": "Note"},
         ],
-    }  # fmt: skip
+    }
     # JSON is YAML
     return {to.name: _lines(lines), f"{to.stem}_config.yaml": _json(settings)}
 
 
 def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict[str, str]:
-    """Records as `dataset.records.to_json` writes them, and the settings as `rg.Settings.from_json` takes them (Argilla 2)."""
+    """Records as `dataset.records.to_json` writes them, and the settings as `rg.Settings.from_json`
+    takes them (Argilla 2).
+    """
     shown = ("question", "answer", "image")
     records = [
         {
-            "id": task["uid"], "fields": {name: task[name] for name in shown if name in task}, "metadata": {},
-            "suggestions": {}, "responses": {}, "vectors": {},
+            "id": task["uid"],
+            "fields": {name: task[name] for name in shown if name in task},
+            "metadata": {},
+            "suggestions": {},
+            "responses": {},
+            "vectors": {},
         }
         for task in tasks
-    ]  # fmt: skip
+    ]
 
     def part(name: str, title: str, **settings: Any) -> dict[str, Any]:
         return {"name": name, "title": title, "required": name != "note", "settings": settings}
@@ -154,14 +183,26 @@ def _argilla(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> di
         "guidelines": "\n\n".join([schema.question, *schema.guide]),
         "fields": [
             *([part("image", "Picture", type="image")] if pictured else []),
-            *(part(name, name.capitalize(), type="text", use_markdown=False) for name in ("question", "answer")),
+            *(
+                part(name, name.capitalize(), type="text", use_markdown=False)
+                for name in ("question", "answer")
+            ),
         ],
         "questions": [
-            part("label", schema.question, type="label_selection", options=labels, visible_options=None),
+            part(
+                "label",
+                schema.question,
+                type="label_selection",
+                options=labels,
+                visible_options=None,
+            ),
             part("note", "Note", type="text", use_markdown=False),
         ],
-        "metadata": [], "vectors": [], "allow_extra_metadata": False, "distribution": {"strategy": "overlap", "min_submitted": 1},
-    }  # fmt: skip
+        "metadata": [],
+        "vectors": [],
+        "allow_extra_metadata": False,
+        "distribution": {"strategy": "overlap", "min_submitted": 1},
+    }
     return {to.name: _json(records), f"{to.stem}_settings.json": _json(settings)}
 
 
@@ -173,13 +214,20 @@ def _mturk(tasks: Sequence[Mapping[str, Any]], schema: Schema, to: Path) -> dict
     writer.writeheader()
     writer.writerows(tasks)
     radios = "\n".join(
-        f'    <label><input type="radio" name="label" value={quoteattr(value)} required> {escape(words)}</label>'
+        f'    <label><input type="radio" name="label" value={quoteattr(value)} required>'
+        f" {escape(words)}</label>"
         for value, words in _choices(schema)
     )
-    picture = '  <p><img src="${image}" alt="The picture" style="max-width:100%"></p>\n' if "image" in tasks[0] else ""
+    picture = (
+        '  <p><img src="${image}" alt="The picture" style="max-width:100%"></p>\n'
+        if "image" in tasks[0]
+        else ""
+    )
     page = (
-        '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n<crowd-form>\n'
-        f"{picture}  <p>${{question}}</p>\n  <p>${{answer}}</p>\n  <p><b>{escape(schema.question)}</b></p>\n{radios}\n</crowd-form>\n"
+        "<script"
+        f' src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n<crowd-form>\n{picture}'
+        "  <p>${question}</p>\n  <p>${answer}</p>\n "
+        f" <p><b>{escape(schema.question)}</b></p>\n{radios}\n</crowd-form>\n"
     )
     return {to.name: text.getvalue(), f"{to.stem}_layout.html": page}
 
@@ -193,7 +241,10 @@ def _lines(values: Sequence[Any]) -> str:
 
 
 _WRITERS: Mapping[str, Callable[[Sequence[Mapping[str, Any]], Schema, Path], dict[str, str]]] = {
-    "label-studio": _label_studio, "potato": _potato, "argilla": _argilla, "mturk": _mturk,
-}  # fmt: skip
+    "label-studio": _label_studio,
+    "potato": _potato,
+    "argilla": _argilla,
+    "mturk": _mturk,
+}
 LAYOUTS = tuple(_WRITERS)
 """The tools that tasks can be written for."""

@@ -1,4 +1,6 @@
-"""The linter behind `hqm check`: stable codes and plain sentences; it goes on after the first fault."""
+"""The linter behind `hqm check`: stable codes and plain sentences; it goes on after the first
+fault.
+"""
 
 from __future__ import annotations
 

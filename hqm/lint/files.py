@@ -1,4 +1,6 @@
-"""Read a card and its items file, note every fault with its file and line, and keep what has no fault."""
+"""Read a card and its items file, note every fault with its file and line, and keep what has no
+fault.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _SHOWN = 10
 
 @dataclass
 class Faults:
-    """Faults by kind; after ten of a kind the rest share one finding, so that they do not fill the screen."""
+    """Faults by kind; after ten of a kind the rest share one finding, so that they do not fill the
+    screen.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     more: dict[str, list[dict[str, str]]] = field(default_factory=dict)
@@ -107,11 +111,17 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
     try:
         records = list(_records(path, card.data.encoding, faults)) if card.data.items else []
     except DataError as error:
-        kind = "encoding" if isinstance(error.__context__, UnicodeDecodeError) else "items-unreadable"
+        kind = (
+            "encoding" if isinstance(error.__context__, UnicodeDecodeError) else "items-unreadable"
+        )
         faults.add(kind, error.what, error.place)
         return Form(ORIGINAL, ())
     if not card.data.items:
-        faults.add("items-unreadable", 'the card names no items file: set items = "..." under [data]', card.name)
+        faults.add(
+            "items-unreadable",
+            'the card names no items file: set items = "..." under [data]',
+            card.name,
+        )
     elif not records:
         faults.add("items-unreadable", "it has no items", str(path))
     for place, record in records:
@@ -124,11 +134,17 @@ def read_form(card: Card, data: Path, faults: Faults) -> Form:
 
 
 def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> Item | None:
-    """The item without a faulty picture or type; None if a fault leaves nothing to ask or to score."""
+    """The item without a faulty picture or type; None if a fault leaves nothing to ask or to
+    score.
+    """
     names, record = card.fields, dict(record)
     lacking = [name for name in (names.id, names.prompt) if not str(record.get(name) or "").strip()]
     for name in lacking:
-        state = "is empty" if name in record else f"is missing (there are {', '.join(map(repr, record)) or 'none'})"
+        state = (
+            "is empty"
+            if name in record
+            else f"is missing (there are {', '.join(map(repr, record)) or 'none'})"
+        )
         faults.add("field-missing", f"the field {name!r} {state}", place)
     try:
         hallucination_type(record.get(names.type))
@@ -154,7 +170,9 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
 
 
 def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of a file with their places, in any shape that `read_records` knows; a broken line is skipped."""
+    """The records of a file with their places, in any shape that `read_records` knows; a broken
+    line is skipped.
+    """
     if path.suffix.lower() == ".parquet":
         for number, record in enumerate(read_records(path), 1):
             yield f"{path}: record {number}", record
@@ -163,14 +181,18 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
     if path.suffix.lower() == ".csv":
         yield from _rows(text, path, faults)
     elif _is_lines(text):
-        for number, line in enumerate(text.split("\n"), 1):  # a text may hold the line ends of other scripts
+        for number, line in enumerate(
+            text.split("\n"), 1
+        ):  # a text may hold the line ends of other scripts
             if not line.strip():
                 continue
             place = f"{path}:{number}"
             try:
                 record = json.loads(line, object_pairs_hook=no_key_twice)
             except json.JSONDecodeError as error:
-                faults.add("record-broken", f"it is no JSON: {error.msg} (column {error.colno})", place)
+                faults.add(
+                    "record-broken", f"it is no JSON: {error.msg} (column {error.colno})", place
+                )
                 continue
             except DataError as error:
                 faults.add("record-broken", error.what, place)
@@ -179,19 +201,27 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
                 faults.add("record-broken", "it is nested too deeply", place)
                 continue
             except ValueError as error:  # a number of more than 4,300 digits
-                faults.add("record-broken", f"it cannot be read: {str(error).partition(';')[0]}", place)
+                faults.add(
+                    "record-broken", f"it cannot be read: {str(error).partition(';')[0]}", place
+                )
                 continue
             if isinstance(record, dict):
                 yield place, record
             else:
-                faults.add("record-broken", f"a record must be a JSON object, not {type(record).__name__}", place)
+                faults.add(
+                    "record-broken",
+                    f"a record must be a JSON object, not {type(record).__name__}",
+                    place,
+                )
     else:
         for number, record in enumerate(read_records(path, encoding), 1):
             yield f"{path}: record {number}", record
 
 
 def _is_lines(text: str) -> bool:
-    """Whether each record stands on a line of its own: more than half of the lines are whole objects."""
+    """Whether each record stands on a line of its own: more than half of the lines are whole
+    objects.
+    """
     lines = [line for line in text.split("\n") if line.strip()]
     whole = sum(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
     return not text.lstrip().startswith("[") and 2 * whole > len(lines)

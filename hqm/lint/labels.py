@@ -23,24 +23,35 @@ _SURPLUS = 0.1
 
 
 def check_leaks(form: Form) -> Iterable[Finding]:
-    """Cues, phrases and words that predict the right answers, with the types and parts in which they do.
+    """Cues, phrases and words that predict the right answers, with the types and parts in which
+    they do.
 
-    Only yes/no questions and multiple choice are checked, from 20 items on 5 pictures; fewer prove nothing.
+    Only yes/no questions and multiple choice are checked, from 20 items on 5 pictures; fewer prove
+    nothing.
     """
     if not can_leak(form.items):
         return
     leaks = leaks_in(form)
-    cues = sorted((stratum for stratum in leaks.cues.strata if stratum.shown), key=lambda stratum: -stratum.gain)
+    cues = sorted(
+        (stratum for stratum in leaks.cues.strata if stratum.shown),
+        key=lambda stratum: -stratum.gain,
+    )
     if cues:
         first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
         many = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
         sentence = (
-            f"{many} the right answers of unseen items in {_places(cues)}; the strongest, {first.cue} in {first.name}, gets "
-            f"{first.accuracy:.3f} right where the commonest answer gets {first.baseline:.3f}"
+            f"{many} the right answers of unseen items in {_places(cues)}; the strongest,"
+            f" {first.cue} in {first.name}, gets {first.accuracy:.3f} right where the commonest"
+            f" answer gets {first.baseline:.3f}"
         )
-        shown = tuple(f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}" for s in cues[:_SHOWN])
+        shown = tuple(
+            f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
+            for s in cues[:_SHOWN]
+        )
         rows = tuple(_leak_row(s) for s in cues)
-        yield Finding("leakage-cue", sentence, sum(s.items for s in _smallest(cues)), shown, rows=rows)
+        yield Finding(
+            "leakage-cue", sentence, sum(s.items for s in _smallest(cues)), shown, rows=rows
+        )
     yield from _counting(leaks)
     giveaways = leaks.cues.giveaways
     if giveaways:
@@ -49,7 +60,9 @@ def check_leaks(form: Form) -> Iterable[Finding]:
             for g in giveaways[:_SHOWN]
         )
         n = len(giveaways)
-        sentence = f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly always"
+        sentence = (
+            f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly always"
+        )
         rows = tuple(
             {
                 "phrase": g.phrase,
@@ -64,30 +77,44 @@ def check_leaks(form: Form) -> Iterable[Finding]:
     if leaks.words.leaks:
         first = leaks.words.leaks[0]
         sentence = (
-            f"the questions' words alone predict the right answers of unseen items in {_places(leaks.words.leaks)}; in "
-            f"{first.name} they get {first.accuracy:.3f} right where the commonest answer gets {first.baseline:.3f}, and a "
-            "language model will do better"
+            "the questions' words alone predict the right answers of unseen items in"
+            f" {_places(leaks.words.leaks)}; in {first.name} they get {first.accuracy:.3f} right"
+            f" where the commonest answer gets {first.baseline:.3f}, and a language model will do"
+            " better"
         )
         shown = tuple(
-            f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f}, gain at least {s.low:.3f}"
+            f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f},"
+            f" gain at least {s.low:.3f}"
             for s in leaks.words.leaks[:_SHOWN]
         )
         rows = tuple(_leak_row(s) for s in leaks.words.leaks)
-        yield Finding("blind-solvable", sentence, sum(s.items for s in _smallest(leaks.words.leaks)), shown, rows=rows)
+        yield Finding(
+            "blind-solvable",
+            sentence,
+            sum(s.items for s in _smallest(leaks.words.leaks)),
+            shown,
+            rows=rows,
+        )
 
 
 def _leak_row(stratum: Stratum) -> dict[str, Any]:
     return {
-        "where": stratum.name, "by": stratum.cue, "right": float(stratum.accuracy), "commonest answer": float(stratum.baseline),
-        "gain at least": float(stratum.low), "items in all": stratum.items,
-    }  # fmt: skip
+        "where": stratum.name,
+        "by": stratum.cue,
+        "right": float(stratum.accuracy),
+        "commonest answer": float(stratum.baseline),
+        "gain at least": float(stratum.low),
+        "items in all": stratum.items,
+    }
 
 
 def check_places(form: Form) -> Iterable[Finding]:
-    """Types and parts of a multiple choice whose right option stands in one place more often than chance explains.
+    """Types and parts of a multiple choice whose right option stands in one place more often than
+    chance explains.
 
-    An exact binomial test of the commonest place against one in as many as there are options, with Bonferroni's correction
-    over places, types and parts at 1%, from 20 items and a surplus of .1 on.
+    An exact binomial test of the commonest place against one in as many as there are options, with
+    Bonferroni's correction over places, types and parts at 1%, from 20 items and a surplus of .1
+    on.
     """
     chosen = [item for item in form.items if item.task == "choice" and len(item.options) > 1]
     groups: dict[tuple[str, str, int], list[str]] = defaultdict(list)
@@ -103,7 +130,10 @@ def check_places(form: Form) -> Iterable[Finding]:
     for (what, name, options), letters in kept.items():
         letter, n = Counter(letters).most_common(1)[0]
         tests = options * len(kept)
-        if n / len(letters) - 1 / options >= _SURPLUS and tests * _at_least(n, len(letters), 1 / options) < 0.01:
+        if (
+            n / len(letters) - 1 / options >= _SURPLUS
+            and tests * _at_least(n, len(letters), 1 / options) < 0.01
+        ):
             rows.append(
                 {
                     what: name or "no type",
@@ -116,15 +146,23 @@ def check_places(form: Form) -> Iterable[Finding]:
     if rows:
         first = rows[0]
         sentence = (
-            f"the right option stands in one place more often than chance explains in {len(rows)} "
-            f"{'type or part' if len(rows) == 1 else 'types and parts'}; in {next(iter(first.values()))} it is {first['answer']} in "
-            f"{first['items with it']} of {first['items in all']} items with {first['options']} options"
+            f"the right option stands in one place more often than chance explains in {len(rows)}"
+            f" {'type or part' if len(rows) == 1 else 'types and parts'}; in"
+            f" {next(iter(first.values()))} it is {first['answer']} in {first['items with it']} of"
+            f" {first['items in all']} items with {first['options']} options"
         )
         shown = tuple(
-            f"{next(iter(row.values()))}: {row['answer']} in {row['items with it']} of {row['items in all']} items"
+            f"{next(iter(row.values()))}: {row['answer']} in {row['items with it']} of"
+            f" {row['items in all']} items"
             for row in rows[:_SHOWN]
         )
-        yield Finding("option-position", sentence, sum(int(row["items in all"]) for row in rows if "type" in row), shown, rows=tuple(rows))  # fmt: skip
+        yield Finding(
+            "option-position",
+            sentence,
+            sum(int(row["items in all"]) for row in rows if "type" in row),
+            shown,
+            rows=tuple(rows),
+        )
 
 
 def _at_least(n: int, of: int, chance: float) -> float:
@@ -133,30 +171,44 @@ def _at_least(n: int, of: int, chance: float) -> float:
 
 
 def _counting(leaks: Leaks) -> Iterable[Finding]:
-    """The number of words, where each type has one label and is compared with items of no type: no other cue is tried there."""
+    """The number of words, where each type has one label and is compared with items of no type: no
+    other cue is tried there.
+    """
     rules = [rule for rule in leaks.lengths.rules if rule.stratum.shown]
     if not rules or leaks.cues.status != "not_informative":
         return
     rules.sort(key=lambda rule: -rule.stratum.gain)
     first = rules[0]
     sentence = (
-        f"the number of words predicts the right answers of unseen items; in {first.stratum.name}, {first.sentence} "
-        f"gets {first.accuracy.value:.3f} right where the commonest answer gets {first.baseline:.3f}"
+        f"the number of words predicts the right answers of unseen items; in {first.stratum.name},"
+        f" {first.sentence} gets {first.accuracy.value:.3f} right where the commonest answer gets"
+        f" {first.baseline:.3f}"
     )
-    shown = tuple(f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}" for rule in rules[:_SHOWN])
+    shown = tuple(
+        f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
+        for rule in rules[:_SHOWN]
+    )
     rows = tuple(_leak_row(rule.stratum) for rule in rules)
     yield Finding("leakage-cue", sentence, first.stratum.items, shown, rows=rows)
 
 
 def _places(strata: Iterable[Stratum]) -> str:
     names = list(dict.fromkeys(stratum.name for stratum in strata))
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return ", ".join(names[:_SHOWN]) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
 
 
 def _smallest(strata: Sequence[Stratum]) -> list[Stratum]:
-    """Types, or where none leaks the parts, each once: how many items are concerned is not counted twice."""
+    """Types, or where none leaks the parts, each once: how many items are concerned is not counted
+    twice.
+    """
     types = {s.type: s for s in strata if not s.part}
-    return list(types.values()) or list({s.part: s for s in strata if not s.type}.values()) or list(strata[:1])
+    return (
+        list(types.values())
+        or list({s.part: s for s in strata if not s.type}.values())
+        or list(strata[:1])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +224,22 @@ class TooFew:
 
 
 def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[Finding]:
-    """Types that are claimed but not there, there but not claimed, or that have too few items to be measured."""
+    """Types that are claimed but not there, there but not claimed, or that have too few items to be
+    measured.
+    """
     groups = group_by_type(form)
     claimed = tuple(claimed)
     empty = [kind for kind in claimed if kind not in groups]
     if empty:
         sentence = f"the card claims {', '.join(empty)}, and no item is labelled so"
-        yield Finding("type-without-items", sentence, len(empty), rows=tuple({"type": kind} for kind in empty))
+        yield Finding(
+            "type-without-items", sentence, len(empty), rows=tuple({"type": kind} for kind in empty)
+        )
     least = items_for_error(LARGEST_ERROR)
     counts = {kind: len(groups.get(kind, ())) for kind in HALLUCINATION_TYPES}
-    yield from too_few({kind: TooFew(n, 0.5 / n**0.5, least - n) for kind, n in counts.items() if 0 < n < least})
+    yield from too_few(
+        {kind: TooFew(n, 0.5 / n**0.5, least - n) for kind, n in counts.items() if 0 < n < least}
+    )
     extra = [kind for kind in HALLUCINATION_TYPES if kind in groups and kind not in claimed]
     if extra:
         n = sum(len(groups[kind]) for kind in extra)
@@ -205,16 +263,25 @@ def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
     if not few:
         return
     shown = tuple(
-        f"{kind}: {row.items} items, standard error {row.error:.3f}{' in this audit' if row.measured else ''}, "
-        f"{row.missing} more needed"
+        f"{kind}: {row.items} items, standard error"
+        f" {row.error:.3f}{' in this audit' if row.measured else ''}, {row.missing} more needed"
         for kind, row in few.items()
     )
     rows = tuple(
-        {"type": kind, "items in all": row.items, "standard error": row.error, "more items needed": row.missing}
+        {
+            "type": kind,
+            "items in all": row.items,
+            "standard error": row.error,
+            "more items needed": row.missing,
+        }
         for kind, row in few.items()
     )
     which = "1 type has" if len(few) == 1 else f"{len(few)} types have"
     measured = any(row.measured for row in few.values())
-    how = "and the answers say so" if measured else "by the number of items, before anybody answered"
+    how = (
+        "and the answers say so" if measured else "by the number of items, before anybody answered"
+    )
     sentence = f"{which} a standard error above {LARGEST_ERROR:g} ({how}): no score of its own"
-    yield Finding(TYPE_NOT_MEASURABLE, sentence, sum(row.items for row in few.values()), shown, rows=rows)
+    yield Finding(
+        TYPE_NOT_MEASURABLE, sentence, sum(row.items for row in few.values()), shown, rows=rows
+    )

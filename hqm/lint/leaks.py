@@ -1,4 +1,6 @@
-"""What gives right answers away without the pictures: one study for `hqm check`, the indicators and the gate."""
+"""What gives right answers away without the pictures: one study for `hqm check`, the indicators and
+the gate.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from hqm.psychometrics.weights import stream
 from hqm.types import Form, Item
 
 MOST = 12_000
-"""The most items that the words are tried on, drawn at random. Cues are tried on all items: they depend on the order."""
+"""The most items that the words are tried on, drawn at random.
+
+Cues are tried on all items: they depend on the order.
+"""
 _FOLDS = 5
 WORDS = "words"
 """The cue of a stratum that the words were tried on."""
@@ -35,14 +40,23 @@ class Leaks:
     words: Solvability
     cues: Leakage
     lengths: LengthCue
-    """What counting words gives away; compared with items of no type where all others of a type have one label."""
+    """What counting words gives away; compared with items of no type where all others of a type
+    have one label.
+    """
     sampled: int
     """How many items the words were tried on."""
 
     @property
     def shown(self) -> tuple[Stratum, ...]:
-        """Every type and part in which the words, or a cue, predict more than chance explains; the largest gain first."""
-        return tuple(sorted((s for s in (*self.words.strata, *self.cues.strata) if s.shown), key=lambda s: -s.gain))
+        """Every type and part in which the words, or a cue, predict more than chance explains; the
+        largest gain first.
+        """
+        return tuple(
+            sorted(
+                (s for s in (*self.words.strata, *self.cues.strata) if s.shown),
+                key=lambda s: -s.gain,
+            )
+        )
 
 
 def can_leak(items: Sequence[Item]) -> bool:
@@ -51,7 +65,9 @@ def can_leak(items: Sequence[Item]) -> bool:
 
 
 def leaks_in(form: Form, seed: int = 0) -> Leaks:
-    """The study of a form's questions and right answers; asked twice about the same items, it is made once."""
+    """The study of a form's questions and right answers; asked twice about the same items, it is
+    made once.
+    """
     return _study(_Key(form, form.digest), seed)
 
 
@@ -76,19 +92,33 @@ def _study(key: _Key, seed: int) -> Leaks:
         drawn = stream(seed, "solvability.sample").choice(len(items), MOST, replace=False)
         chosen = [items[i] for i in np.sort(drawn)]
     words = blind_solvability(
-        [item.prompt for item in chosen], [str(item.target) for item in chosen], rng=stream(seed, "solvability"),
-        clusters=clusters_of(chosen), types=[item.type for item in chosen], parts=[item.part for item in chosen], folds=_FOLDS,
-    )  # fmt: skip
+        [item.prompt for item in chosen],
+        [str(item.target) for item in chosen],
+        rng=stream(seed, "solvability"),
+        clusters=clusters_of(chosen),
+        types=[item.type for item in chosen],
+        parts=[item.part for item in chosen],
+        folds=_FOLDS,
+    )
     cues = leakage_cues(
-        [str(item.target) for item in items], rng=stream(seed, "leakage"), questions=[item.prompt for item in items],
-        ids=[item.id for item in items], clusters=clusters_of(items), types=[item.type for item in items],
-        parts=[item.part for item in items], folds=_FOLDS,
-    )  # fmt: skip
+        [str(item.target) for item in items],
+        rng=stream(seed, "leakage"),
+        questions=[item.prompt for item in items],
+        ids=[item.id for item in items],
+        clusters=clusters_of(items),
+        types=[item.type for item in items],
+        parts=[item.part for item in items],
+        folds=_FOLDS,
+    )
     lengths = length_cue(
-        own_words([item.prompt for item in items]), [str(item.target) for item in items],
-        rng=stream(seed, "solvability.length"), clusters=clusters_of(items), types=[item.type for item in items],
-        parts=[item.part for item in items], folds=_FOLDS,
-    )  # fmt: skip
+        own_words([item.prompt for item in items]),
+        [str(item.target) for item in items],
+        rng=stream(seed, "solvability.length"),
+        clusters=clusters_of(items),
+        types=[item.type for item in items],
+        parts=[item.part for item in items],
+        folds=_FOLDS,
+    )
     return Leaks(words, cues, lengths, len(chosen))
 
 

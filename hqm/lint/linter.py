@@ -57,7 +57,8 @@ class Checked:
 
     @property
     def leaks(self) -> tuple[Stratum, ...]:
-        """How far the words, and the strongest cue, get without the pictures: in all items, in each part and in each type.
+        """How far the words, and the strongest cue, get without the pictures: in all items, in each
+        part and in each type.
 
         Empty where there is nothing to predict, or where there are too few items to try.
         """
@@ -66,7 +67,11 @@ class Checked:
         study, best = leaks_in(self.form), dict[tuple[str, str, bool], Stratum]()
         for stratum in (*study.words.strata, *study.cues.strata):
             key = (stratum.type, stratum.part, stratum.cue == WORDS)
-            tried = stratum.status == "ok" and math.isfinite(stratum.gain) and not (stratum.type and stratum.part)
+            tried = (
+                stratum.status == "ok"
+                and math.isfinite(stratum.gain)
+                and not (stratum.type and stratum.part)
+            )
             if tried and (key not in best or stratum.gain > best[key].gain):
                 best[key] = stratum
         return tuple(sorted(best.values(), key=lambda s: (bool(s.type), bool(s.part))))
@@ -75,11 +80,18 @@ class Checked:
         """Counts and findings as JSON data."""
         items = self.form.items if self.form else ()
         types = (
-            {kind or "(unlabelled)": len(of_type) for kind, of_type in group_by_type(self.form).items()}
+            {
+                kind or "(unlabelled)": len(of_type)
+                for kind, of_type in group_by_type(self.form).items()
+            }
             if self.form
             else {}
         )
-        targets = Counter(str(item.target) for item in items) if self.task in ("yes_no", "choice") else Counter[str]()
+        targets = (
+            Counter(str(item.target) for item in items)
+            if self.task in ("yes_no", "choice")
+            else Counter[str]()
+        )
         return {
             "benchmark": self.benchmark,
             "version": self.version,
@@ -100,7 +112,8 @@ class Checked:
 def _plain(stratum: Stratum) -> dict[str, Any]:
     values = {**asdict(stratum), "name": stratum.name}
     return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in values.items()
     }
 
 
@@ -116,7 +129,8 @@ def lint_benchmarks(
     selection: Selection = EVERYTHING,
     **reading: Any,
 ) -> list[Checked]:
-    """Check the benchmarks that a name stands for; faults become findings, and the check goes on where it can.
+    """Check the benchmarks that a name stands for; faults become findings, and the check goes on
+    where it can.
 
     Parameters
     ----------
@@ -127,10 +141,11 @@ def lint_benchmarks(
     key
         A corrected key; what it makes of the benchmark is checked as well, under both names.
     forms
-        Name -> file: forms of one's own, whose wordings are checked as those of the parallel form and of the adapter's other
-        forms are.
+        Name -> file: forms of one's own, whose wordings are checked as those of the parallel form
+        and of the adapter's other forms are.
     selection
-        The findings that are wanted: where none is about wordings, forms that nobody brought are not written.
+        The findings that are wanted: where none is about wordings, forms that nobody brought are
+        not written.
 
     Raises
     ------
@@ -148,7 +163,10 @@ def lint_benchmarks(
     name = folder_of_card(name)
     members = groups().get(name, (name,))
     if key is not None and len(members) > 1:
-        raise UsageError("a corrected key belongs to one benchmark", remedy="Name that benchmark alone with --key.")
+        raise UsageError(
+            "a corrected key belongs to one benchmark",
+            remedy="Name that benchmark alone with --key.",
+        )
     settings = {"data": data, "images": images, **reading}
     worded = any(selection.has(finding) for finding in WORDING_FINDINGS) or bool(forms)
     linted = []
@@ -166,11 +184,19 @@ def lint_benchmarks(
             linted.append(Checked(Path(member).resolve().name, "", tuple(faults.all())))
             continue
         linted.append(
-            _checked(benchmark, cut(form, benchmark.name, part, limit) if form.items else form, faults, forms, worded)
+            _checked(
+                benchmark,
+                cut(form, benchmark.name, part, limit) if form.items else form,
+                faults,
+                forms,
+                worded,
+            )
         )
         if key is not None and form.items:
             corrected = read_key(key, benchmark).applied(form)
-            by_key = _checked(benchmark, cut(corrected, benchmark.name, part, limit), Faults(), {}, worded)
+            by_key = _checked(
+                benchmark, cut(corrected, benchmark.name, part, limit), Faults(), {}, worded
+            )
             linted.append(replace(by_key, benchmark=f"{benchmark.name} by {key.stem}"))
     return [replace(checked, part=part or "") for checked in linted]
 
@@ -190,9 +216,17 @@ def _read(name: str, faults: Faults, settings: dict[str, Any]) -> tuple[Benchmar
     return benchmark, benchmark.original
 
 
-def _checked(benchmark: Benchmark, form: Form, faults: Faults, files: Mapping[str, Path], worded: bool) -> Checked:
-    wordings, pictures = _forms(benchmark, form, files) if worded else [], pictures_of(benchmark, form)
-    card, findings = benchmark.card, [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)]
+def _checked(
+    benchmark: Benchmark, form: Form, faults: Faults, files: Mapping[str, Path], worded: bool
+) -> Checked:
+    wordings, pictures = (
+        _forms(benchmark, form, files) if worded else [],
+        pictures_of(benchmark, form),
+    )
+    card, findings = (
+        benchmark.card,
+        [*faults.all(), *findings_of(benchmark, form, pictures, forms=wordings)],
+    )
     readable = form if form.items else None
     return Checked(benchmark.name, card.version, tuple(findings), readable, card.task, card.types)
 
@@ -212,12 +246,17 @@ def pictures_of(benchmark: Benchmark, form: Form) -> Pictures:
 
 
 def findings_of(
-    benchmark: Benchmark, form: Form, pictures: Pictures | None = None, *, forms: Iterable[Form] = ()
+    benchmark: Benchmark,
+    form: Form,
+    pictures: Pictures | None = None,
+    *,
+    forms: Iterable[Form] = (),
 ) -> Iterator[Finding]:
-    """Every finding about a benchmark that could be read: the one list that `hqm check`, an audit and its gate have.
+    """Every finding about a benchmark that could be read: the one list that `hqm check`, an audit
+    and its gate have.
 
-    `forms` are wordings to compare with the original `form`. Without `pictures` nothing is said of their files, and a picture
-    is known by its name alone.
+    `forms` are wordings to compare with the original `form`. Without `pictures` nothing is said of
+    their files, and a picture is known by its name alone.
     """
     yield from _card(benchmark)
     if not form.items:
@@ -232,8 +271,12 @@ def findings_of(
     yield from check_places(form)
     yield from check_leaks(form)
     if pictures is not None:
-        # a folder apart is fetched, and an embedded benchmark draws its pictures when they are asked about
-        brought = bool(benchmark.card.data.folder) or type(benchmark).prepare_images is not Benchmark.prepare_images
+        # a folder apart is fetched, and an embedded benchmark draws its pictures when they are
+        # asked about
+        brought = (
+            bool(benchmark.card.data.folder)
+            or type(benchmark).prepare_images is not Benchmark.prepare_images
+        )
         yield from check_images(pictures, brought)
 
 

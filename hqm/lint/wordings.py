@@ -1,4 +1,6 @@
-"""Checks of a form's wordings against the original: negations that do not turn the answer round, equal words, another mode."""
+"""Checks of a form's wordings against the original: negations that do not turn the answer round,
+equal words, another mode.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +17,53 @@ from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
 from hqm.forms.readings import RULES, Readings
 from hqm.types import Form, Item
 
-AFFIRMS, SPLIT, DOUBLED, SCOPE = "negation-affirms", "negation-split", "negation-doubled", "negation-scope"
+AFFIRMS, SPLIT, DOUBLED, SCOPE = (
+    "negation-affirms",
+    "negation-split",
+    "negation-doubled",
+    "negation-scope",
+)
 SAME_ANSWER, SAME_WORDS, MODE = "negation-same-answer", "form-same-words", "form-mode"
 SENTENCES = {
-    AFFIRMS: 'the form {form}: {n} negated questions ask for the same yes as the plain question ("Is this not ...?")',
+    AFFIRMS: (
+        'the form {form}: {n} negated questions ask for the same yes as the plain question ("Is'
+        ' this not ...?")'
+    ),
     SPLIT: 'the form {form}: in {n} questions "not" stands inside the subject and splits it',
     DOUBLED: "the form {form}: {n} questions are negated twice",
-    SCOPE: 'the form {form}: in {n} questions it is open what the negation denies ("not only", "not ..., followed by ...")',
-    SAME_ANSWER: "the form {form}: {n} questions are negated, and their right answer is that of the original",
+    SCOPE: (
+        'the form {form}: in {n} questions it is open what the negation denies ("not only", "not'
+        ' ..., followed by ...")'
+    ),
+    SAME_ANSWER: (
+        "the form {form}: {n} questions are negated, and their right answer is that of the original"
+    ),
     SAME_WORDS: "the form {form}: {n} items have the words of the original",
 }
 WORDING_FINDINGS = (*SENTENCES, MODE)
 """The names of all findings that need the forms."""
-_NEGATED = re.compile(r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE
+)
 _ANSWERS = re.compile(r"[\"'“]?\byes\b[\"'”]?\s*(?:or|/)\s*[\"'“]?\bno\b", re.IGNORECASE)
 """What a question says of its answers is no negation, and captions of which all say it are many."""
-_CONTRACTED = re.compile(r"(?:^|[,:]\s*|then\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|wo|would|should)n['’]t\b", re.IGNORECASE)  # fmt: skip
+_CONTRACTED = re.compile(
+    r"(?:^|[,:]\s*|then\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|wo|would|should)n['’]t\b",
+    re.IGNORECASE,
+)
 _SHORT = frozenset(
-    "there it this that these those i you he she we they one two three four five all both every each some".split()
+    "there it this that these those i you he she we they one two three four five all both every"
+    " each some".split()
 )
 """Behind one of these "not" is heard as "n't"; behind a longer subject it denies what follows."""
 _WIDER = frozenset(
-    "only just all both every everyone everything each always respectively while whereas followed merely".split()
+    "only just all both every everyone everything each always respectively while whereas followed"
+    " merely".split()
 )
-_WHOLE = re.compile(r"\b(?:false|wrong to say) that\b|[\"“]no[\"”] the right answer|[\"“]yes[\"”] the wrong answer", re.IGNORECASE)  # fmt: skip
+_WHOLE = re.compile(
+    r"\b(?:false|wrong to say) that\b|[\"“]no[\"”] the right answer|[\"“]yes[\"”] the wrong answer",
+    re.IGNORECASE,
+)
 
 
 def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
@@ -53,9 +78,13 @@ def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
     for name, sentence in SENTENCES.items():
         pairs = faults.get(name, [])
         if pairs:
-            shown = tuple(f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3])
+            shown = tuple(
+                f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3]
+            )
             every = "all of them: " + ", ".join(item.id for _, item in pairs)
-            yield Finding(name, sentence.format(form=form.name, n=len(pairs)), len(pairs), (*shown, every))
+            yield Finding(
+                name, sentence.format(form=form.name, n=len(pairs)), len(pairs), (*shown, every)
+            )
     _FAULTS.keep()
     _DENIED.keep()
     for change, count in count_modes(original, form).items():
@@ -73,7 +102,8 @@ def _faults(before: Item, item: Item) -> Iterable[str]:
 
 
 def faults_of_negation(prompt: str) -> list[str]:
-    """What is wrong with a negated yes/no question; nothing where it is not negated, or turns the answer round.
+    """What is wrong with a negated yes/no question; nothing where it is not negated, or turns the
+    answer round.
 
     >>> faults_of_negation("Is this not a dog?"), faults_of_negation("Is the dog not asleep?")
     (['negation-affirms'], [])
@@ -89,20 +119,30 @@ def _negation(prompt: str) -> list[str]:
     try:
         made = clause_of(prompt)
     except NoRule:
-        return [AFFIRMS] if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)) else []
+        return (
+            [AFFIRMS] if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)) else []
+        )
     # only in what is asked: a caption that the question is about may say "don't" itself
-    return [AFFIRMS] if _CONTRACTED.search(prompt[made.start : made.end]) else list(_of_clause(made))
+    return (
+        [AFFIRMS] if _CONTRACTED.search(prompt[made.start : made.end]) else list(_of_clause(made))
+    )
 
 
 def _of_clause(made: Asked) -> Iterator[str]:
     words = made.words
-    negations = [i for i, word in enumerate(words) if word in NEGATIONS or word.endswith(("n't", "n’t"))]
+    negations = [
+        i for i, word in enumerate(words) if word in NEGATIONS or word.endswith(("n't", "n’t"))
+    ]
     if len(negations) > 1 or (negations and _WHOLE.search(made.prompt[made.start : made.end])):
         yield DOUBLED
     if not negations:
         return
     first = negations[0]
-    if words[0] in AUXILIARIES and words[first] == "not" and (first == 1 or (first == 2 and words[1] in _SHORT)):
+    if (
+        words[0] in AUXILIARIES
+        and words[first] == "not"
+        and (first == 1 or (first == 2 and words[1] in _SHORT))
+    ):
         yield AFFIRMS
     rest = set(words[first + 1 :])
     # "no dog and a cat": the second noun has an article of its own
@@ -128,7 +168,11 @@ def _splits(made: Asked) -> bool:
 
 def _is_denied(prompt: str) -> bool:
     """Whether the question is negated, or denied as a whole."""
-    if not _NEGATED.search(_ANSWERS.sub(" ", prompt)) and not _WHOLE.search(prompt) and "other than" not in prompt:
+    if (
+        not _NEGATED.search(_ANSWERS.sub(" ", prompt))
+        and not _WHOLE.search(prompt)
+        and "other than" not in prompt
+    ):
         return False
     try:
         made = clause_of(prompt)
@@ -138,7 +182,9 @@ def _is_denied(prompt: str) -> bool:
         return False
     sentence = prompt[made.start : made.end]
     inner = any(word in NEGATIONS for word in made.words)
-    return inner != bool(_WHOLE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence))
+    return inner != bool(
+        _WHOLE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence)
+    )
 
 
 _FAULTS = Readings("faults", _negation, (RULES, Path(__file__)))

@@ -1,1 +1,3 @@
-"""The logs of other tools, read into rows: what was answered, to which question, by whom, and what the tool scored."""
+"""The logs of other tools, read into rows: what was answered, to which question, by whom, and what
+the tool scored.
+"""

@@ -1,4 +1,6 @@
-"""Instance records of Every Eval Ever: `<uuid>_samples.jsonl`, with the aggregate `<uuid>.json` beside them."""
+"""Instance records of Every Eval Ever: `<uuid>_samples.jsonl`, with the aggregate `<uuid>.json`
+beside them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def is_log(records: list[dict[str, Any]]) -> bool:
 def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
     """The rows of a samples file.
 
-    An answer that counts for several results of the aggregate stands there once for each of them; it is read once.
+    An answer that counts for several results of the aggregate stands there once for each of them;
+    it is read once.
     """
     rows: dict[tuple[Any, ...], LogRow] = {}
     for i, record in enumerate(records, 1):
@@ -32,14 +35,28 @@ def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
     return Log(path=str(path), tool=f"Every Eval Ever {version}".strip(), rows=tuple(rows.values()))
 
 
-_ENDED: Mapping[str, State] = {"unparsed": "ok", "empty": "ok", "cut": "truncated", "missing": "error"}
-"""How an answer ended, where its state says more than that: what could not be read, or holds no word, ended all the same."""
+_ENDED: Mapping[str, State] = {
+    "unparsed": "ok",
+    "empty": "ok",
+    "cut": "truncated",
+    "missing": "error",
+}
+"""How an answer ended, where its state says more than that: what could not be read, or holds no
+word, ended all the same.
+"""
 
 
 def _row(record: Mapping[str, Any], place: str) -> LogRow:
-    asked, evaluation, metadata = (_object(record.get(name)) for name in ("input", "evaluation", "metadata"))
+    asked, evaluation, metadata = (
+        _object(record.get(name)) for name in ("input", "evaluation", "metadata")
+    )
     read = next(
-        (a.get("extracted_value") for a in record.get("answer_attribution") or () if isinstance(a, Mapping)), ""
+        (
+            a.get("extracted_value")
+            for a in record.get("answer_attribution") or ()
+            if isinstance(a, Mapping)
+        ),
+        "",
     )
     score = number(evaluation.get("score"))
     epoch = metadata.get("epoch")
@@ -51,12 +68,20 @@ def _row(record: Mapping[str, Any], place: str) -> LogRow:
         image=str(metadata.get("image") or ""),
         question=str(asked.get("raw") or asked.get("formatted") or ""),
         form=str(metadata.get("form") or ""),
-        run=whole_number(metadata.get("run", 0), "run", place)
-        if epoch is None
-        else max(whole_number(epoch, "epoch", place) - 1, 0),
-        score=None if metadata.get("scored") == "false" else number(evaluation.get("is_correct")) if score is None else score,
+        run=(
+            whole_number(metadata.get("run", 0), "run", place)
+            if epoch is None
+            else max(whole_number(epoch, "epoch", place) - 1, 0)
+        ),
+        score=(
+            None
+            if metadata.get("scored") == "false"
+            else number(evaluation.get("is_correct"))
+            if score is None
+            else score
+        ),
         read=str(read or ""),
-    )  # fmt: skip
+    )
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -69,7 +94,11 @@ def _respondent(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
-    given, error, usage = _object(record.get("output")), record.get("error"), _object(record.get("token_usage"))
+    given, error, usage = (
+        _object(record.get("output")),
+        record.get("error"),
+        _object(record.get("token_usage")),
+    )
     text = texts(given.get("raw"))[0] if given else _last_turn(record.get("messages"))
     named = (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
     detail = {ours: usage[theirs] for ours, theirs in named if isinstance(usage.get(theirs), int)}
@@ -79,7 +108,9 @@ def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
         return Response(text, _ENDED.get(state, cast(State, state)), reason, detail)
     if metadata.get("stop_reason") in ("max_tokens", "model_length"):
         return Response(text, "truncated", "", detail)
-    return Response(text, "error", str(error), detail) if error else Response(text, "ok", "", detail)
+    return (
+        Response(text, "error", str(error), detail) if error else Response(text, "ok", "", detail)
+    )
 
 
 def _last_turn(messages: Any) -> str:

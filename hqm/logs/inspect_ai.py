@@ -1,7 +1,7 @@
 """Logs of inspect: `.eval` archives and their `.json` form.
 
-The members of an archive are compressed with Zstandard (zip method 93), which Python reads from 3.14 on; before, pyarrow
-decompresses them. A run that was killed has samples but no header.
+The members of an archive are compressed with Zstandard (zip method 93), which Python reads from
+3.14 on; before, pyarrow decompresses them. A run that was killed has samples but no header.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ _HEADER = struct.Struct("<4s5H3I2H")
 
 def is_log(document: Any) -> bool:
     """Whether a JSON document is such a log."""
-    return isinstance(document, Mapping) and "eval" in document and ("samples" in document or "plan" in document)
+    return (
+        isinstance(document, Mapping)
+        and "eval" in document
+        and ("samples" in document or "plan" in document)
+    )
 
 
 def read_eval(path: Path) -> Log:
@@ -33,9 +37,13 @@ def read_eval(path: Path) -> Log:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = {info.filename: info for info in archive.infolist()}
-            start = next((name for name in ("header.json", "_journal/start.json") if name in members), None)
+            start = next(
+                (name for name in ("header.json", "_journal/start.json") if name in members), None
+            )
             if start is None:
-                raise DataError("it has neither header.json nor _journal/start.json", place=str(path))
+                raise DataError(
+                    "it has neither header.json nor _journal/start.json", place=str(path)
+                )
             header = _document(file, archive, members[start], path)
             samples = [
                 (name, _document(file, archive, info, path))
@@ -51,7 +59,12 @@ def read_document(path: Path, document: Mapping[str, Any] | None = None) -> Log:
     """The samples of a log in its JSON form."""
     header: Mapping[str, Any] = read_json(path) if document is None else document
     samples = header.get("samples") or []
-    return _log(path, header, [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)], crashed=False)
+    return _log(
+        path,
+        header,
+        [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)],
+        crashed=False,
+    )
 
 
 def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
@@ -59,7 +72,9 @@ def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: 
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"its member {info.filename} is no JSON: {error}", place=str(path)) from None
+        raise DataError(
+            f"its member {info.filename} is no JSON: {error}", place=str(path)
+        ) from None
 
 
 def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
@@ -70,7 +85,10 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
     try:
         import pyarrow
     except ModuleNotFoundError:
-        what = "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not installed"
+        what = (
+            "its members are compressed with Zstandard, which pyarrow reads, and pyarrow is not"
+            " installed"
+        )
         remedy = "Run: pip install 'hqm-audit[logs]', or convert it: inspect log convert --to json."
         raise DataError(what, place=str(path), remedy=remedy) from None
     try:
@@ -78,14 +96,18 @@ def _zstandard(file: Any, info: zipfile.ZipInfo, path: Path) -> bytes:
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
             content = bytes(stream.read())
     except OSError as error:
-        raise DataError(f"its member {info.filename} cannot be decompressed: {error}", place=str(path)) from None
+        raise DataError(
+            f"its member {info.filename} cannot be decompressed: {error}", place=str(path)
+        ) from None
     if len(content) != info.file_size:
         what = f"its member {info.filename} has {len(content)} bytes in place of {info.file_size}"
         raise DataError(what, place=str(path), remedy="Copy the file again.")
     return content
 
 
-def _log(path: Path, header: Mapping[str, Any], samples: list[tuple[str, Any]], *, crashed: bool) -> Log:
+def _log(
+    path: Path, header: Mapping[str, Any], samples: list[tuple[str, Any]], *, crashed: bool
+) -> Log:
     run = header.get("eval") or {}
     config = (header.get("plan") or {}).get("config") or {}
     settings = {**config, **(run.get("model_generate_config") or {})}
@@ -98,7 +120,9 @@ def _log(path: Path, header: Mapping[str, Any], samples: list[tuple[str, Any]], 
         notes.append(f"the run ended with the status {status}{f': {error}' if error else ''}")
     form = str((run.get("task_args") or {}).get("form") or "")
     model = str(run.get("model") or path.stem)
-    rows = [row for name, sample in samples for row in _rows(f"{path}: {name}", sample, model, form)]
+    rows = [
+        row for name, sample in samples for row in _rows(f"{path}: {name}", sample, model, form)
+    ]
     tool = f"inspect_ai {(run.get('packages') or {}).get('inspect_ai', '')}".strip()
     return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
 
@@ -113,7 +137,9 @@ def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[LogRow]:
         place=place,
         respondent=model,
         answer=_answer(sample),
-        ids=tuple(str(value) for value in (metadata.get("item"), sample["id"]) if value is not None),
+        ids=tuple(
+            str(value) for value in (metadata.get("item"), sample["id"]) if value is not None
+        ),
         image=str(metadata.get("image") or image),
         question=question,
         form=str(metadata.get("form") or form),
@@ -127,10 +153,14 @@ def _answer(sample: Mapping[str, Any]) -> Response:
     output = sample.get("output") or {}
     choices = output.get("choices") or []
     first = choices[0] if choices else {}
-    text = _text((first.get("message") or {}).get("content", output.get("completion") or ""), sample)
+    text = _text(
+        (first.get("message") or {}).get("content", output.get("completion") or ""), sample
+    )
     error = sample.get("error") or {}
     reason = (
-        str(error.get("message") if isinstance(error, Mapping) else error) if error else str(output.get("error") or "")
+        str(error.get("message") if isinstance(error, Mapping) else error)
+        if error
+        else str(output.get("error") or "")
     )
     usage = output.get("usage") or {}
     detail = {
@@ -144,7 +174,9 @@ def _answer(sample: Mapping[str, Any]) -> Response:
     if stop in ("max_tokens", "model_length"):
         return Response(text, "truncated", str(stop), detail)
     return (
-        Response(text, "refused", str(stop), detail) if stop == "content_filter" else Response(text, "ok", "", detail)
+        Response(text, "refused", str(stop), detail)
+        if stop == "content_filter"
+        else Response(text, "ok", "", detail)
     )
 
 
@@ -159,16 +191,28 @@ def _asked(sample: Mapping[str, Any]) -> tuple[str, str]:
         if not isinstance(message, Mapping) or message.get("role") not in (None, "user"):
             continue
         texts.append(_text(content, sample))
-        pictures += [
-            part["image"] for part in content if isinstance(part, Mapping) and part.get("type") == "image"
-        ] if isinstance(content, list) else []  # fmt: skip
-    named = [name for name in pictures if isinstance(name, str) and not name.startswith(("attachment://", "data:"))]
+        pictures += (
+            [
+                part["image"]
+                for part in content
+                if isinstance(part, Mapping) and part.get("type") == "image"
+            ]
+            if isinstance(content, list)
+            else []
+        )
+    named = [
+        name
+        for name in pictures
+        if isinstance(name, str) and not name.startswith(("attachment://", "data:"))
+    ]
     return "\n".join(filter(None, texts)), named[0] if named else ""
 
 
 def _text(content: Any, sample: Mapping[str, Any]) -> str:
     if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+        parts = [
+            part for part in content if isinstance(part, Mapping) and part.get("type") == "text"
+        ]
         return "\n".join(_text(part.get("text", ""), sample) for part in parts)
     text = "" if content is None else str(content)
     if text.startswith("attachment://"):

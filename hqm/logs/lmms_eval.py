@@ -1,7 +1,9 @@
-"""Logs of lmms-eval and of lm-eval: `..._samples_<task>.jsonl` with `..._results.json` beside it, and the one JSON of lmms-eval 0.3.
+"""Logs of lmms-eval and of lm-eval: `..._samples_<task>.jsonl` with `..._results.json` beside it,
+and the one JSON of lmms-eval 0.3.
 
-Since 0.4 a row no longer has the question's record (`doc`): what names the question are the dictionaries that some tasks write
-as their metrics, the prompt (`input`), and the row number (`doc_id`).
+Since 0.4 a row no longer has the question's record (`doc`): what names the question are the
+dictionaries that some tasks write as their metrics, the prompt (`input`), and the row number
+(`doc_id`).
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from hqm.files.records import read_json
 from hqm.logs.row import Log, LogRow, first_text, number, texts
 from hqm.types import Response
 
-_SAMPLES = re.compile(r"(?P<date>\d{8}_\d{6}|.*?)_?samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl")
+_SAMPLES = re.compile(
+    r"(?P<date>\d{8}_\d{6}|.*?)_?samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.-]+)?\.jsonl"
+)
 _OWN = frozenset(
-    "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash target_hash token_counts input input_media".split()
+    "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash"
+    " target_hash token_counts input input_media".split()
 )
 _PLACES = ("category", "subcategory", "set_id", "figure_id", "question_id")
 _IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
@@ -33,12 +38,18 @@ def is_log(records: list[dict[str, Any]]) -> bool:
 
 
 def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
-    """The rows of one samples file; the model's name comes from the results file of the same run."""
+    """The rows of one samples file; the model's name comes from the results file of the same
+    run.
+    """
     results, notes = _results(path)
     named = _SAMPLES.fullmatch(path.name)
     task = named["task"] if named else path.stem
     respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
-    rows = [row for i, record in enumerate(records, 1) for row in _rows(record, f"{path}: record {i}", respondent)]
+    rows = [
+        row
+        for i, record in enumerate(records, 1)
+        for row in _rows(record, f"{path}: record {i}", respondent)
+    ]
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
     tool = f"lmms-eval {version}" if version not in ("", "unknown") else "lmms-eval"
@@ -47,7 +58,11 @@ def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
 
 def is_old_log(document: Any) -> bool:
     """Whether a JSON document is a log of lmms-eval 0.3."""
-    return isinstance(document, Mapping) and isinstance(document.get("logs"), list) and "args" in document
+    return (
+        isinstance(document, Mapping)
+        and isinstance(document.get("logs"), list)
+        and "args" in document
+    )
 
 
 def read_old(path: Path, document: Mapping[str, Any]) -> Log:
@@ -68,13 +83,21 @@ def _results(path: Path) -> tuple[Mapping[str, Any], list[str]]:
     """The results file of the same run: of the same date, else the only one in the folder."""
     date = path.name.partition("_samples_")[0]
     beside = sorted(path.parent.glob("*results*.json"))
-    same = [file for file in beside if date and file.name.startswith(date)] or (beside if len(beside) == 1 else [])
+    same = [file for file in beside if date and file.name.startswith(date)] or (
+        beside if len(beside) == 1 else []
+    )
     if not same:
-        return {}, ["no results file of this run lies beside it, so the respondent is named after the folder"]
+        return {}, [
+            "no results file of this run lies beside it, so the respondent is named after the"
+            " folder"
+        ]
     try:
         results = read_json(same[0])
     except HQMError as error:
-        return {}, [f"its results file cannot be read ({error.what}), so the respondent is named after the folder"]
+        return {}, [
+            f"its results file cannot be read ({error.what}), so the respondent is named after the"
+            " folder"
+        ]
     return (results if isinstance(results, Mapping) else {}), []
 
 
@@ -85,7 +108,9 @@ def _model(results: Mapping[str, Any]) -> str:
 
 
 def _pretrained(arguments: str) -> str:
-    named = re.search(r"(?:pretrained|model|model_version)['\"]?\s*[=:]\s*['\"]?([^,'\"}]+)", arguments)
+    named = re.search(
+        r"(?:pretrained|model|model_version)['\"]?\s*[=:]\s*['\"]?([^,'\"}]+)", arguments
+    )
     return named[1].strip() if named else ""
 
 
@@ -98,7 +123,9 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Lo
     tokens = record.get("token_counts") or []
     for run, text in enumerate(answers):
         counted = (
-            tokens[run] if isinstance(tokens, list) and run < len(tokens) and isinstance(tokens[run], Mapping) else {}
+            tokens[run]
+            if isinstance(tokens, list) and run < len(tokens) and isinstance(tokens[run], Mapping)
+            else {}
         )
         detail = {
             name: counted[theirs]
@@ -107,7 +134,9 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Lo
         }
         # this tool's adapters write an empty text where the model failed
         answer = (
-            Response(text, "ok", "", detail) if text else Response("", "error", "the tool recorded no answer", detail)
+            Response(text, "ok", "", detail)
+            if text
+            else Response("", "error", "the tool recorded no answer", detail)
         )
         yield LogRow(
             place=place,
@@ -122,7 +151,7 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Lo
             run=run,
             score=score,
             read=read,
-        )  # fmt: skip
+        )
 
 
 def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,9 +182,15 @@ def _score(record: Mapping[str, Any]) -> tuple[float | None, str]:
 
 
 def _ids(said: Mapping[str, Any]) -> tuple[str, ...]:
-    composed = "_".join(str(said[name]) for name in _PLACES) if all(name in said for name in _PLACES) else ""
+    composed = (
+        "_".join(str(said[name]) for name in _PLACES)
+        if all(name in said for name in _PLACES)
+        else ""
+    )
     alone = [
-        str(said[name]) for name in ("question_id", "id", "index", "image_id") if isinstance(said.get(name), (str, int))
+        str(said[name])
+        for name in ("question_id", "id", "index", "image_id")
+        if isinstance(said.get(name), (str, int))
     ]
     return tuple(filter(None, [composed, *([] if composed else alone)]))
 

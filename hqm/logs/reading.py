@@ -12,7 +12,9 @@ from hqm.logs import every_eval_ever, inspect_ai, lmms_eval, tables, vlmevalkit
 from hqm.logs.row import Log
 
 SOURCES = ("auto", "lmms-eval", "vlmevalkit", "inspect", "eee", "table")
-"""What `--from` takes; `lmms-eval` reads the logs of lm-eval too, and `table` LLaVA's answers and plain tables."""
+"""What `--from` takes; `lmms-eval` reads the logs of lm-eval too, and `table` LLaVA's answers and
+plain tables.
+"""
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".eval")
 
@@ -29,11 +31,18 @@ def read_logs(paths: Iterable[Path], source: str = "auto") -> list[Log]:
     """
     if source not in SOURCES:
         raise UsageError(
-            f"there is no source {source!r}", remedy=f"--from takes {', '.join(SOURCES)}.", given=source, known=SOURCES
+            f"there is no source {source!r}",
+            remedy=f"--from takes {', '.join(SOURCES)}.",
+            given=source,
+            known=SOURCES,
         )
     logs = []
     for path in paths:
-        inside = [log for file in files_in(path) if (log := _read(file, source, named=not path.is_dir())) is not None]
+        inside = [
+            log
+            for file in files_in(path)
+            if (log := _read(file, source, named=not path.is_dir())) is not None
+        ]
         if not inside:
             what = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
             raise AnswerError(what, place=str(path), remedy="Name the files that a tool wrote.")
@@ -42,16 +51,25 @@ def read_logs(paths: Iterable[Path], source: str = "auto") -> list[Log]:
 
 
 def files_in(path: Path) -> list[Path]:
-    """A file itself; of a folder all inside it, but for the files that tools write beside answers."""
+    """A file itself; of a folder all inside it, but for the files that tools write beside
+    answers.
+    """
     if not path.is_dir():
         return [path]
-    return [p for p in sorted(path.rglob("*")) if p.is_file() and p.suffix.lower() in _SUFFIXES and _may_answer(p)]
+    return [
+        p
+        for p in sorted(path.rglob("*"))
+        if p.is_file() and p.suffix.lower() in _SUFFIXES and _may_answer(p)
+    ]
 
 
 def _may_answer(path: Path) -> bool:
-    """Whether a file in a folder may hold answers: results, status and scores beside them do not."""
+    """Whether a file in a folder may hold answers: results, status and scores beside them do
+    not.
+    """
     beside = (
-        path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv")) or path.name == "status.json"
+        path.name.endswith(("_results.json", "_score.csv", "_score.json", "_acc.csv"))
+        or path.name == "status.json"
     )
     aggregate = path.suffix == ".json" and path.with_name(f"{path.stem}_samples.jsonl").exists()
     return not beside and not aggregate
@@ -86,12 +104,18 @@ def _read(path: Path, source: str, *, named: bool) -> Log | None:
             return read_log(path, records)
         if source == name:
             there = ", ".join(map(repr, records[0])) if records else "nothing"
-            raise AnswerError(f"it is no log of {name} (it has {there})", place=str(path), remedy="Leave out --from.")
+            raise AnswerError(
+                f"it is no log of {name} (it has {there})",
+                place=str(path),
+                remedy="Leave out --from.",
+            )
     return tables.read_table(path, records) if named or tables.holds_answers(records) else None
 
 
 def written_by_tool(path: Path, *, tables: bool = True) -> bool:
-    """Whether a file, or a file in a folder, is a log of another tool; `tables`: or a table that HQM's format does not have."""
+    """Whether a file, or a file in a folder, is a log of another tool; `tables`: or a table that
+    HQM's format does not have.
+    """
     return any(_foreign(file, also_tables=tables) for file in files_in(path))
 
 
@@ -104,7 +128,8 @@ def _foreign(path: Path, *, also_tables: bool) -> bool:
     try:
         records = begins_with(path)
     except DataError:
-        return False  # a release's own shape, such as a list of lists; its reader says what is wrong with it
+        # a release's own shape, such as a list of lists; its reader says what is wrong with it
+        return False
     if lmms_eval.is_log(records) or vlmevalkit.is_log(records) or every_eval_ever.is_log(records):
         return True
     return also_tables and tables.is_foreign(records)

@@ -1,4 +1,6 @@
-"""A row of another tool's log: the answer, what it says of its question, and the score that the tool gave."""
+"""A row of another tool's log: the answer, what it says of its question, and the score that the
+tool gave.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,17 @@ from typing import Any
 from hqm.types import Response
 
 _TRUTHS = {
-    "true": 1.0, "false": 0.0, "correct": 1.0, "incorrect": 0.0, "c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0,
-}  # fmt: skip
+    "true": 1.0,
+    "false": 0.0,
+    "correct": 1.0,
+    "incorrect": 0.0,
+    "c": 1.0,
+    "i": 0.0,
+    "p": 0.5,
+    "n": 0.0,
+    "yes": 1.0,
+    "no": 0.0,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +38,9 @@ class LogRow:
     image: str = ""
     question: str = ""
     parts: tuple[str, ...] = ()
-    """The parts of the benchmark that the question belongs to; a tool may keep one row for several parts."""
+    """The parts of the benchmark that the question belongs to; a tool may keep one row for several
+    parts.
+    """
     position: int | None = None
     """The row number of the question in the data that the tool read, from 0."""
     form: str = ""
@@ -70,7 +83,8 @@ def number(value: Any) -> float | None:
 
 
 def texts(value: Any) -> list[str]:
-    """The answers in a field that holds one, or a list of repeats: lists of one are opened, a null is an empty answer.
+    """The answers in a field that holds one, or a list of repeats: lists of one are opened, a null
+    is an empty answer.
 
     >>> texts([["Yes"]]), texts(["Yes", "No"]), texts(None)
     (['Yes'], ['Yes', 'No'], [''])
@@ -83,7 +97,8 @@ def texts(value: Any) -> list[str]:
 
 
 def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The first of these fields that holds a text or a whole number, as a text; empty where none does.
+    """The first of these fields that holds a text or a whole number, as a text; empty where none
+    does.
 
     >>> first_text({"image": "", "image_id": 7}, ("image", "image_id"))
     '7'

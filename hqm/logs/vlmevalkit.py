@@ -1,4 +1,6 @@
-"""Prediction files of VLMEvalKit: `<model>_<dataset>` as xlsx, tsv or json, the dataset's columns with `prediction` beside them."""
+"""Prediction files of VLMEvalKit: `<model>_<dataset>` as xlsx, tsv or json, the dataset's columns
+with `prediction` beside them.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,23 @@ def is_log(records: list[dict[str, Any]]) -> bool:
 
 
 def read_log(path: Path, records: list[dict[str, Any]] | None = None) -> Log:
-    """The rows of one file; every cell is read as text, because a sheet makes numbers of answers that look like some."""
+    """The rows of one file; every cell is read as text, because a sheet makes numbers of answers
+    that look like some.
+    """
     suffix = path.suffix.lower()
     if records is None:
         records = {".xlsx": _sheet, ".tsv": _tsv}.get(suffix, read_records)(path)
     if not is_log(records):
         there = ", ".join(map(repr, records[0])) if records else "nothing"
-        raise DataError(f"it has no columns 'index' and 'prediction' (there are {there})", place=str(path))
+        raise DataError(
+            f"it has no columns 'index' and 'prediction' (there are {there})", place=str(path)
+        )
     respondent = _respondent(path, str(records[0].get("dataset") or ""))
     rows = [_row(record, f"{path}: record {i}", respondent) for i, record in enumerate(records, 1)]
     cut = sum(len(row.answer.text) >= _CUT for row in rows) if suffix == ".xlsx" else 0
-    notes = [f"{cut} answers fill a cell of 32,767 characters, where a sheet cuts them"] if cut else []
+    notes = (
+        [f"{cut} answers fill a cell of 32,767 characters, where a sheet cuts them"] if cut else []
+    )
     return Log(path=str(path), tool="VLMEvalKit", rows=tuple(rows), notes=tuple(notes))
 
 
@@ -57,7 +65,11 @@ def _sheet(path: Path) -> list[dict[str, Any]]:
     try:
         cells = book.worksheets[0].iter_rows(values_only=True)
         names = [_text(cell) for cell in next(cells, ())]
-        return [dict(zip(names, map(_text, row), strict=False)) for row in cells if any(c is not None for c in row)]
+        return [
+            dict(zip(names, map(_text, row), strict=False))
+            for row in cells
+            if any(c is not None for c in row)
+        ]
     finally:
         book.close()
 
@@ -77,7 +89,9 @@ def _tsv(path: Path) -> list[dict[str, Any]]:
 
 
 def _respondent(path: Path, dataset: str) -> str:
-    """`<model>_<dataset>`: the folder is named after the model; else what stands before the last underscore."""
+    """`<model>_<dataset>`: the folder is named after the model; else what stands before the last
+    underscore.
+    """
     stem = path.stem.removesuffix("_auxmatch")
     folder = path.parent.parent.name if _FOLDER.match(path.parent.name) else path.parent.name
     if folder and stem.startswith(f"{folder}_"):

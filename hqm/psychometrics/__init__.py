@@ -1,8 +1,9 @@
 """Coefficients of test theory: plain arrays in, frozen results out.
 
-Nothing of HQM is imported here. Arrays of scores have shape (respondents, administrations); arrays of item scores have
-shape (respondents, items). Every result carries its own parameters, is never rounded, and says in words when a number
-does not exist (`status` is not `ok` and `value` is NaN) or exists without meaning anything (`not_informative`).
+Nothing of HQM is imported here. Arrays of scores have shape (respondents, administrations); arrays
+of item scores have shape (respondents, items). Every result carries its own parameters, is never
+rounded, and says in words when a number does not exist (`status` is not `ok` and `value` is NaN) or
+exists without meaning anything (`not_informative`).
 """
 
 from __future__ import annotations
@@ -32,15 +33,34 @@ from hqm.psychometrics.convergent import (
     multitrait_multimethod,
     williams_test,
 )
-from hqm.psychometrics.correction import CorrectedScores, ppi_scores, rogan_gladen, rogan_gladen_scores
+from hqm.psychometrics.correction import (
+    CorrectedScores,
+    ppi_scores,
+    rogan_gladen,
+    rogan_gladen_scores,
+)
 from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
 from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
 from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
 from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
-from hqm.psychometrics.decision import DStudy, Plan, cheapest_designs, d_study, items_for_reliability
+from hqm.psychometrics.decision import (
+    DStudy,
+    Plan,
+    cheapest_designs,
+    d_study,
+    items_for_reliability,
+)
 from hqm.psychometrics.dependability import Dependability, g_and_phi
-from hqm.psychometrics.dependent import ReliabilityDifference, reliability_difference, weighted_reliability
-from hqm.psychometrics.detection import SignalDetection, signal_detection, signal_detection_from_rates
+from hqm.psychometrics.dependent import (
+    ReliabilityDifference,
+    reliability_difference,
+    weighted_reliability,
+)
+from hqm.psychometrics.detection import (
+    SignalDetection,
+    signal_detection,
+    signal_detection_from_rates,
+)
 from hqm.psychometrics.discriminability import (
     PairwiseDifferences,
     holm_tests,
@@ -91,7 +111,12 @@ from hqm.psychometrics.judging import (
     table_agreement,
     weighted_agreement,
 )
-from hqm.psychometrics.label_pooling import RaterErrors, dawid_skene, pooled_labels, rater_replicates
+from hqm.psychometrics.label_pooling import (
+    RaterErrors,
+    dawid_skene,
+    pooled_labels,
+    rater_replicates,
+)
 from hqm.psychometrics.label_randomness import LabelRandomness, labels_at_random
 from hqm.psychometrics.label_sampling import (
     active_probabilities,
@@ -101,7 +126,11 @@ from hqm.psychometrics.label_sampling import (
 )
 from hqm.psychometrics.leaks import Stratum
 from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
-from hqm.psychometrics.left_out_differences import LeftOutScores, difference_over_clusters, shared_variance
+from hqm.psychometrics.left_out_differences import (
+    LeftOutScores,
+    difference_over_clusters,
+    shared_variance,
+)
 from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
 from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
 from hqm.psychometrics.moments import Moments, crossed_components
@@ -117,7 +146,14 @@ from hqm.psychometrics.probability import (
     sampling_probability,
     temperature_curve,
 )
-from hqm.psychometrics.ranks import PairOrder, RankStability, TopK, pair_order, rank_stability, top_k_overlap
+from hqm.psychometrics.ranks import (
+    PairOrder,
+    RankStability,
+    TopK,
+    pair_order,
+    rank_stability,
+    top_k_overlap,
+)
 from hqm.psychometrics.rasch_model import Rasch, RaschItem, rasch
 from hqm.psychometrics.rater_agreement import fleiss_kappa, flip_rate, gwet_ac1, krippendorff_alpha
 from hqm.psychometrics.rater_variance import RaterVariance, rater_share
@@ -131,7 +167,14 @@ from hqm.psychometrics.response_bias import (
 )
 from hqm.psychometrics.result import Bounds, Coefficient
 from hqm.psychometrics.run_drift import drift_test
-from hqm.psychometrics.shift import Equivalence, bias_test, equivalence, equivalence_margin, mean_shift, own_shifts
+from hqm.psychometrics.shift import (
+    Equivalence,
+    bias_test,
+    equivalence,
+    equivalence_margin,
+    mean_shift,
+    own_shifts,
+)
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
 from hqm.psychometrics.significance import SignificanceTest
 from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability

@@ -16,7 +16,8 @@ from hqm.psychometrics.result import Status
 class ItemAgreement:
     """Item agreement of every respondent, with the mean and the worst.
 
-    `agreement` and `kappa` have one entry a respondent; a kappa is NaN where one category was never left.
+    `agreement` and `kappa` have one entry a respondent; a kappa is NaN where one category was never
+    left.
     """
 
     agreement: tuple[float, ...]
@@ -42,14 +43,16 @@ class ItemAgreement:
 def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     """The share of items that come out the same in two administrations, for each respondent.
 
-    A score can repeat to three digits while every fifth answer changes. Cohen's kappa (1960) takes out the agreement
-    that the two yes/no margins give by chance.
+    A score can repeat to three digits while every fifth answer changes. Cohen's kappa (1960) takes
+    out the agreement that the two yes/no margins give by chance.
 
-        agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1 - py)
+        agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1
+        - py)
 
     - `x, y`: (respondents, items): scores of 0 or 1; a pair with a missing score (NaN) is left out.
 
-    The status is `insufficient` without a scored pair and `not_applicable` where a score is not 0 or 1.
+    The status is `insufficient` without a scored pair and `not_applicable` where a score is not 0
+    or 1.
 
     >>> item_agreement([[1, 1, 0, 0, 1]], [[1, 0, 0, 0, 1]]).agreement
     (0.8,)
@@ -57,7 +60,9 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     a, b = shaped_alike(x, y, "respondents, items")
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
-        return ItemAgreement((), (), (), "insufficient", "no item is scored in both administrations")
+        return ItemAgreement(
+            (), (), (), "insufficient", "no item is scored in both administrations"
+        )
     if not (np.isin(a[both], (0, 1)).all() and np.isin(b[both], (0, 1)).all()):
         return ItemAgreement((), (), (), "not_applicable", "the item scores are not 0 or 1")
     n = both.sum(axis=1)

@@ -1,4 +1,6 @@
-"""Agreement with people over single answers, or items' means, and what raters' own errors add to an interval."""
+"""Agreement with people over single answers, or items' means, and what raters' own errors add to an
+interval.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,20 @@ def answer_correlations(
     *,
     level: float = 0.95,
 ) -> AnswerCorrelations:
-    """Pearson's, Spearman's and Kendall's correlation (tau-b) over single answers, as FaithScore and Hal-Eval print them.
+    """Pearson's, Spearman's and Kendall's correlation (tau-b) over single answers, as FaithScore
+    and Hal-Eval print them.
 
-    Answers about one picture are not independent: pictures are left out, one by one or in 100 groups, and the spread of the
-    correlation on Fisher's scale makes the interval, by Student's distribution. Differences between respondents' means
-    count in it: with many respondents it is no measure of agreement within one.
+    Answers about one picture are not independent: pictures are left out, one by one or in 100
+    groups, and the spread of the correlation on Fisher's scale makes the interval, by Student's
+    distribution. Differences between respondents' means count in it: with many respondents it is no
+    measure of agreement within one.
 
-    - `automatic, human`: (answers,): NaN where there is none. `clusters`: (answers,): the picture of each.
+    - `automatic, human`: (answers,): NaN where there is none. `clusters`: (answers,): the picture
+      of each.
     - `weights`: (answers,): 1 / probability of being labelled; ranks and pairs are weighted too.
 
-    `insufficient` below 3 pairs; no interval below 4 pictures; `degenerate` where one side does not vary.
+    `insufficient` below 3 pairs; no interval below 4 pictures; `degenerate` where one side does not
+    vary.
 
     >>> study = answer_correlations([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
     >>> round(study.pearson.value, 2), round(study.spearman.value, 2), round(study.tau_b.value, 2)
@@ -57,11 +63,16 @@ def answer_correlations(
     a, h, w, labels = a[both], h[both], w[both], labels[both]
     n = len(a)
     if n < 3 or n > _MOST:
-        reason = f"a correlation over answers is made of 3 to {_MOST:,} labelled answers, there are {n:,}"
+        reason = (
+            f"a correlation over answers is made of 3 to {_MOST:,} labelled answers, there are"
+            f" {n:,}"
+        )
         none = Coefficient.absent("insufficient", reason, n)
         return AnswerCorrelations(none, none, none)
     if np.ptp(a) <= 1e-12 or np.ptp(h) <= 1e-12:
-        none = Coefficient.absent("degenerate", "all labelled answers have one score, or one label", n)
+        none = Coefficient.absent(
+            "degenerate", "all labelled answers have one score, or one label", n
+        )
         return AnswerCorrelations(none, none, none)
     _, member = np.unique(labels, return_inverse=True)
     pictures = int(member.max()) + 1
@@ -85,7 +96,11 @@ def answer_correlations(
 def _pearson(x: Array, y: Array, w: Array) -> float:
     x, y = x - np.average(x, weights=w), y - np.average(y, weights=w)
     squares = float((w * x * x).sum()) * float((w * y * y).sum())
-    return float(np.clip(float((w * x * y).sum()) / math.sqrt(squares), -1, 1)) if squares > 1e-24 else math.nan
+    return (
+        float(np.clip(float((w * x * y).sum()) / math.sqrt(squares), -1, 1))
+        if squares > 1e-24
+        else math.nan
+    )
 
 
 def _ranks(x: Array, w: Array) -> Array:
@@ -95,7 +110,9 @@ def _ranks(x: Array, w: Array) -> Array:
     return np.asarray((np.cumsum(weight) - weight / 2)[member])
 
 
-def _kendall(a: Array, h: Array, w: Array, group: npt.NDArray[np.int64], groups: int) -> tuple[float, Array]:
+def _kendall(
+    a: Array, h: Array, w: Array, group: npt.NDArray[np.int64], groups: int
+) -> tuple[float, Array]:
     """tau-b, and tau-b with each group left out, from sums over pairs of groups."""
     onto = np.zeros((len(a), groups))
     onto[np.arange(len(a)), group] = w
@@ -107,7 +124,12 @@ def _kendall(a: Array, h: Array, w: Array, group: npt.NDArray[np.int64], groups:
         for k, product in enumerate((x * y, x * x, y * y)):
             blocks[k] += onto[part].T @ (product @ onto)
     whole = blocks.sum(axis=(1, 2))
-    without = whole[:, None] - blocks.sum(axis=1) - blocks.sum(axis=2) + np.diagonal(blocks, axis1=1, axis2=2)
+    without = (
+        whole[:, None]
+        - blocks.sum(axis=1)
+        - blocks.sum(axis=2)
+        + np.diagonal(blocks, axis1=1, axis2=2)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         taus = without[0] / np.sqrt(without[1] * without[2])
     return float(whole[0] / math.sqrt(whole[1] * whole[2])), np.asarray(taus)
@@ -134,7 +156,8 @@ def with_raters(coefficient: Coefficient, replicates: npt.ArrayLike) -> Coeffici
 
         half^2 = half^2 over items + (z sd)^2,     sd: of the values that `rater_replicates` give
 
-    - `replicates`: (replicates,): the coefficient with other raters; those that are NaN are left out.
+    - `replicates`: (replicates,): the coefficient with other raters; those that are NaN are left
+      out.
     """
     values = np.asarray(replicates, dtype=np.float64)
     values = values[np.isfinite(values)]
@@ -146,10 +169,14 @@ def with_raters(coefficient: Coefficient, replicates: npt.ArrayLike) -> Coeffici
     def wider(low: float, high: float) -> tuple[float, float]:
         if math.isnan(low):
             return low, high
-        return max(-1.0, value - math.hypot(value - low, extra)), min(1.0, value + math.hypot(high - value, extra))
+        return max(-1.0, value - math.hypot(value - low, extra)), min(
+            1.0, value + math.hypot(high - value, extra)
+        )
 
     low, high = wider(coefficient.low, coefficient.high)
     fixed = None
     if bounds is not None:
-        fixed = Bounds(*wider(bounds.low, bounds.high), f"{bounds.method}, raters' errors", bounds.level)
+        fixed = Bounds(
+            *wider(bounds.low, bounds.high), f"{bounds.method}, raters' errors", bounds.level
+        )
     return replace(coefficient, low=low, high=high, fixed=fixed)

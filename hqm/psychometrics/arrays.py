@@ -1,4 +1,6 @@
-"""The arrays that go through the package: their types, their axes, and what is asked of every one of them."""
+"""The arrays that go through the package: their types, their axes, and what is asked of every one
+of them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Numbers = npt.NDArray[np.int64]
 
 
 def shaped(values: npt.ArrayLike, shape: str, what: str = "scores") -> Array:
-    """Values as numbers; ValueError unless they have as many axes as `shape` names, such as `respondents, items`."""
+    """Values as numbers; ValueError unless they have as many axes as `shape` names, such as
+    `respondents, items`.
+    """
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != len(shape.split(", ")):
         raise ValueError(f"{what} must have shape ({shape}), got {x.shape}")
@@ -26,7 +30,9 @@ def shaped(values: npt.ArrayLike, shape: str, what: str = "scores") -> Array:
 
 
 def shaped_alike(x: npt.ArrayLike, y: npt.ArrayLike, shape: str) -> tuple[Array, Array]:
-    """Two arrays of one shape as numbers; ValueError unless they have as many axes as `shape` names."""
+    """Two arrays of one shape as numbers; ValueError unless they have as many axes as `shape`
+    names.
+    """
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.shape != b.shape or a.ndim != len(shape.split(", ")):
         raise ValueError(f"two arrays of shape ({shape}) are needed, got {a.shape} and {b.shape}")

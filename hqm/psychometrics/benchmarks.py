@@ -1,4 +1,6 @@
-"""Do two benchmarks rank the same respondents alike, and does that depend on which respondents one takes?"""
+"""Do two benchmarks rank the same respondents alike, and does that depend on which respondents one
+takes?
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ class SubsetAgreement:
 class BenchmarkAgreement:
     """Agreement of two benchmarks on all respondents, on the best half, and over random halves.
 
-    `top_k` is the expected number of respondents in both lists of the best k, ties at the edge counted by their chance;
-    `chance` is k^2 / n. The intervals hold 95% of the random halves and say how much the choice of respondents matters;
-    they are no confidence intervals.
+    `top_k` is the expected number of respondents in both lists of the best k, ties at the edge
+    counted by their chance; `chance` is k^2 / n. The intervals hold 95% of the random halves and
+    say how much the choice of respondents matters; they are no confidence intervals.
     """
 
     all: SubsetAgreement | None
@@ -63,7 +65,8 @@ def kendall_tau_b(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
-    """How many respondents are expected among the best k of both; who is tied at the edge is drawn by lot in each.
+    """How many respondents are expected among the best k of both; who is tied at the edge is drawn
+    by lot in each.
 
     >>> expected_overlap([3, 2, 1, 0], [3, 1, 2, 0], 2), expected_overlap([3, 2, 2, 0], [3, 1, 2, 0], 2)
     (1.0, 1.5)
@@ -73,21 +76,29 @@ def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
 
 
 def benchmark_agreement(
-    first: npt.ArrayLike, other: npt.ArrayLike, rng: np.random.Generator, *, halves: int = 200, k: int = 3
+    first: npt.ArrayLike,
+    other: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    halves: int = 200,
+    k: int = 3,
 ) -> BenchmarkAgreement:
-    """How two benchmarks (or a benchmark and an aggregate of others) agree, over several choices of respondents.
+    """How two benchmarks (or a benchmark and an aggregate of others) agree, over several choices of
+    respondents.
 
-    A correlation over models from the weakest to the strongest says little about whether the two agree among those in
-    contention. The best half is chosen by the mean of the ranks in both.
+    A correlation over models from the weakest to the strongest says little about whether the two
+    agree among those in contention. The best half is chosen by the mean of the ranks in both.
 
     Perlitz, Y. et al. (2024). Do these LLM benchmarks agree? arXiv 2407.13696.
 
-    - `first, other`: (respondents,): higher is better in both; respondents that lack a score are left out.
+    - `first, other`: (respondents,): higher is better in both; respondents that lack a score are
+      left out.
     - `rng`: Draws the random halves.
     - `k`: The length of the list of the best.
 
-    The status is `insufficient` below 3 respondents or where k exceeds their number, `degenerate` where a benchmark
-    does not vary. The half and the random halves need 6 respondents; a part that cannot be had is None or NaN.
+    The status is `insufficient` below 3 respondents or where k exceeds their number, `degenerate`
+    where a benchmark does not vary. The half and the random halves need 6 respondents; a part that
+    cannot be had is None or NaN.
 
     >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4], np.random.default_rng(0))
     >>> round(result.all.pearson, 3), round(result.top_half.pearson, 3), result.all.top_k, result.all.chance
@@ -114,7 +125,13 @@ def benchmark_agreement(
     ranges = [_middle(column) for column in table.T]
     undefined = int(np.isnan(table[:, 0]).sum())
     return BenchmarkAgreement(
-        whole, _subset(x[best], y[best], min(k, size)), ranges[0], ranges[1], ranges[2], halves, undefined
+        whole,
+        _subset(x[best], y[best], min(k, size)),
+        ranges[0],
+        ranges[1],
+        ranges[2],
+        halves,
+        undefined,
     )
 
 
@@ -129,4 +146,6 @@ def _middle(values: Array) -> tuple[float, float]:
 def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
     flat = is_constant(x) or is_constant(y)
     r = math.nan if flat else float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    return SubsetAgreement(len(x), r, kendall_tau_b(x, y), expected_overlap(x, y, k), k, k * k / len(x))
+    return SubsetAgreement(
+        len(x), r, kendall_tau_b(x, y), expected_overlap(x, y, k), k, k * k / len(x)
+    )

@@ -1,4 +1,6 @@
-"""What one stage of a judge decides, yes or no, against people's decisions on the same units: agreement, precision, recall, F1."""
+"""What one stage of a judge decides, yes or no, against people's decisions on the same units:
+agreement, precision, recall, F1.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,12 @@ class StageAgreement:
     """A judge's yes and no against people's.
 
     - `agreement`: the share of units that both decide alike, which papers call accuracy.
-    - `precision`: of the units to which the judge says yes, the share to which people do. `recall`: of those to which people
-      say yes, the share to which the judge does. `f1`: their harmonic mean.
+    - `precision`: of the units to which the judge says yes, the share to which people do. `recall`:
+      of those to which people say yes, the share to which the judge does. `f1`: their harmonic
+      mean.
     - `precision_no, recall_no, f1_no`: the same of no.
-    - `both, judge_only, people_only, neither`: the (weighted) numbers of units; `n`: how many units went in.
+    - `both, judge_only, people_only, neither`: the (weighted) numbers of units; `n`: how many units
+      went in.
     """
 
     agreement: Coefficient
@@ -52,12 +56,15 @@ def stage_agreement(
 ) -> StageAgreement:
     """Agreement, precision, recall and F1 of a judge's decisions, with intervals over pictures.
 
-    Units of one answer, and answers about one picture, are not independent: whole clusters are left out. The interval is made on
-    the scale of the logit, with Student's t of as many degrees of freedom as there are clusters, less one; at 0 and 1 it is
-    Wilson's with the number of clusters. It says what these respondents' answers to other items of the same kind would show.
+    Units of one answer, and answers about one picture, are not independent: whole clusters are left
+    out. The interval is made on the scale of the logit, with Student's t of as many degrees of
+    freedom as there are clusters, less one; at 0 and 1 it is Wilson's with the number of clusters.
+    It says what these respondents' answers to other items of the same kind would show.
 
-    - `judge, human`: (units,): 1 for yes, 0 for no, NaN where there is no decision; such units are left out.
-    - `clusters`: (units,): what the units of a picture have in common; every unit stands alone without it.
+    - `judge, human`: (units,): 1 for yes, 0 for no, NaN where there is no decision; such units are
+      left out.
+    - `clusters`: (units,): what the units of a picture have in common; every unit stands alone
+      without it.
     - `weights`: (units,): 1 / probability with which the unit's answer was chosen for labelling.
 
     All are `insufficient` without a unit that both decided; a share of nothing is `degenerate`.
@@ -68,7 +75,9 @@ def stage_agreement(
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (judge, human))
     if x.shape != y.shape or x.ndim != 1:
-        raise ValueError(f"judge and human must have one shape (units,), got {x.shape} and {y.shape}")
+        raise ValueError(
+            f"judge and human must have one shape (units,), got {x.shape} and {y.shape}"
+        )
     used = np.isfinite(x) & np.isfinite(y)
     if not np.isin(np.concatenate([x[used], y[used]]), (0, 1)).all():
         raise ValueError("decisions are 0, 1 or NaN")
@@ -77,7 +86,12 @@ def stage_agreement(
     if w.shape != x.shape or names.shape != x.shape:
         raise ValueError(f"weights and clusters must have the shape {x.shape}")
     yes, true, w = x[used] == 1, y[used] == 1, w[used]
-    cells = {"both": yes & true, "judge": yes & ~true, "human": ~yes & true, "neither": ~yes & ~true}
+    cells = {
+        "both": yes & true,
+        "judge": yes & ~true,
+        "human": ~yes & true,
+        "neither": ~yes & ~true,
+    }
     counts: dict[str, Array] = {name: w * inside for name, inside in cells.items()}
     member = np.unique(names[used], return_inverse=True)[1]
 
@@ -125,7 +139,12 @@ def _with_interval(
         from scipy.special import expit, stdtrit
 
         half *= float(stdtrit(int(clusters.max()), (1 + level) / 2))
-        ends = Bounds(float(expit(middle - half)), float(expit(middle + half)), "pictures left out, logit, t", level)
+        ends = Bounds(
+            float(expit(middle - half)),
+            float(expit(middle + half)),
+            "pictures left out, logit, t",
+            level,
+        )
     else:
         whole = jackknife_interval(counts, clusters, metric, share=True, level=level)
         ends = Bounds(whole.low, whole.high, whole.method, level)

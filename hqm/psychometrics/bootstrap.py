@@ -1,4 +1,6 @@
-"""The bootstrap: any function of summed tallies, resampled by whole clusters, all statistics on the same draws."""
+"""The bootstrap: any function of summed tallies, resampled by whole clusters, all statistics on the
+same draws.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from hqm.psychometrics.weights import Draw, left_out_sums, resampled_sums
 Unit = Literal["items", "respondents"]
 Role = Literal["score", "reliability"]
 REFUSAL = (
-    "resampling items adds the answers' noise a second time to a reliability coefficient: 1 - r doubles, the percentile "
-    "interval need not contain r, and its nominal 95% covered 53 to 70% in simulation; use the jackknife on log(1 - r) "
-    "or resample respondents"
+    "resampling items adds the answers' noise a second time to a reliability coefficient: 1 - r"
+    " doubles, the percentile interval need not contain r, and its nominal 95% covered 53 to 70% in"
+    " simulation; use the jackknife on log(1 - r) or resample respondents"
 )
 
 
@@ -28,10 +30,11 @@ class Statistic:
     """A function of summed tallies, and what an interval for it may do.
 
     - `function`: (replicates, columns) -> (replicates,) or (replicates, values).
-    - `smooth`: Whether it is differentiable at the data: means, ratios, differences, but no median, rank or maximum.
-      A smooth statistic of many clusters is resampled by its limit law, a hundred times faster.
-    - `role`: `reliability` for a correlation, ICC or alpha between administrations of the same items: its percentile
-      interval over items is refused.
+    - `smooth`: Whether it is differentiable at the data: means, ratios, differences, but no median,
+      rank or maximum. A smooth statistic of many clusters is resampled by its limit law, a hundred
+      times faster.
+    - `role`: `reliability` for a correlation, ICC or alpha between administrations of the same
+      items: its percentile interval over items is refused.
     """
 
     function: Callable[[Array], npt.ArrayLike]
@@ -43,17 +46,17 @@ class Statistic:
 class Interval:
     """A bootstrap interval of one number.
 
-    - `value`: The statistic of the data; NaN where it does not exist or is refused, kept where only the interval is
-      missing.
+    - `value`: The statistic of the data; NaN where it does not exist or is refused, kept where only
+      the interval is missing.
     - `low, high`: Ends of the interval; NaN where none exists.
     - `se, bias`: Standard deviation of the replicates, and their mean minus the value.
-    - `error`: Monte Carlo standard error of the wider-varying end: how far an end would move with other random
-      numbers.
+    - `error`: Monte Carlo standard error of the wider-varying end: how far an end would move with
+      other random numbers.
     - `acceleration, correction`: BCa's a and z0; NaN for another method.
     - `defined`: The share of replicates in which the statistic exists.
-    - `flags`: `BIASED` when the middle of the replicates lies more than a standard error from the value: the
-      statistic rewards or punishes resampling itself, and a percentile interval is not to be trusted. `UNDEFINED`
-      when some replicates have no value.
+    - `flags`: `BIASED` when the middle of the replicates lies more than a standard error from the
+      value: the statistic rewards or punishes resampling itself, and a percentile interval is not
+      to be trusted. `UNDEFINED` when some replicates have no value.
     """
 
     value: float
@@ -93,19 +96,25 @@ class Replicates:
     replicates: int
 
     def interval(
-        self, name: str, index: int = 0, *, level: float = 0.95, method: Literal["bca", "percentile"] = "bca"
+        self,
+        name: str,
+        index: int = 0,
+        *,
+        level: float = 0.95,
+        method: Literal["bca", "percentile"] = "bca",
     ) -> Interval:
         """The interval of value `index` of a statistic.
 
-        BCa shifts the percentiles by the median bias z0 and the acceleration a (from the leave-one-out values):
+        BCa shifts the percentiles by the median bias z0 and the acceleration a (from the
+        leave-one-out values):
 
             alpha_1 = Phi(z0 + (z0 + z) / (1 - a (z0 + z)))
 
-        Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical Association, 82,
-        171-185.
+        Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical
+        Association, 82, 171-185.
 
-        - `method`: `bca` is second-order accurate; `percentile` is kept for comparison and for statistics without a
-          leave-one-out value.
+        - `method`: `bca` is second-order accurate; `percentile` is kept for comparison and for
+          statistics without a leave-one-out value.
 
         Raises
         ------
@@ -136,17 +145,24 @@ class Replicates:
         if name not in self.values:
             raise ValueError(f"no statistic {name!r}; there are {', '.join(self.values)}")
 
-    def difference(self, first: str, second: str, index: int = 0, *, level: float = 0.95) -> Interval:
+    def difference(
+        self, first: str, second: str, index: int = 0, *, level: float = 0.95
+    ) -> Interval:
         """The BCa interval of first minus second, paired: both were computed on the same draws.
 
-        Refused (`not_applicable`) when either is a reliability and items were drawn, and when one was drawn by its
-        limit law and the other was not.
+        Refused (`not_applicable`) when either is a reliability and items were drawn, and when one
+        was drawn by its limit law and the other was not.
         """
         self._known(first)
         self._known(second)
         if self.draws[first] != self.draws[second]:
-            reason = f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not the same draws"
-            return Interval(math.nan, level=level, unit=self.unit, status="not_applicable", reason=reason)
+            reason = (
+                f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not"
+                " the same draws"
+            )
+            return Interval(
+                math.nan, level=level, unit=self.unit, status="not_applicable", reason=reason
+            )
         roles: set[Role] = {self.roles[first], self.roles[second]}
         return _interval(
             float(self.estimates[first][index] - self.estimates[second][index]),
@@ -172,29 +188,31 @@ def resample(
 ) -> Replicates:
     """Resample whole clusters and compute every statistic on every resample.
 
-    A cluster is whatever was sampled as one: a picture with all its questions (`unit="items"`: would this number come
-    out on other items of the same kind?), or a respondent or family of respondents (`unit="respondents"`: would it
-    come out with other models?). Every statistic sees the same draws, so differences between statistics are paired.
-    A metric that is a ratio of tallies (precision, F1, a rate) is the same function as for the score itself.
+    A cluster is whatever was sampled as one: a picture with all its questions (`unit="items"`:
+    would this number come out on other items of the same kind?), or a respondent or family of
+    respondents (`unit="respondents"`: would it come out with other models?). Every statistic sees
+    the same draws, so differences between statistics are paired. A metric that is a ratio of
+    tallies (precision, F1, a rate) is the same function as for the score itself.
 
-    Poisson weights: Hanley, J. A. and MacGibbon, B. (2006). Creating non-parametric bootstrap samples using Poisson
-    frequencies. Computer Methods and Programs in Biomedicine, 83, 57-62. Never resample the columns independently: the
-    respondents answered the same items.
+    Poisson weights: Hanley, J. A. and MacGibbon, B. (2006). Creating non-parametric bootstrap
+    samples using Poisson frequencies. Computer Methods and Programs in Biomedicine, 83, 57-62.
+    Never resample the columns independently: the respondents answered the same items.
 
-    - `tallies`: (clusters, columns): sums over each cluster (`aggregate`). Columns of all respondents, runs and forms
-      stand side by side, so that all are resampled jointly.
+    - `tallies`: (clusters, columns): sums over each cluster (`aggregate`). Columns of all
+      respondents, runs and forms stand side by side, so that all are resampled jointly.
     - `statistics`: Name -> statistic.
     - `rng`: The indicator's `stream`; the result depends on nothing else.
     - `replicates`: 10,000 for the ends of a 95% interval, 2,000 for a standard error.
     - `unit`: What a cluster is.
-    - `strata`: (clusters,): labels of fixed strata (types with a fixed number of pictures); clusters are drawn within
-      them.
-    - `draw`: By default `gaussian` for a smooth statistic of 200 clusters or more a stratum, else `poisson` for 50 or
-      more, else `multinomial`. The limit law is not used for a column of rare events (a total within five standard
-      errors of 0).
+    - `strata`: (clusters,): labels of fixed strata (types with a fixed number of pictures);
+      clusters are drawn within them.
+    - `draw`: By default `gaussian` for a smooth statistic of 200 clusters or more a stratum, else
+      `poisson` for 50 or more, else `multinomial`. The limit law is not used for a column of rare
+      events (a total within five standard errors of 0).
 
-    An interval is `insufficient` below 2 clusters, or 10 respondents, `degenerate` where the statistic has no value, and
-    `not_informative` where every resample gives the same value. The rate of 300 items and its interval over other items:
+    An interval is `insufficient` below 2 clusters, or 10 respondents, `degenerate` where the
+    statistic has no value, and `not_informative` where every resample gives the same value. The
+    rate of 300 items and its interval over other items:
 
     >>> from hqm.psychometrics.weights import stream
     >>> right = (np.arange(300) % 3 > 0).astype(float)
@@ -208,7 +226,10 @@ def resample(
     if table.ndim != 2 or table.shape[1] == 0:
         raise ValueError(f"tallies must have shape (clusters, columns), got {table.shape}")
     if not np.isfinite(table).all():
-        raise ValueError("a tally is not finite; count a missing score as 0 in its column and in the column of counts")
+        raise ValueError(
+            "a tally is not finite; count a missing score as 0 in its column and in the column of"
+            " counts"
+        )
     if replicates < 1:
         raise ValueError(f"there must be a replicate, got {replicates}")
     count = len(table)
@@ -217,15 +238,20 @@ def resample(
         if np.shape(strata) != (count,):
             raise ValueError(f"one stratum a cluster is needed, got {np.shape(strata)} for {count}")
         labels = np.unique(np.asarray(strata), return_inverse=True)[1].astype(np.int64)
-    draws: dict[str, Draw] = {name: draw or _choice(table, labels, s.smooth) for name, s in statistics.items()}
+    draws: dict[str, Draw] = {
+        name: draw or _choice(table, labels, s.smooth) for name, s in statistics.items()
+    }
     total, without = table.sum(axis=0, keepdims=True), left_out_sums(table, labels)
     estimates = {name: _apply(s, total)[0] for name, s in statistics.items()}
     left_out = {name: _apply(s, without) for name, s in statistics.items()}
     values: dict[str, Array] = {
-        name: np.full((replicates, len(estimates[name])), np.nan) for name in statistics if count >= 2
+        name: np.full((replicates, len(estimates[name])), np.nan)
+        for name in statistics
+        if count >= 2
     } or {name: np.empty((0, len(estimates[name]))) for name in statistics}
     kinds: list[Draw] = ["gaussian", "poisson", "multinomial"]
-    # children are spawned for every kind in a fixed order: which statistics are asked for changes no draw
+    # children are spawned for every kind in a fixed order: which statistics are asked for changes
+    # no draw
     for kind, child in zip(kinds, rng.spawn(len(kinds)), strict=True):
         wanted = [name for name in statistics if draws[name] == kind]
         if not wanted or count < 2:
@@ -236,7 +262,9 @@ def resample(
                 values[name][start : start + len(sums)] = _apply(statistics[name], sums)
             start += len(sums)
     roles = {name: s.role for name, s in statistics.items()}
-    return Replicates(estimates, values, left_out, roles, draws, unit, count, replicates if count >= 2 else 0)
+    return Replicates(
+        estimates, values, left_out, roles, draws, unit, count, replicates if count >= 2 else 0
+    )
 
 
 def _choice(table: Array, strata: Numbers, smooth: bool) -> Draw:
@@ -251,7 +279,8 @@ def _choice(table: Array, strata: Numbers, smooth: bool) -> Draw:
 
 
 def _apply(statistic: Statistic, sums: Array) -> Array:
-    # large tables of leave-one-out sums go through in pieces, so that a statistic's own arrays stay small
+    # large tables of leave-one-out sums go through in pieces, so that a statistic's own arrays stay
+    # small
     pieces = []
     for start in range(0, max(1, len(sums)), 4096):
         rows = sums[start : start + 4096]
@@ -259,7 +288,8 @@ def _apply(statistic: Statistic, sums: Array) -> Array:
             values = np.asarray(statistic.function(rows), dtype=np.float64)
         if values.ndim not in (1, 2) or len(values) != len(rows):
             raise ValueError(
-                f"a statistic of {rows.shape} sums must return ({len(rows)}, ...) values, got {values.shape}"
+                f"a statistic of {rows.shape} sums must return ({len(rows)}, ...) values, got"
+                f" {values.shape}"
             )
         pieces.append(values.reshape(len(rows), values.shape[1] if values.ndim == 2 else 1))
     return np.concatenate(pieces)
@@ -281,7 +311,13 @@ def _interval(
 
     def without(status: Status, reason: str, number: float = math.nan) -> Interval:
         return Interval(
-            number, level=level, unit=unit, clusters=clusters, replicates=total, status=status, reason=reason
+            number,
+            level=level,
+            unit=unit,
+            clusters=clusters,
+            replicates=total,
+            status=status,
+            reason=reason,
         )
 
     if role == "reliability" and unit == "items":
@@ -295,14 +331,29 @@ def _interval(
         return without("degenerate", "the statistic divides by zero or has no value for these data")
     known = values[np.isfinite(values)]
     if len(known) < max(2, total / 2):
-        return without("degenerate", f"the statistic exists in {len(known)} of {total} resamples only")
+        return without(
+            "degenerate", f"the statistic exists in {len(known)} of {total} resamples only"
+        )
     flags = ("UNDEFINED",) if len(known) < total else ()
     if np.ptp(known) <= 1e-12 * max(1.0, abs(value)):
-        reason = f"every resample of the {clusters} clusters gives the same value: there is no spread to resample"
+        reason = (
+            f"every resample of the {clusters} clusters gives the same value: there is no spread to"
+            " resample"
+        )
         return Interval(
-            value, level=level, method=draw, unit=unit, clusters=clusters, replicates=total, se=0.0, bias=0.0,
-            defined=len(known) / total, status="not_informative", reason=reason, flags=flags,
-        )  # fmt: skip
+            value,
+            level=level,
+            method=draw,
+            unit=unit,
+            clusters=clusters,
+            replicates=total,
+            se=0.0,
+            bias=0.0,
+            defined=len(known) / total,
+            status="not_informative",
+            reason=reason,
+            flags=flags,
+        )
     se, bias = float(known.std(ddof=1)), float(known.mean()) - value
     if abs(float(np.median(known)) - value) > se:
         flags = (*flags, "BIASED")
@@ -320,13 +371,28 @@ def _interval(
     low, high = np.quantile(known, tails)
     name = "BCa" if method == "bca" else "percentile"
     return Interval(
-        value, float(low), float(high), level, f"{name}, {draw}", unit, clusters, total, se, bias,
-        _monte_carlo(known, tails), acceleration, z0, len(known) / total, flags=flags,
-    )  # fmt: skip
+        value,
+        float(low),
+        float(high),
+        level,
+        f"{name}, {draw}",
+        unit,
+        clusters,
+        total,
+        se,
+        bias,
+        _monte_carlo(known, tails),
+        acceleration,
+        z0,
+        len(known) / total,
+        flags=flags,
+    )
 
 
 def _correction(value: float, known: Array, left_out: Array) -> tuple[float, float]:
-    """BCa's z0 and a; NaN where the value lies outside all replicates or a leave-one-out value does not exist."""
+    """BCa's z0 and a; NaN where the value lies outside all replicates or a leave-one-out value does
+    not exist.
+    """
     from scipy.special import ndtri
 
     slack = 1e-12 * max(1.0, abs(value))

@@ -1,4 +1,6 @@
-"""Items that share something, such as a picture, are one cluster: their sums, and the error that follows from them."""
+"""Items that share something, such as a picture, are one cluster: their sums, and the error that
+follows from them.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,15 @@ def labels_of(clusters: npt.ArrayLike | None, items: int) -> npt.NDArray[np.gene
     """One label an item; without `clusters` every item stands alone."""
     labels = np.arange(items) if clusters is None else np.asarray(clusters)
     if labels.shape != (items,):
-        raise ValueError(f"clusters must have one label an item ({items}), got shape {labels.shape}")
+        raise ValueError(
+            f"clusters must have one label an item ({items}), got shape {labels.shape}"
+        )
     return labels
 
 
 def sorting(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64] | slice:
-    """What brings items into the order of their labels: a slice, which copies nothing, where they stand in it already.
+    """What brings items into the order of their labels: a slice, which copies nothing, where they
+    stand in it already.
 
     >>> sorting(np.array([2, 1, 2])), sorting(np.array([1, 2, 2]))
     (array([1, 0, 2]), slice(None, None, None))
@@ -29,7 +34,9 @@ def sorting(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64] | slice:
     return np.argsort(labels, kind="stable")
 
 
-def cluster_sums(values: Array, scored: Flags, labels: npt.NDArray[np.generic]) -> tuple[Array, Array]:
+def cluster_sums(
+    values: Array, scored: Flags, labels: npt.NDArray[np.generic]
+) -> tuple[Array, Array]:
     """Sums of item scores and numbers of scored items in each cluster.
 
     >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool), np.array(["a", "b", "a"]))
@@ -38,15 +45,20 @@ def cluster_sums(values: Array, scored: Flags, labels: npt.NDArray[np.generic]) 
     """
     order = sorting(labels)
     ordered = labels[order]
-    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]]))
+    starts = np.flatnonzero(
+        np.concatenate([np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]])
+    )
     sums = np.add.reduceat(values[..., order], starts, axis=-1)
     if scored.all():
-        return sums, np.tile(np.diff(starts, append=len(ordered)).astype(np.float64), (len(scored), 1))
+        return sums, np.tile(
+            np.diff(starts, append=len(ordered)).astype(np.float64), (len(scored), 1)
+        )
     return sums, np.add.reduceat(scored[:, order].astype(np.float64), starts, axis=-1)
 
 
 def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
-    """(respondents,): means over items and their cluster standard errors, from sums and sizes of clusters.
+    """(respondents,): means over items and their cluster standard errors, from sums and sizes of
+    clusters.
 
         SE^2 = C / (C - 1) sum_c (t_c - n_c mean)^2 / n^2
 
@@ -64,10 +76,13 @@ def mean_with_error(sums: Array, sizes: Array) -> tuple[Array, Array]:
 
 
 def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
-    """(clusters, columns): tallies of items, summed within clusters in the order of the sorted labels.
+    """(clusters, columns): tallies of items, summed within clusters in the order of the sorted
+    labels.
 
-    - `values`: (items, columns): a missing score is a 0 in its own column and a 0 in the column that counts.
-    - `clusters`: (items,): labels, such as the picture. Items of one picture are drawn together by a bootstrap.
+    - `values`: (items, columns): a missing score is a 0 in its own column and a 0 in the column
+      that counts.
+    - `clusters`: (items,): labels, such as the picture. Items of one picture are drawn together by
+      a bootstrap.
 
     >>> aggregate([[1, 1], [0, 1], [1, 1]], ["b", "a", "b"])
     array([[0., 1.],
@@ -76,7 +91,8 @@ def aggregate(values: npt.ArrayLike, clusters: npt.ArrayLike) -> Array:
     table, labels = np.asarray(values, dtype=np.float64), np.asarray(clusters)
     if table.ndim != 2 or labels.shape != table.shape[:1]:
         raise ValueError(
-            f"tallies (items, columns) and one cluster an item are needed, got {table.shape}, {labels.shape}"
+            f"tallies (items, columns) and one cluster an item are needed, got {table.shape},"
+            f" {labels.shape}"
         )
     names, number = np.unique(labels, return_inverse=True)
     sums = np.zeros((len(names), table.shape[1]))

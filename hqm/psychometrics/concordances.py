@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, shaped
-from hqm.psychometrics.correlation import inverse_tanh_interval, is_constant, paired, pearson, size_of
+from hqm.psychometrics.correlation import (
+    inverse_tanh_interval,
+    is_constant,
+    paired,
+    pearson,
+    size_of,
+)
 from hqm.psychometrics.distributions import average_ranks
 from hqm.psychometrics.resampling import FEWEST, multiplicities
 from hqm.psychometrics.result import Coefficient
@@ -23,9 +29,10 @@ class Concordance:
 
     - `ccc`: The concordance correlation; its `status` speaks for the whole.
     - `pearson`: Precision: how close the points lie to any line.
-    - `bias_correction`: Accuracy C_b: how close that line is to the identity; `ccc = pearson * bias_correction`.
-    - `scale_shift, location_shift`: Ratio of the standard deviations (other / first) and difference of the means
-      (other - first) in units of their geometric mean.
+    - `bias_correction`: Accuracy C_b: how close that line is to the identity; `ccc = pearson *
+      bias_correction`.
+    - `scale_shift, location_shift`: Ratio of the standard deviations (other / first) and difference
+      of the means (other - first) in units of their geometric mean.
     """
 
     ccc: Coefficient
@@ -40,23 +47,26 @@ def concordance(
 ) -> Concordance:
     """Lin's concordance correlation coefficient of two administrations.
 
-    It says how closely the *same number* comes back: how near the points lie to the line y = x. A shift of the mean or
-    a change of the spread lowers it, which a correlation cannot see. It grows with the spread of the respondents.
+    It says how closely the *same number* comes back: how near the points lie to the line y = x. A
+    shift of the mean or a change of the spread lowers it, which a correlation cannot see. It grows
+    with the spread of the respondents.
 
-        ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n
-        interval on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 - p^2)^2
+        ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n interval on z = atanh(ccc):
+        SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 - p^2)^2
                                              - p^2 C^2 u^4 / (2 (1 - p^2)^2)] / (n - 2)
 
-    with p the coefficient, r Pearson's, C = p / r and u the shift of the mean in units of the spread.
+    with p the coefficient, r Pearson's, C = p / r and u the shift of the mean in units of the
+    spread.
 
-    Lin, L. I. (1989). Biometrics, 45, 255-268, corrected in Biometrics (2000), 56, 324-325. McBride (2005) reads values
-    below .90 as poor, from .95 as substantial and above .99 as almost perfect.
+    Lin, L. I. (1989). Biometrics, 45, 255-268, corrected in Biometrics (2000), 56, 324-325. McBride
+    (2005) reads values below .90 as poor, from .95 as substantial and above .99 as almost perfect.
 
-    - `x, y`: (respondents,): scores in both administrations; a pair with a missing score is left out.
+    - `x, y`: (respondents,): scores in both administrations; a pair with a missing score is left
+      out.
     - `n_effective`: The number of independent respondents, where some belong to one family.
 
-    The status is `insufficient` below 3 respondents and `degenerate` where an administration gives all respondents the
-    same score. There is no interval below 4 respondents.
+    The status is `insufficient` below 3 respondents and `degenerate` where an administration gives
+    all respondents the same score. There is no interval below 4 respondents.
 
     >>> result = concordance([1, 2, 3, 4], [1.5, 2, 3.5, 5])
     >>> round(result.ccc.value, 3), round(result.bias_correction, 3)
@@ -73,7 +83,11 @@ def concordance(
     value = r.value * accuracy
     method = "Lin z" if n_effective is None else f"Lin z, n_eff {size_of(n, n_effective):.4g}"
     if value >= 1.0 - 1e-15:
-        ccc = Coefficient(1.0, 1.0, 1.0, n, level, method) if n > 3 else Coefficient(1.0, n=n, level=level)
+        ccc = (
+            Coefficient(1.0, 1.0, 1.0, n, level, method)
+            if n > 3
+            else Coefficient(1.0, n=n, level=level)
+        )
         return Concordance(ccc, r.value, accuracy, scale, shift)
     ccc = Coefficient(value, n=n, level=level)
     size = size_of(n, n_effective)
@@ -91,10 +105,11 @@ def concordance(
 
 @dataclass(frozen=True, slots=True)
 class KendallW:
-    """Kendall's coefficient of concordance with its test and the mean rank correlation it stands for.
+    """Kendall's coefficient of concordance with its test and the mean rank correlation it stands
+    for.
 
-    `w.status` speaks for the whole; `mean_spearman` is the mean of Spearman's correlation over all pairs of
-    administrations (exactly so without ties).
+    `w.status` speaks for the whole; `mean_spearman` is the mean of Spearman's correlation over all
+    pairs of administrations (exactly so without ties).
     """
 
     w: Coefficient
@@ -113,22 +128,24 @@ def kendall_w(
 ) -> KendallW:
     """Kendall's W: how alike several administrations rank the respondents.
 
-    1 means that every administration gives the same order, 0 that the orders have nothing in common. Two orders cannot
-    disagree as a whole of three can, so W is meant for three administrations and more; with two use Spearman.
+    1 means that every administration gives the same order, 0 that the orders have nothing in
+    common. Two orders cannot disagree as a whole of three can, so W is meant for three
+    administrations and more; with two use Spearman.
 
-        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3 - t)
-        test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
+        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3
+        - t) test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
 
     Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
     - `rng`: Draws the respondents of the bootstrap.
-    - `n_bootstrap`: How often the respondents are drawn anew. The interval is the percentile one on atanh scale,
-      moved so that its middle lies on the estimate; it generalises over respondents and needs 10 of them, or 10 families.
+    - `n_bootstrap`: How often the respondents are drawn anew. The interval is the percentile one on
+      atanh scale, moved so that its middle lies on the estimate; it generalises over respondents
+      and needs 10 of them, or 10 families.
     - `families`: (respondents,): relatives are drawn together.
 
-    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when an administration
-    ties all respondents.
+    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
+    when an administration ties all respondents.
 
     Kendall's own example with ties, ten objects ranked by three judges:
 
@@ -168,7 +185,9 @@ def kendall_w(
         drawn = np.arctanh(np.clip(drawn[np.isfinite(drawn)], 0.0, 1 - 1e-9))
         tails = np.quantile(drawn, [0.5 - level / 2, 0.5, 0.5 + level / 2])
         centre = math.atanh(value)
-        low, high = (float(np.tanh(max(0.0, centre + end - tails[1]))) for end in (tails[0], tails[2]))
+        low, high = (
+            float(np.tanh(max(0.0, centre + end - tails[1]))) for end in (tails[0], tails[2])
+        )
     elif units >= FEWEST:
         low = high = 1.0
     method = "respondent bootstrap on atanh" if math.isfinite(low) else ""
@@ -180,7 +199,9 @@ def kendall_w(
     )
 
 
-def _drawn(x: Array, labels: npt.NDArray[np.generic], rng: np.random.Generator, draws: int) -> Array:
+def _drawn(
+    x: Array, labels: npt.NDArray[np.generic], rng: np.random.Generator, draws: int
+) -> Array:
     """W of samples of respondents, or of families where some are relatives."""
     if len(np.unique(labels)) == len(x):
         return _w(x[rng.integers(0, len(x), size=(draws, len(x)))])

@@ -19,7 +19,9 @@ from hqm.psychometrics.result import Coefficient, Status
 from hqm.psychometrics.two_way import error_bounds, never_narrower
 
 
-def complete_scores(scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents") -> Array:
+def complete_scores(
+    scores: npt.ArrayLike, drop: Literal["respondents", "items"] = "respondents"
+) -> Array:
     """The scores without the respondents, or without the items, that lack one."""
     x = shaped(scores, "respondents, items")
     known = np.isfinite(x)
@@ -30,7 +32,10 @@ def refusal_of(x: Array, what: str, *, items: int = 2) -> tuple[Status, str] | N
     """Why no coefficient of consistency can be had from these scores."""
     m, k = x.shape
     if m < 3 or k < items:
-        return "insufficient", f"{what} needs 3 respondents and {items} items, there are {m} and {k}"
+        return (
+            "insufficient",
+            f"{what} needs 3 respondents and {items} items, there are {m} and {k}",
+        )
     if is_constant(np.nanmean(x, axis=1)):
         return "degenerate", "all respondents have the same total"
     return None
@@ -54,13 +59,16 @@ def flags_of(x: Array, value: float) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Cronbach's alpha with its intervals, and what it would be without the items that nobody or everybody passes.
+    """Cronbach's alpha with its intervals, and what it would be without the items that nobody or
+    everybody passes.
 
-    - `coefficient`: Alpha over clusters, with Feldt's interval over respondents and, in `fixed`, the one for these respondents
-      over other clusters. Flags: `REDUNDANT` (above .95), `RANK_DEFICIENT` (as many items as respondents or more: the
-      covariances cannot be modelled), `ZERO_VARIANCE_ITEMS`.
+    - `coefficient`: Alpha over clusters, with Feldt's interval over respondents and, in `fixed`,
+      the one for these respondents over other clusters. Flags: `REDUNDANT` (above .95),
+      `RANK_DEFICIENT` (as many items as respondents or more: the covariances cannot be modelled),
+      `ZERO_VARIANCE_ITEMS`.
     - `varying`: The same on the `k_varying` items that vary.
-    - `of_items`: Alpha with items as the parts whatever they share; the same where every item stands alone.
+    - `of_items`: Alpha with items as the parts whatever they share; the same where every item
+      stands alone.
     - `parts`: The number of clusters.
     """
 
@@ -83,24 +91,29 @@ def cronbach_alpha(
 ) -> Alpha:
     """Cronbach's alpha; for items scored 0 or 1 it is Kuder and Richardson's formula 20.
 
-    It estimates how well the total would agree with the total of another sample of as many such items. It is a lower
-    bound of reliability when the items' errors are unrelated. Those of items that share a picture are not: a picture that
-    a model sees well helps all its questions. So pictures, not items, are the parts of the test (Sireci, S. G., Thissen, D.
-    and Wainer, H. (1991). Journal of Educational Measurement, 28, 237-247), with r the residual of respondent x item:
+    It estimates how well the total would agree with the total of another sample of as many such
+    items. It is a lower bound of reliability when the items' errors are unrelated. Those of items
+    that share a picture are not: a picture that a model sees well helps all its questions. So
+    pictures, not items, are the parts of the test (Sireci, S. G., Thissen, D. and Wainer, H.
+    (1991). Journal of Educational Measurement, 28, 237-247), with r the residual of respondent x
+    item:
 
-        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster c)^2 / n_m^2
+        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster
+        c)^2 / n_m^2
               = k / (k - 1) (1 - sum s2_i / s2_total) where every item stands alone
         over respondents (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(C - 1))
 
-    It does not show that the items measure one thing, and it grows with their number: thousands of items reach .95 with
-    little in common. Cronbach, L. J. (1951). Psychometrika, 16, 297-334.
+    It does not show that the items measure one thing, and it grows with their number: thousands of
+    items reach .95 with little in common. Cronbach, L. J. (1951). Psychometrika, 16, 297-334.
 
     - `scores`: (respondents, items); `clusters`: (items,): labels of what items share.
     - `n_effective`: The number of independent respondents, where some are relatives.
-    - `drop`: What to leave out where a score is missing: the respondent, the item, or that answer alone.
+    - `drop`: What to leave out where a score is missing: the respondent, the item, or that answer
+      alone.
 
-    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals agree. There is no
-    interval over respondents below 4 independent ones, and none for these below 10 clusters.
+    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals
+    agree. There is no interval over respondents below 4 independent ones, and none for these below
+    10 clusters.
 
     >>> round(cronbach_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).coefficient.value, 4)
     0.8628
@@ -127,12 +140,16 @@ def cronbach_alpha(
         without = Coefficient.absent("insufficient", f"only {kept.shape[1]} item varies", m)
     else:
         without = _alpha(kept, labels[varies], n_effective, level)
-    of_items = coefficient.value if parts == k else _alpha(x, np.arange(k), n_effective, level).value
+    of_items = (
+        coefficient.value if parts == k else _alpha(x, np.arange(k), n_effective, level).value
+    )
     coefficient = replace(coefficient, flags=flags_of(x, coefficient.value), n_items=k)
     return Alpha(coefficient, without, m, k, kept.shape[1], of_items, parts)
 
 
-def _alpha(x: Array, labels: npt.NDArray[np.generic], n_effective: float | None, level: float) -> Coefficient:
+def _alpha(
+    x: Array, labels: npt.NDArray[np.generic], n_effective: float | None, level: float
+) -> Coefficient:
     error = relative_error(x, labels)
     return error.reliability("Feldt", n_effective, level)
 
@@ -177,14 +194,17 @@ class RelativeError:
         if size < m:
             method = f"{method}, n_eff {size:.4g}"
         return never_narrower(
-            Coefficient(value, low, high, m, level, method if math.isfinite(low) else "", fixed=fixed)
+            Coefficient(
+                value, low, high, m, level, method if math.isfinite(low) else "", fixed=fixed
+            )
         )
 
 
 def relative_error(
     scores: Array, labels: npt.NDArray[np.generic], strata: npt.NDArray[np.generic] | None = None
 ) -> RelativeError:
-    """Split scores into respondent, item and residual, answers that are missing left out, and sum within clusters.
+    """Split scores into respondent, item and residual, answers that are missing left out, and sum
+    within clusters.
 
     - `scores, labels`: (respondents, items) and the items' clusters.
     - `strata`: (items,): kinds of items; what a respondent does on a kind is then no residual.
@@ -211,26 +231,33 @@ def relative_error(
 
 
 def feldt_interval(value: float, size: float, parts: int, level: float) -> tuple[float, float]:
-    """The interval of a reliability over respondents, from its number of respondents and of parts."""
+    """The interval of a reliability over respondents, from its number of respondents and of
+    parts.
+    """
     if size < 4:
         return math.nan, math.nan
     if value >= 1 - 1e-14:
         return 1.0, 1.0
     tail = (1 - level) / 2
-    upper, lower = (float(f_quantile(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail))
+    upper, lower = (
+        float(f_quantile(p, size - 1, (size - 1) * (parts - 1))) for p in (1 - tail, tail)
+    )
     return 1 - (1 - value) * upper, 1 - (1 - value) * lower
 
 
 def kr21(scores: npt.ArrayLike) -> Coefficient:
-    """Kuder and Richardson's formula 21: reliability from the mean and the variance of the totals alone.
+    """Kuder and Richardson's formula 21: reliability from the mean and the variance of the totals
+    alone.
 
-    It takes all items as equally hard and falls below alpha where they are not (Kuder and Richardson 1937).
+    It takes all items as equally hard and falls below alpha where they are not (Kuder and
+    Richardson 1937).
 
         KR-21 = k / (k - 1) (1 - mean (k - mean) / (k s2))
 
     - `scores`: (respondents, items) of 0 or 1; respondents with a missing score are left out.
 
-    There is no interval. The status is `not_applicable` where a score is not 0 or 1, and otherwise that of alpha.
+    There is no interval. The status is `not_applicable` where a score is not 0 or 1, and otherwise
+    that of alpha.
     >>> round(kr21([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).value, 4)
     0.5833
     """
@@ -248,25 +275,32 @@ def kr21(scores: npt.ArrayLike) -> Coefficient:
 
 
 def lambda2(
-    scores: npt.ArrayLike, rng: np.random.Generator | None = None, *, families: Sequence[str] | None = None
+    scores: npt.ArrayLike,
+    rng: np.random.Generator | None = None,
+    *,
+    families: Sequence[str] | None = None,
 ) -> Coefficient:
     """Guttman's lambda 2 (1945), a lower bound of reliability that is never below alpha.
 
         lambda2 = 1 - sum s2_i / s2_total + sqrt(k / (k - 1) sum_{i != j} s_ij^2) / s2_total
 
-    With few respondents and many items, chance covariances are squared and push it up (flag `RANK_DEFICIENT`).
+    With few respondents and many items, chance covariances are squared and push it up (flag
+    `RANK_DEFICIENT`).
 
     - `scores`: (respondents, items); respondents with a missing score are left out.
-    - `rng, families`: With a generator, an interval by resampling respondents, or families of them (from 10 on).
+    - `rng, families`: With a generator, an interval by resampling respondents, or families of them
+      (from 10 on).
 
-    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals agree.
+    The status is `insufficient` below 3 respondents or 2 items and `degenerate` where all totals
+    agree.
 
     >>> round(lambda2([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).value, 4)
     0.8745
     """
 
     def value(x: Array) -> float:
-        # the sum of all squared covariances is that of the respondents' inner products, a far smaller table
+        # the sum of all squared covariances is that of the respondents' inner products, a far
+        # smaller table
         n, k = x.shape
         centred = x - x.mean(axis=0)
         variances = (centred**2).sum(axis=0) / (n - 1)
@@ -280,11 +314,16 @@ def lambda2(
 
 def too_wide(x: Array) -> str:
     """Why covariances of more items than respondents cannot be modelled."""
-    return f"{x.shape[1]} items but only {x.shape[0]} respondents: use types or parcels of items instead"
+    return (
+        f"{x.shape[1]} items but only {x.shape[0]} respondents: use types or parcels of items"
+        " instead"
+    )
 
 
 def weighted_covariances(x: Array, weights: Array) -> Array:
-    """(replicates, items, items): the covariances of scores (respondents, items), each counted (replicates, respondents) times."""
+    """(replicates, items, items): the covariances of scores (respondents, items), each counted
+    (replicates, respondents) times.
+    """
     x = x - x.mean(axis=0)
     m, k = x.shape
     size = weights.sum(axis=1)[:, None, None]
@@ -304,22 +343,30 @@ def with_bootstrap(
     flags: tuple[str, ...] = (),
     drawn: Callable[[Array], Array] | None = None,
 ) -> Coefficient:
-    """A coefficient of complete scores, with the bootstrap interval over respondents where a generator is given.
+    """A coefficient of complete scores, with the bootstrap interval over respondents where a
+    generator is given.
 
-    `drawn` takes all replicates at once: multiplicities (replicates, respondents) to values (replicates,).
+    `drawn` takes all replicates at once: multiplicities (replicates, respondents) to values
+    (replicates,).
     """
     m = x.shape[0]
     refusal = refusal_of(x, what, items=items)
     if refusal:
         return Coefficient.absent(*refusal, m)
     if families is not None and len(families) != m:
-        raise ValueError(f"one family label a complete respondent is needed, got {len(families)} for {m}")
+        raise ValueError(
+            f"one family label a complete respondent is needed, got {len(families)} for {m}"
+        )
     value = statistic(x)
     if not math.isfinite(value):
-        return Coefficient.absent("degenerate", f"{what} divides by zero: items depend linearly or totals agree", m)
+        return Coefficient.absent(
+            "degenerate", f"{what} divides by zero: items depend linearly or totals agree", m
+        )
     bounds, se = None, math.nan
     if rng is not None:
-        bounds, se = respondent_bootstrap(drawn or one_by_one(lambda i: statistic(x[i])), m, rng, families=families)
+        bounds, se = respondent_bootstrap(
+            drawn or one_by_one(lambda i: statistic(x[i])), m, rng, families=families
+        )
     low, high = (bounds.low, bounds.high) if bounds else (math.nan, math.nan)
     method = bounds.method if bounds else what
     return Coefficient(value, low, high, m, method=method, se=se, flags=flags + flags_of(x, value))
@@ -335,18 +382,21 @@ def stratified_alpha(
 ) -> Coefficient:
     """The reliability of a total over several kinds of items, each kind with its own alpha.
 
-    Alpha over mixed kinds counts real differences between the kinds as error. This adds up the error of each kind only.
+    Alpha over mixed kinds counts real differences between the kinds as error. This adds up the
+    error of each kind only.
 
         1 - sum_t s2_t (1 - alpha_t) / s2_total,   s2_t = variance of the total over stratum t
 
-    Items of several kinds that share a picture share an error, which is counted with `clusters` as in `cronbach_alpha`.
-    Cronbach, L. J., Schoenemann, P. and McKie, D. (1965). Educational and Psychological Measurement, 25, 291-312.
+    Items of several kinds that share a picture share an error, which is counted with `clusters` as
+    in `cronbach_alpha`. Cronbach, L. J., Schoenemann, P. and McKie, D. (1965). Educational and
+    Psychological Measurement, 25, 291-312.
 
     - `scores`: (respondents, items); an answer that is missing is left out.
     - `strata`: (items,): the kind of each item.
     - `clusters, n_effective`: As in `cronbach_alpha`, with the same intervals.
 
-    The status is `insufficient` where a stratum has one item, or one cluster, only: its error cannot be known.
+    The status is `insufficient` where a stratum has one item, or one cluster, only: its error
+    cannot be known.
 
     >>> scores = [[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]
     >>> round(stratified_alpha(scores, ["a", "a", "b", "b"]).value, 4)
@@ -361,7 +411,9 @@ def stratified_alpha(
     m = x.shape[0]
     alone = [str(kind) for kind in np.unique(kinds) if len(np.unique(labels[kinds == kind])) < 2]
     if alone:
-        return Coefficient.absent("insufficient", f"strata with a single item or picture: {', '.join(alone)}", m)
+        return Coefficient.absent(
+            "insufficient", f"strata with a single item or picture: {', '.join(alone)}", m
+        )
     refusal = refusal_of(x, "stratified alpha")
     if refusal:
         return Coefficient.absent(*refusal, m)

@@ -1,4 +1,6 @@
-"""Items on which people contradict the scorer whoever answered: their right answers are probably wrong."""
+"""Items on which people contradict the scorer whoever answered: their right answers are probably
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,16 @@ from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.result import Status
 
 USUAL = 0.2
-"""A share of contradicted answers up to which an item may be hard to judge without a wrong right answer."""
+"""A share of contradicted answers up to which an item may be hard to judge without a wrong right
+answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """An item: how many of its labelled answers people judged against the scorer, and p times the number of items."""
+    """An item: how many of its labelled answers people judged against the scorer, and p times the
+    number of items.
+    """
 
     item: int
     contradicted: int
@@ -42,14 +48,18 @@ class Contradictions:
     reason: str = ""
 
 
-def contradicted_items(automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha: float = 0.05) -> Contradictions:
+def contradicted_items(
+    automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha: float = 0.05
+) -> Contradictions:
     """Which items have answers that people judge against the scorer, nearly all of them?
 
-    A scorer that misreads an answer now and then is contradicted on some answers of many items; a wrong right answer is
-    contradicted on all answers of one item. Binomial test of each item's contradicted labels against the usual share,
-    which is twice the share of all other items, at least .2; Bonferroni over items. Half of the labels must contradict.
+    A scorer that misreads an answer now and then is contradicted on some answers of many items; a
+    wrong right answer is contradicted on all answers of one item. Binomial test of each item's
+    contradicted labels against the usual share, which is twice the share of all other items, at
+    least .2; Bonferroni over items. Half of the labels must contradict.
 
-    - `automatic, human`: (respondents, items), 0 or 1, NaN where an answer is not scored or not labelled.
+    - `automatic, human`: (respondents, items), 0 or 1, NaN where an answer is not scored or not
+      labelled.
     - `alpha`: The chance that any sound item is listed.
 
     The status is `insufficient` where no item has labels enough to be listed.
@@ -71,8 +81,13 @@ def contradicted_items(automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha:
     fewest = math.ceil(math.log(alpha / max(tested, 1)) / math.log(share)) if tested else 0
     if not tested or int(n.max()) < fewest:
         most = int(n.max()) if tested else 0
-        reason = f"an item needs {fewest} labels before people can contradict its right answer, the most have {most}"
-        return Contradictions((), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled")
+        reason = (
+            f"an item needs {fewest} labels before people can contradict its right answer, the most"
+            f" have {most}"
+        )
+        return Contradictions(
+            (), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled"
+        )
     p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
     adjusted = np.minimum(1.0, p * tested)
     rows = [

@@ -1,4 +1,6 @@
-"""Convergent and discriminant validity: the same trait by several methods, several traits by the same method."""
+"""Convergent and discriminant validity: the same trait by several methods, several traits by the
+same method.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,13 @@ def _complete(scores: npt.ArrayLike, labels: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Multitrait:
-    """The correlations of measures, each of one trait by one method, with Campbell and Fiske's counts.
+    """The correlations of measures, each of one trait by one method, with Campbell and Fiske's
+    counts.
 
-    Each count is (holds, comparisons). `convergent`: correlations of one trait over two methods that exceed 0 at the
-    level. `over_hetero_method`: how often such a correlation exceeds those of other traits over the same two methods.
-    `over_hetero_trait`: how often it exceeds those of two traits within one of its methods.
+    Each count is (holds, comparisons). `convergent`: correlations of one trait over two methods
+    that exceed 0 at the level. `over_hetero_method`: how often such a correlation exceeds those of
+    other traits over the same two methods. `over_hetero_trait`: how often it exceeds those of two
+    traits within one of its methods.
     """
 
     correlations: tuple[tuple[float, ...], ...]
@@ -66,20 +70,24 @@ def multitrait_multimethod(
     *,
     level: float = 0.95,
 ) -> Multitrait:
-    """Campbell and Fiske's table: hallucination types as traits, benchmarks (or formats) as methods.
+    """Campbell and Fiske's table: hallucination types as traits, benchmarks (or formats) as
+    methods.
 
-    A type is a trait of its own only if two benchmarks agree on it better than on different types, and better than one
-    benchmark agrees with itself over types. Otherwise the benchmark's format is what its scores share.
+    A type is a trait of its own only if two benchmarks agree on it better than on different types,
+    and better than one benchmark agrees with itself over types. Otherwise the benchmark's format is
+    what its scores share.
 
-    Campbell, D. T. and Fiske, D. W. (1959). Psychological Bulletin, 56, 81-105. Counts are descriptive: comparisons
-    share correlations. Do not compare two correlations by whether their intervals overlap; see `williams_test`.
+    Campbell, D. T. and Fiske, D. W. (1959). Psychological Bulletin, 56, 81-105. Counts are
+    descriptive: comparisons share correlations. Do not compare two correlations by whether their
+    intervals overlap; see `williams_test`.
 
-    - `scores`: (respondents, measures): each column one trait by one method; respondents that lack a score are left
-      out.
+    - `scores`: (respondents, measures): each column one trait by one method; respondents that lack
+      a score are left out.
     - `traits, methods`: (measures,): labels; no pair may come twice.
 
-    The status is `insufficient` below 3 respondents (no table) and below 10 (table without counts); `not_applicable`
-    where no trait is measured by two methods; `degenerate` where a measure does not vary.
+    The status is `insufficient` below 3 respondents (no table) and below 10 (table without counts);
+    `not_applicable` where no trait is measured by two methods; `degenerate` where a measure does
+    not vary.
 
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(30, 2))
@@ -97,7 +105,9 @@ def multitrait_multimethod(
     m = x.shape[0]
     if m < 3 or k < 2:
         reason = f"correlations need 3 respondents and 2 measures, there are {m} and {k}"
-        return Multitrait((), tuple(traits), tuple(methods), m, status="insufficient", reason=reason)
+        return Multitrait(
+            (), tuple(traits), tuple(methods), m, status="insufficient", reason=reason
+        )
     r = correlations(x)
     table = tuple(tuple(row.tolist()) for row in r)
 
@@ -111,7 +121,9 @@ def multitrait_multimethod(
     if not same:
         return without("not_applicable", "no trait is measured by two methods")
     if m < FEWEST_RESPONDENTS:
-        return without("insufficient", f"counts need {FEWEST_RESPONDENTS} respondents, there are {m}")
+        return without(
+            "insufficient", f"counts need {FEWEST_RESPONDENTS} respondents, there are {m}"
+        )
 
     least = math.tanh(normal_quantile(level) / math.sqrt(m - 3))
     beyond, within = [], []
@@ -137,7 +149,8 @@ def multitrait_multimethod(
 
 
 def htmt_of(correlation: npt.ArrayLike, groups: Sequence[str], trait: str, other: str) -> float:
-    """The heterotrait-monotrait ratio of two groups in a correlation matrix; NaN where a group does not cohere.
+    """The heterotrait-monotrait ratio of two groups in a correlation matrix; NaN where a group does
+    not cohere.
 
     >>> r = [[1, 0.5, 0.4, 0.3], [0.5, 1, 0.35, 0.25], [0.4, 0.35, 1, 0.6], [0.3, 0.25, 0.6, 1]]
     >>> round(htmt_of(r, ["a", "a", "b", "b"], "a", "b"), 6)
@@ -173,16 +186,20 @@ def htmt(
 
         mean r between the groups / sqrt(mean r within the trait * mean r within the other)
 
-    below .85 (strict) or .90 (lenient) they are distinct; at the least the interval should lie below 1.
+    below .85 (strict) or .90 (lenient) they are distinct; at the least the interval should lie
+    below 1.
 
-    Henseler, J., Ringle, C. M. and Sarstedt, M. (2015). Journal of the Academy of Marketing Science, 43, 115-135.
+    Henseler, J., Ringle, C. M. and Sarstedt, M. (2015). Journal of the Academy of Marketing
+    Science, 43, 115-135.
 
     - `scores`: (respondents, measures): respondents that lack a score are left out.
     - `groups`: (measures,): the trait of each; `trait` and `other` name the two to compare.
-    - `rng, families`: With a generator: the interval by resampling respondents, or families of them (from 10 on).
+    - `rng, families`: With a generator: the interval by resampling respondents, or families of them
+      (from 10 on).
 
-    The status is `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a measure does not
-    vary or the measures of a trait do not correlate positively. Flag `NOT_DISTINCT` where the upper end reaches 1.
+    The status is `insufficient` below 3 respondents or 2 measures of a trait, `degenerate` where a
+    measure does not vary or the measures of a trait do not correlate positively. Flag
+    `NOT_DISTINCT` where the upper end reaches 1.
 
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=(200, 2))
@@ -198,7 +215,9 @@ def htmt(
         reason = f"HTMT needs 3 respondents and 2 measures of each trait, there are {m} and {least}"
         return Coefficient.absent("insufficient", reason, m)
     if families is not None and len(families) != m:
-        raise ValueError(f"one family label a complete respondent is needed, got {len(families)} for {m}")
+        raise ValueError(
+            f"one family label a complete respondent is needed, got {len(families)} for {m}"
+        )
     value = htmt_of(correlations(x), groups, trait, other)
     if not math.isfinite(value):
         reason = "a measure does not vary, or the measures of a trait do not correlate positively"
@@ -206,10 +225,14 @@ def htmt(
     bounds, se = None, math.nan
     if rng is not None:
         statistic = one_by_one(lambda i: htmt_of(correlations(x[i]), groups, trait, other))
-        bounds, se = respondent_bootstrap(statistic, m, rng, families=families, replicates=replicates, level=level)
+        bounds, se = respondent_bootstrap(
+            statistic, m, rng, families=families, replicates=replicates, level=level
+        )
     low, high = (bounds.low, bounds.high) if bounds else (math.nan, math.nan)
     flags = ("NOT_DISTINCT",) if high >= 1 or value >= 1 else ()
-    return Coefficient(value, low, high, m, level, bounds.method if bounds else "HTMT", se=se, flags=flags)
+    return Coefficient(
+        value, low, high, m, level, bounds.method if bounds else "HTMT", se=se, flags=flags
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,18 +253,22 @@ def williams_test(
 ) -> DependentCorrelations:
     """Williams' test of whether a criterion correlates with one measure better than with another.
 
-    Both correlations come from the same respondents, so their intervals must not be compared as if independent.
+    Both correlations come from the same respondents, so their intervals must not be compared as if
+    independent.
 
-        t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),   n - 3 df
-        D = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,   mean = (r12 + r13) / 2
+        t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),   n - 3
+        df D = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,   mean = (r12 + r13) / 2
 
     Williams (1959); Steiger, J. H. (1980). Psychological Bulletin, 87, 245-251.
 
-    - `r12, r13, r23`: The criterion with each of the two measures, and the two measures with each other.
-    - `n_effective`: The number of independent respondents among the n, where some are relatives; it takes n's place.
+    - `r12, r13, r23`: The criterion with each of the two measures, and the two measures with each
+      other.
+    - `n_effective`: The number of independent respondents among the n, where some are relatives; it
+      takes n's place.
 
-    The status is `insufficient` below 4 independent respondents or with a missing correlation, `degenerate` where the two measures
-    are the same, and `not_applicable` where no data can have these three correlations.
+    The status is `insufficient` below 4 independent respondents or with a missing correlation,
+    `degenerate` where the two measures are the same, and `not_applicable` where no data can have
+    these three correlations.
     >>> round(williams_test(0.4, 0.3, 0.1, 103).t, 2)
     0.83
     """
@@ -249,16 +276,22 @@ def williams_test(
     if size < 4 or not all(map(math.isfinite, (r12, r13, r23))):
         count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
         reason = (
-            f"the test needs 4 independent respondents and three correlations, there are {count}: {r12}, {r13}, {r23}"
+            f"the test needs 4 independent respondents and three correlations, there are {count}:"
+            f" {r12}, {r13}, {r23}"
         )
         return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "insufficient", reason)
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     if determinant < -1e-9 or max(map(abs, (r12, r13, r23))) > 1:
         reason = "no scores can have these three correlations"
         return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "not_applicable", reason)
-    below = 2 * (size - 1) / (size - 3) * max(0.0, determinant) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    below = (
+        2 * (size - 1) / (size - 3) * max(0.0, determinant)
+        + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    )
     if below <= 1e-15:
         reason = "the two measures are the same up to scale"
         return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "degenerate", reason)
     t = (r12 - r13) * math.sqrt((size - 1) * (1 + r23) / below)
-    return DependentCorrelations(r12 - r13, t, size - 3, 2 * float(student_above(abs(t), size - 3)), n)
+    return DependentCorrelations(
+        r12 - r13, t, size - 3, 2 * float(student_above(abs(t), size - 3)), n
+    )

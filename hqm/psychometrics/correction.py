@@ -21,8 +21,9 @@ FEWEST_LABELS = 50
 class CorrectedScores:
     """Every respondent's automatic, human-only and corrected score, and how the ranking changes.
 
-    `lambdas` is how far each respondent's automatic labels are trusted (0: not at all). `ranks_automatic` and
-    `ranks_corrected` count from 1 for the highest score; `rank_changes` lists (respondent, old, new) where they differ.
+    `lambdas` is how far each respondent's automatic labels are trusted (0: not at all).
+    `ranks_automatic` and `ranks_corrected` count from 1 for the highest score; `rank_changes` lists
+    (respondent, old, new) where they differ.
     """
 
     scores: tuple[Coefficient, ...]
@@ -36,7 +37,9 @@ class CorrectedScores:
     @property
     def rank_changes(self) -> tuple[tuple[int, int, int], ...]:
         rows = zip(self.ranks_automatic, self.ranks_corrected, strict=True)
-        return tuple((i, old, new) for i, (old, new) in enumerate(rows) if old and new and old != new)
+        return tuple(
+            (i, old, new) for i, (old, new) in enumerate(rows) if old and new and old != new
+        )
 
 
 def ppi_scores(
@@ -50,39 +53,59 @@ def ppi_scores(
     rater_variance: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> CorrectedScores:
-    """Prediction-powered scores (PPI++): the judge on all items, corrected with human labels of some of them.
+    """Prediction-powered scores (PPI++): the judge on all items, corrected with human labels of
+    some of them.
 
-        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled),   lambda = cov(H, A) / ((1 + h / N) var(A)) in 0..1
-        SE^2 = lambda^2 var(A unlabelled) / N + var(H - lambda A) / h
+        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled),   lambda = cov(H, A) / ((1
+        + h / N) var(A)) in 0..1 SE^2 = lambda^2 var(A unlabelled) / N + var(H - lambda A) / h
 
-    Nothing is assumed about how the judge errs. Angelopoulos, Duchi and Zrnic (2023). PPI++. arXiv 2311.01453.
+    Nothing is assumed about how the judge errs. Angelopoulos, Duchi and Zrnic (2023). PPI++. arXiv
+    2311.01453.
 
-    Where the labelled items were drawn with unequal probabilities p, means of them are Hajek's, with weights 1 / p:
+    Where the labelled items were drawn with unequal probabilities p, means of them are Hajek's,
+    with weights 1 / p:
 
-        theta = lambda mean(A) + sum w (H - lambda A) / sum w,    SE^2 = sum (1 - p)(w (e - mean e) / sum w)^2 + var(H) / N
+        theta = lambda mean(A) + sum w (H - lambda A) / sum w,    SE^2 = sum (1 - p)(w (e - mean e)
+        / sum w)^2 + var(H) / N
 
     Horvitz and Thompson (1952). JASA, 47, 663-685; Zrnic and Candes (2024). arXiv 2403.03208.
 
-    - `automatic, human`: (respondents, items), NaN where there is none; the labelled items must be a random sample.
-    - `clusters`: (items,): labels, such as the picture; the variances are then those of cluster sums.
+    - `automatic, human`: (respondents, items), NaN where there is none; the labelled items must be
+      a random sample.
+    - `clusters`: (items,): labels, such as the picture; the variances are then those of cluster
+      sums.
     - `fewest`: With fewer labels lambda is 0, and the score is the human mean (flag `FEW_LABELS`).
     - `weight`: A fixed lambda. With 1 it is plain prediction-powered inference.
-    - `probabilities`: (respondents, items): with which probability each item was labelled; NaN leaves a label out.
-    - `rater_variance`: (respondents,): what the raters' own errors add to the variance of each score.
+    - `probabilities`: (respondents, items): with which probability each item was labelled; NaN
+      leaves a label out.
+    - `rater_variance`: (respondents,): what the raters' own errors add to the variance of each
+      score.
 
-    A respondent without 2 labels is `insufficient`. Scores of 0/1 labels may leave 0..1 a little and are not cut.
+    A respondent without 2 labels is `insufficient`. Scores of 0/1 labels may leave 0..1 a little
+    and are not cut.
     """
     a, h = shaped_alike(automatic, human, "respondents, items")
     label = labels_of(clusters, a.shape[1])
-    extra = np.zeros(len(a)) if rater_variance is None else np.asarray(rater_variance, dtype=np.float64)
+    extra = (
+        np.zeros(len(a)) if rater_variance is None else np.asarray(rater_variance, dtype=np.float64)
+    )
     if probabilities is None:
-        rows = [_ppi(a[i], h[i], label, fewest, weight, level, float(extra[i])) for i in range(len(a))]
+        rows = [
+            _ppi(a[i], h[i], label, fewest, weight, level, float(extra[i])) for i in range(len(a))
+        ]
     else:
         p = shaped_alike(a, probabilities, "respondents, items")[1]
-        rows = [_weighted(a[i], h[i], p[i], label, fewest, weight, level, float(extra[i])) for i in range(len(a))]
-    scores, raw, labelled, lambdas, labels = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+        rows = [
+            _weighted(a[i], h[i], p[i], label, fewest, weight, level, float(extra[i]))
+            for i in range(len(a))
+        ]
+    scores, raw, labelled, lambdas, labels = (
+        zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    )
     before = _ranks([x if s.status == "ok" else math.nan for x, s in zip(raw, scores, strict=True)])
-    return CorrectedScores(scores, raw, labelled, lambdas, labels, before, _ranks([s.value for s in scores]))
+    return CorrectedScores(
+        scores, raw, labelled, lambdas, labels, before, _ranks([s.value for s in scores])
+    )
 
 
 def _ranks(values: list[float]) -> tuple[int, ...]:
@@ -99,7 +122,13 @@ def _mean_variance(x: Array, label: npt.NDArray[np.generic]) -> float:
 
 
 def _ppi(
-    a: Array, h: Array, label: npt.NDArray[np.generic], fewest: int, weight: float | None, level: float, extra: float
+    a: Array,
+    h: Array,
+    label: npt.NDArray[np.generic],
+    fewest: int,
+    weight: float | None,
+    level: float,
+    extra: float,
 ) -> tuple[Coefficient, float, float, float, int]:
     scored = np.isfinite(a)
     with_both, rest = scored & np.isfinite(h), scored & ~np.isfinite(h)
@@ -112,14 +141,22 @@ def _ppi(
     spread = float(a[scored].var(ddof=1))
     lam = 0.0
     if n > 1 and spread > 0 and size >= fewest:
-        best = float(((y - y.mean()) * (x - x.mean())).sum()) / (size - 1) / ((1 + size / n) * spread)
+        best = (
+            float(((y - y.mean()) * (x - x.mean())).sum()) / (size - 1) / ((1 + size / n) * spread)
+        )
         lam = min(1.0, max(0.0, best)) if weight is None else weight
     value = float((y - lam * x).mean()) + (lam * float(a[rest].mean()) if lam else 0.0)
     variance = _mean_variance(y - lam * x, label[with_both])
     if lam:
         variance += lam**2 * _mean_variance(a[rest], label[rest])
     method = "PPI++" if lam else "human labels"
-    return _with_ends(value, variance, extra, size, fewest, level, method), raw, float(y.mean()), lam, size
+    return (
+        _with_ends(value, variance, extra, size, fewest, level, method),
+        raw,
+        float(y.mean()),
+        lam,
+        size,
+    )
 
 
 def _with_ends(
@@ -172,8 +209,11 @@ def _weighted(
     sums = np.bincount(member, weights=parts)
     clusters = len(sums)
     variance = clusters / (clusters - 1) * float((sums**2).sum()) if clusters > 1 else math.nan
-    # the answers themselves are a sample of those that could have been asked for, as much alike within a picture as their scores
-    alone, together = (_mean_variance(a[scored], each[scored]) for each in (np.arange(len(a)), label))
+    # the answers themselves are a sample of those that could have been asked for, as much alike
+    # within a picture as their scores
+    alone, together = (
+        _mean_variance(a[scored], each[scored]) for each in (np.arange(len(a)), label)
+    )
     alike = together / alone if alone > 0 and math.isfinite(together) else 1.0
     variance += alike * float(np.average((y - mean_y) ** 2, weights=w)) * size / (size - 1) / total
     method = f"{'PPI++' if lam else 'human labels'}, weighted by 1 / probability"
@@ -190,22 +230,25 @@ def rogan_gladen(
     *,
     level: float = 0.95,
 ) -> Coefficient:
-    """The true share of 1 behind a judge's share, given its sensitivity and specificity in a calibration sample.
+    """The true share of 1 behind a judge's share, given its sensitivity and specificity in a
+    calibration sample.
 
         theta = (p + q0 - 1) / (q0 + q1 - 1),   q1 = sensitivity, q0 = specificity
 
     The interval adds a small number of cases to each share and shifts the centre (adjusted Wald).
 
-    Rogan, W. J. and Gladen, B. (1978). American Journal of Epidemiology, 107, 71-76; the interval: Lang, Z. and
-    Reiczigel, J. (2014). Preventive Veterinary Medicine, 113, 13-22, as applied to judges by Lee et al. (arXiv
-    2511.21140). Valid for several respondents only if the judge errs alike for all: `rogan_gladen_scores` checks it.
+    Rogan, W. J. and Gladen, B. (1978). American Journal of Epidemiology, 107, 71-76; the interval:
+    Lang, Z. and Reiczigel, J. (2014). Preventive Veterinary Medicine, 113, 13-22, as applied to
+    judges by Lee et al. (arXiv 2511.21140). Valid for several respondents only if the judge errs
+    alike for all: `rogan_gladen_scores` checks it.
 
     - `rate, n`: The share of items that the judge labels 1, and of how many.
-    - `sensitivity, positives, specificity, negatives`: The judge's shares of right labels, and among how many human 1
-      and 0.
+    - `sensitivity, positives, specificity, negatives`: The judge's shares of right labels, and
+      among how many human 1 and 0.
 
-    Cut to 0..1 with the raw value kept. The status is `insufficient` without positives or negatives or items,
-    `not_applicable` where q0 + q1 - 1 <= .2: the judge is then too near to guessing and the correction explodes.
+    Cut to 0..1 with the raw value kept. The status is `insufficient` without positives or negatives
+    or items, `not_applicable` where q0 + q1 - 1 <= .2: the judge is then too near to guessing and
+    the correction explodes.
 
     >>> result = rogan_gladen(0.75, 1000, 0.90, 100, 0.85, 100)
     >>> round(result.value, 3), round(result.low, 4), round(result.high, 4)
@@ -216,19 +259,25 @@ def rogan_gladen(
         return Coefficient.absent("insufficient", reason, n)
     if sensitivity + specificity - 1 <= 0.2 + 1e-12:
         reason = (
-            f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2: close to guessing"
+            f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2:"
+            " close to guessing"
         )
         return Coefficient.absent("not_applicable", reason, n)
 
     z = normal_quantile(level)
     raw = (rate + specificity - 1) / (specificity + sensitivity - 1)
     p = (n * rate + z * z / 2) / (n + z * z)
-    q1, q0 = (positives * sensitivity + 1) / (positives + 2), (negatives * specificity + 1) / (negatives + 2)
+    q1, q0 = (
+        (positives * sensitivity + 1) / (positives + 2),
+        (negatives * specificity + 1) / (negatives + 2),
+    )
     m1, m0, power = positives + 2, negatives + 2, q0 + q1 - 1
     theta = (p + q0 - 1) / power
     error0, error1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
     shift = 2 * z * z * (theta * error1 - (1 - theta) * error0)
-    se = math.sqrt(p * (1 - p) / (n + z * z) + (1 - theta) ** 2 * error0 + theta**2 * error1) / power
+    se = (
+        math.sqrt(p * (1 - p) / (n + z * z) + (1 - theta) ** 2 * error0 + theta**2 * error1) / power
+    )
     low, high = (min(1.0, max(0.0, theta + shift + side * z * se)) for side in (-1, 1))
     value = min(1.0, max(0.0, raw))
     flags = ("CAPPED",) if value != raw else ()
@@ -237,18 +286,23 @@ def rogan_gladen(
 
 
 def rogan_gladen_scores(
-    automatic: npt.ArrayLike, human: npt.ArrayLike, errors: JudgeErrors | None = None, *, level: float = 0.95
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    errors: JudgeErrors | None = None,
+    *,
+    level: float = 0.95,
 ) -> tuple[Coefficient, ...]:
-    """Rogan and Gladen's correction of every respondent with pooled sensitivity and specificity, if that is allowed.
+    """Rogan and Gladen's correction of every respondent with pooled sensitivity and specificity, if
+    that is allowed.
 
-    Where the judge errs differently for different respondents, pooling makes scores worse than leaving them alone; then
-    every score is refused and `ppi_scores` is the remedy.
+    Where the judge errs differently for different respondents, pooling makes scores worse than
+    leaving them alone; then every score is refused and `ppi_scores` is the remedy.
 
     - `automatic, human`: (respondents, items): binary labels; NaN where there is none.
     - `errors`: The result of `judge_errors` on the same labels, if it is there already.
 
-    There is one coefficient for each respondent. It is `not_applicable` where the judge's errors are not homogeneous, could not be compared, or its
-    labels are close to guessing.
+    There is one coefficient for each respondent. It is `not_applicable` where the judge's errors
+    are not homogeneous, could not be compared, or its labels are close to guessing.
 
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
@@ -265,7 +319,10 @@ def rogan_gladen_scores(
         reason = (
             "the judge's sensitivity and specificity could not be compared between respondents"
             if judged.homogeneous is None
-            else "the judge errs differently for different respondents: a pooled correction would mislead, use PPI"
+            else (
+                "the judge errs differently for different respondents: a pooled correction would"
+                " mislead, use PPI"
+            )
         )
         return tuple(Coefficient.absent("not_applicable", reason) for _ in range(m))
     table = judged.pooled
@@ -275,6 +332,14 @@ def rogan_gladen_scores(
         known = row[np.isfinite(row)]
         rate = float(known.mean()) if len(known) else math.nan
         scores.append(
-            rogan_gladen(rate, len(known), table.sensitivity, positives, table.specificity, negatives, level=level)
+            rogan_gladen(
+                rate,
+                len(known),
+                table.sensitivity,
+                positives,
+                table.specificity,
+                negatives,
+                level=level,
+            )
         )
     return tuple(scores)

@@ -25,7 +25,9 @@ def is_constant(x: Array) -> bool:
 
 
 def size_of(n: int, n_effective: float | None) -> float:
-    """The number of independent respondents: `n`, or the effective number where some are relatives."""
+    """The number of independent respondents: `n`, or the effective number where some are
+    relatives.
+    """
     return float(n) if n_effective is None else min(float(n), float(n_effective))
 
 
@@ -40,10 +42,16 @@ def inverse_tanh_interval(value: float, error: float, level: float) -> tuple[flo
 
 def _without_number(a: Array, b: Array) -> Coefficient | None:
     if len(a) < 3:
-        return Coefficient.absent("insufficient", f"a correlation needs 3 respondents, there are {len(a)}", len(a))
+        return Coefficient.absent(
+            "insufficient", f"a correlation needs 3 respondents, there are {len(a)}", len(a)
+        )
     if is_constant(a) or is_constant(b):
-        which = "both administrations" if is_constant(a) and is_constant(b) else "one administration"
-        return Coefficient.absent("degenerate", f"all respondents have the same score in {which}", len(a))
+        which = (
+            "both administrations" if is_constant(a) and is_constant(b) else "one administration"
+        )
+        return Coefficient.absent(
+            "degenerate", f"all respondents have the same score in {which}", len(a)
+        )
     return None
 
 
@@ -51,17 +59,27 @@ def _product_moment(a: Array, b: Array) -> float:
     a, b = a - a.mean(), b - b.mean()
     # scaled first, so that squares of very small scores do not vanish
     a, b = a / np.abs(a).max(), b / np.abs(b).max()
-    return float(np.clip(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))), -1.0, 1.0))
+    return float(
+        np.clip(np.dot(a, b) / math.sqrt(float(np.dot(a, a)) * float(np.dot(b, b))), -1.0, 1.0)
+    )
 
 
 def _with_interval(
-    value: float, n: int, level: float, method: str, squared_error: float, lost: int, n_effective: float | None
+    value: float,
+    n: int,
+    level: float,
+    method: str,
+    squared_error: float,
+    lost: int,
+    n_effective: float | None,
 ) -> Coefficient:
     size = size_of(n, n_effective)
     if size <= lost:
         return Coefficient(value, n=n, level=level)
     low, high = inverse_tanh_interval(value, math.sqrt(squared_error / (size - lost)), level)
-    return Coefficient(value, low, high, n, level, method if n_effective is None else f"{method}, n_eff {size:.4g}")
+    return Coefficient(
+        value, low, high, n, level, method if n_effective is None else f"{method}, n_eff {size:.4g}"
+    )
 
 
 def pearson(
@@ -71,14 +89,17 @@ def pearson(
     level: float = 0.95,
     n_effective: float | None = None,
 ) -> Coefficient:
-    """Pearson's correlation of two administrations, with Fisher's interval tanh(atanh(r) +- z / sqrt(n - 3)).
+    """Pearson's correlation of two administrations, with Fisher's interval tanh(atanh(r) +- z /
+    sqrt(n - 3)).
 
-    It says how well the order and the spacing of the respondents repeat. It is blind to a shift of the mean, it grows
-    with the spread of the respondents, and with many items it nears 1 even for coin flips: read it beside `noise_floor`
-    and `icc`. Fisher, R. A. (1921). Metron, 1, 3-32. The status is `insufficient` below 3 respondents and `degenerate`
-    for scores without variance; there is no interval below 4.
+    It says how well the order and the spacing of the respondents repeat. It is blind to a shift of
+    the mean, it grows with the spread of the respondents, and with many items it nears 1 even for
+    coin flips: read it beside `noise_floor` and `icc`. Fisher, R. A. (1921). Metron, 1, 3-32. The
+    status is `insufficient` below 3 respondents and `degenerate` for scores without variance; there
+    is no interval below 4.
 
-    - `x, y`: (respondents,): scores; pairs with a missing score are left out. `n_effective`: independent respondents.
+    - `x, y`: (respondents,): scores; pairs with a missing score are left out. `n_effective`:
+      independent respondents.
 
     >>> round(pearson([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.8
@@ -93,10 +114,12 @@ def pearson(
 def spearman(
     x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
 ) -> Coefficient:
-    """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright (2000).
+    """Spearman's rank correlation of two administrations, with the interval of Bonett and Wright
+    (2000).
 
-    It says how well the *order* of the respondents repeats: spacing does not count, so one respondent far from the others
-    cannot carry it. Equal scores share their mean rank. As in `pearson`: `insufficient` below 3, no interval below 4.
+    It says how well the *order* of the respondents repeats: spacing does not count, so one
+    respondent far from the others cannot carry it. Equal scores share their mean rank. As in
+    `pearson`: `insufficient` below 3, no interval below 4.
 
         tanh(atanh(r_s) +- z sqrt((1 + r_s^2 / 2) / (n - 3))), which is rough when |r_s| > .95
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 9]).value, 4)
@@ -113,12 +136,15 @@ def spearman(
 def kendall_tau_b(
     x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
 ) -> Coefficient:
-    """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson (1957).
+    """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson
+    (1957).
 
-    It says how much more often the two order a pair of respondents alike than the other way round; without ties,
-    (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient` below 3; no interval below 5.
+    It says how much more often the two order a pair of respondents alike than the other way round;
+    without ties, (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient`
+    below 3; no interval below 5.
 
-        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
+        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +-
+        z sqrt(.437 / (n - 4)))
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.6667
     """

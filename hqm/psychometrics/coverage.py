@@ -16,7 +16,9 @@ from hqm.psychometrics.result import Coefficient, Status
 
 _FORECAST = "rate .5, independent items"
 FEWEST_CLUSTERS = 10
-"""Below so many pictures a type's error cannot be told from its answers; the number of items forecasts it."""
+"""Below so many pictures a type's error cannot be told from its answers; the number of items
+forecasts it.
+"""
 
 State = Literal["measurable", "labelled, not measurable", "claimed, no evidence", "absent"]
 
@@ -25,15 +27,15 @@ State = Literal["measurable", "labelled, not measurable", "claimed, no evidence"
 class TypeCoverage:
     """One type of the taxonomy.
 
-    - `items, images, wordings`: Items labelled with it, distinct pictures and distinct questions (letter case, spaces
-      and punctuation apart).
+    - `items, images, wordings`: Items labelled with it, distinct pictures and distinct questions
+      (letter case, spaces and punctuation apart).
     - `share`: Share of all labels.
-    - `sem, sem_method`: Standard error of a respondent's score on this type, over other items of the kind; how it was
-      computed.
+    - `sem, sem_method`: Standard error of a respondent's score on this type, over other items of
+      the kind; how it was computed.
     - `measured`: Whether that error is of answers, and no forecast from the number of items.
     - `missing_items`: How many more items the type needs to be measurable, by the root-n law.
-    - `state`: `measurable`; `labelled, not measurable` (the error is too large); `claimed, no evidence` (named by the
-      benchmark, on no item); `absent`.
+    - `state`: `measurable`; `labelled, not measurable` (the error is too large); `claimed, no
+      evidence` (named by the benchmark, on no item); `absent`.
     """
 
     name: str
@@ -77,7 +79,9 @@ def items_for_error(sem: float, rate: float = 0.5) -> int:
     278
     """
     if not sem > 0 or not 0 <= rate <= 1:
-        raise ValueError(f"a positive error and a rate between 0 and 1 are needed, got {sem}, {rate}")
+        raise ValueError(
+            f"a positive error and a rate between 0 and 1 are needed, got {sem}, {rate}"
+        )
     return math.ceil(rate * (1 - rate) / sem**2 - 1e-9)
 
 
@@ -95,26 +99,31 @@ def type_coverage(
 ) -> Coverage:
     """How many items, pictures and wordings stand behind every type, and whether that measures it.
 
-    A type that a paper names but no item carries counts 0. A type is measurable when the standard error of its score,
-    in these answers, is at most `sem`. Without answers the number of items forecasts it: a dozen items have an error of
-    .14. Five hundred copies of one sentence are one wording.
+    A type that a paper names but no item carries counts 0. A type is measurable when the standard
+    error of its score, in these answers, is at most `sem`. Without answers the number of items
+    forecasts it: a dozen items have an error of .14. Five hundred copies of one sentence are one
+    wording.
 
-        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
+        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,
+        effective = exp(H)
 
     - `labels`: (items,): a type, several types, or None.
     - `taxonomy`: The types asked for, distinct.
-    - `images, questions`: (items,): what each item shows and asks. Items of one picture count as one cluster in the
-      standard error.
+    - `images, questions`: (items,): what each item shows and asks. Items of one picture count as
+      one cluster in the standard error.
     - `claimed`: Types the benchmark says it covers.
-    - `scores`: (respondents, items), binary or between 0 and 1: the standard error is then that of these respondents,
-      root mean square over them; else it is that of a rate of .5 with independent items. A respondent with fewer than
-      five right or wrong answers of a type counts with Agresti and Coull's error where that is larger (1998, The
-      American Statistician, 52, 119-126): the plain one is 0 when all are right.
-    - `errors`: Type -> its standard error in these answers, where its score is no mean of item scores.
-    - `sem`: The standard error that makes a type measurable; `n_min` is a number of items in its place.
+    - `scores`: (respondents, items), binary or between 0 and 1: the standard error is then that of
+      these respondents, root mean square over them; else it is that of a rate of .5 with
+      independent items. A respondent with fewer than five right or wrong answers of a type counts
+      with Agresti and Coull's error where that is larger (1998, The American Statistician, 52,
+      119-126): the plain one is 0 when all are right.
+    - `errors`: Type -> its standard error in these answers, where its score is no mean of item
+      scores.
+    - `sem`: The standard error that makes a type measurable; `n_min` is a number of items in its
+      place.
 
-    The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are then
-    `insufficient`.
+    The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are
+    then `insufficient`.
 
     >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
     >>> [kind.state for kind in result.types]
@@ -143,7 +152,9 @@ def type_coverage(
         if errors and n and math.isfinite(errors.get(name, math.nan)):
             error, method = errors[name], "clusters left out, root mean square over respondents"
         measured = n > 0 and method != _FORECAST and n_min is None
-        missing = max(0, math.ceil(n * (error / sem) ** 2 - 1e-9) - n) if measured else max(0, least - n)
+        missing = (
+            max(0, math.ceil(n * (error / sem) ** 2 - 1e-9) - n) if measured else max(0, least - n)
+        )
         state: State = "measurable" if missing == 0 else "labelled, not measurable"
         if n == 0:
             state = "claimed, no evidence" if name in claimed else "absent"
@@ -165,12 +176,21 @@ def type_coverage(
     unlabelled = sum(not types for types in of_item)
     evenness, effective = _indices(rows, count)
     return Coverage(
-        tuple(rows), index, evenness, effective, count, least, unlabelled, effective.status, effective.reason
+        tuple(rows),
+        index,
+        evenness,
+        effective,
+        count,
+        least,
+        unlabelled,
+        effective.status,
+        effective.reason,
     )
 
 
 def normal(text: str) -> str:
-    """A question without letter case, punctuation and spare spaces, so that equal wordings are equal.
+    """A question without letter case, punctuation and spare spaces, so that equal wordings are
+    equal.
 
     >>> normal("Is  the sky sunny?") == normal("is the sky sunny")
     True
@@ -184,7 +204,9 @@ def _set(label: str | Collection[str] | None) -> frozenset[str]:
     return frozenset([label]) if isinstance(label, str) else frozenset(label)
 
 
-def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | None) -> tuple[float, str]:
+def _error(
+    x: Array | None, members: list[int], images: Sequence[Hashable] | None
+) -> tuple[float, str]:
     if not members:
         return math.nan, "no items"
     worst = (math.sqrt(0.25 / len(members)), _FORECAST)
@@ -212,14 +234,21 @@ def _error(x: Array | None, members: list[int], images: Sequence[Hashable] | Non
     total = tally.sum(axis=1)
     extreme = np.minimum(total, asked - total) < 5
     shrunk = (total + 2) / (asked + 4)
-    squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)[usable]
-    return math.sqrt(float(squared.mean())), "clustered by picture, root mean square over respondents"
+    squared = np.where(extreme, np.maximum(squared, shrunk * (1 - shrunk) / (asked + 4)), squared)[
+        usable
+    ]
+    return (
+        math.sqrt(float(squared.mean())),
+        "clustered by picture, root mean square over respondents",
+    )
 
 
 def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coefficient]:
     n = sum(row.items for row in rows)
     if n == 0:
-        none = Coefficient.absent("insufficient", "no item is labelled with a type of the taxonomy", count)
+        none = Coefficient.absent(
+            "insufficient", "no item is labelled with a type of the taxonomy", count
+        )
         return none, none
     p = np.array([row.items / n for row in rows])
     entropy = float(-(p[p > 0] * np.log(p[p > 0])).sum())

@@ -1,4 +1,6 @@
-"""Criterion validity: do the benchmark's scores agree with people's judgement of the same answers?"""
+"""Criterion validity: do the benchmark's scores agree with people's judgement of the same
+answers?
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,18 @@ from hqm.psychometrics.two_way import linear_bounds, never_narrower
 class CriterionValidity:
     """How the automatic scores of respondents agree with human ones.
 
-    - `full`: Pearson's correlation of the automatic score over all items with the human score over the labelled items.
+    - `full`: Pearson's correlation of the automatic score over all items with the human score over
+      the labelled items.
     - `same`: The same with both scores over the labelled items.
-    - `disattenuated`: What `full` would be without the sampling error of the items, beside its `raw` value where it
-      was cut at 1.
+    - `disattenuated`: What `full` would be without the sampling error of the items, beside its
+      `raw` value where it was cut at 1.
     - `ceiling`: The largest `full` that the two reliabilities allow: sqrt(rel_A rel_H).
     - `reliability_automatic, reliability_human`: Generalizability over items of both scores.
     - `influence`: `full` without each respondent in turn.
-    - `n_labelled, n_cells`: labelled items a respondent (their mean where respondents have other items), and pairs of an
-      automatic score and a label that were used.
-    - `residual_human, true_human`: Variance of a human item score within, and of human scores between respondents;
-      `labels_needed` uses them.
+    - `n_labelled, n_cells`: labelled items a respondent (their mean where respondents have other
+      items), and pairs of an automatic score and a label that were used.
+    - `residual_human, true_human`: Variance of a human item score within, and of human scores
+      between respondents; `labels_needed` uses them.
     """
 
     full: Coefficient
@@ -61,25 +64,33 @@ def criterion_validity(
     n_eff: float | None = None,
     level: float = 0.95,
 ) -> CriterionValidity:
-    """Agreement of automatic and human scores over respondents: raw, at its ceiling, and without attenuation.
+    """Agreement of automatic and human scores over respondents: raw, at its ceiling, and without
+    attenuation.
 
-    Over the same labelled items the luck of these items flatters; with the full automatic score the few labels weaken. The third
-    value takes the items' sampling error out of both and the shared error out of the covariance:
+    Over the same labelled items the luck of these items flatters; with the full automatic score the
+    few labels weaken. The third value takes the items' sampling error out of both and the shared
+    error out of the covariance:
 
-        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH = MP_AH / n
+        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH =
+        MP_AH / n
 
-    with MS and MP residual mean squares and products, summed within pictures (`relative_error`). Over other respondents Fisher's
-    ends are stretched as the value is; for these respondents every cluster of items is left out.
+    with MS and MP residual mean squares and products, summed within pictures (`relative_error`).
+    Over other respondents Fisher's ends are stretched as the value is; for these respondents every
+    cluster of items is left out.
 
-    Spearman (1904). American Journal of Psychology, 15, 72-101; Zimmerman and Williams (1977). BJMSP, 30, 135-147.
+    Spearman (1904). American Journal of Psychology, 15, 72-101; Zimmerman and Williams (1977).
+    BJMSP, 30, 135-147.
 
     - `automatic`: (respondents, items): NaN items are left out for all.
-    - `human`: The same shape: NaN where no person judged; a random sample. Other items for each respondent count as error.
+    - `human`: The same shape: NaN where no person judged; a random sample. Other items for each
+      respondent count as error.
     - `weights`: The same shape: 1 / probability of being labelled; human means are then Hajek's.
-    - `clusters`: (items,): labels of what items share. `n_eff`: how many respondents are independent.
+    - `clusters`: (items,): labels of what items share. `n_eff`: how many respondents are
+      independent.
 
-    A part is `insufficient` below 3 respondents, 2 items or 2 labelled pictures; `degenerate` where a score is all sampling error. No interval
-    of the third below 10 respondents. Flags: `ATTENUATION` (human reliability below .95), `DOMINANT_MODEL`, `CAPPED`.
+    A part is `insufficient` below 3 respondents, 2 items or 2 labelled pictures; `degenerate` where
+    a score is all sampling error. No interval of the third below 10 respondents. Flags:
+    `ATTENUATION` (human reliability below .95), `DOMINANT_MODEL`, `CAPPED`.
 
     >>> rng = np.random.default_rng(0)
     >>> human = (rng.uniform(size=(12, 400)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
@@ -101,8 +112,8 @@ def criterion_validity(
     m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
     if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
         reason = (
-            "criterion validity needs 3 respondents and 2 items that are scored and labelled for all of them, "
-            f"there are {m} respondents, {n} scored and {size} labelled items"
+            "criterion validity needs 3 respondents and 2 items that are scored and labelled for"
+            f" all of them, there are {m} respondents, {n} scored and {size} labelled items"
         )
         return _none(reason, m, n, size)
     part, judged = a[:, labelled], h[:, labelled]
@@ -113,27 +124,48 @@ def criterion_validity(
 def _none(reason: str, m: int, n: int, size: int) -> CriterionValidity:
     none, nan = Coefficient.absent("insufficient", reason, m), math.nan
     return CriterionValidity(
-        none, none, none, nan, nan, nan, Influence(nan, status="insufficient", reason=reason), m, n, size
+        none,
+        none,
+        none,
+        nan,
+        nan,
+        nan,
+        Influence(nan, status="insufficient", reason=reason),
+        m,
+        n,
+        size,
     )
 
 
 def _study(
-    moments: _Moments, same_items: Array, counts: tuple[int, int, int, int], n_eff: float | None, level: float
+    moments: _Moments,
+    same_items: Array,
+    counts: tuple[int, int, int, int],
+    n_eff: float | None,
+    level: float,
 ) -> CriterionValidity:
-    """The study of scores whose error variances are known; `counts` are respondents, items, labels of each, and pairs."""
+    """The study of scores whose error variances are known; `counts` are respondents, items, labels
+    of each, and pairs.
+    """
     m, n, size, cells = counts
     x, y = moments.x[:, -1], moments.y[:, -1]
     full = replace(pearson(x, y, level=level, n_effective=n_eff), n_items=n)
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
     if full.status == "ok":
-        full = never_narrower(replace(full, fixed=left_out_bounds(full.value, moments.correlations())))
+        full = never_narrower(
+            replace(full, fixed=left_out_bounds(full.value, moments.correlations()))
+        )
     s_a, s_h = float(x.var(ddof=1)), float(y.var(ddof=1))
-    rel_a, rel_h = (1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, moments.v_a), (s_h, moments.v_h)))
+    rel_a, rel_h = (
+        1 - v / s if s > 1e-15 else math.nan for s, v in ((s_a, moments.v_a), (s_h, moments.v_h))
+    )
     corrected = _disattenuated(moments, full, size_of(m, n_eff), level)
     flags = tuple(influence.flags) + corrected.flags
     if math.isfinite(rel_h) and rel_h < 0.95:
         flags = ("ATTENUATION", *flags)
-    ceiling = math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
+    ceiling = (
+        math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
+    )
     same = replace(pearson(same_items, y, level=level, n_effective=n_eff), n_items=size)
     return CriterionValidity(
         full,
@@ -156,14 +188,16 @@ def _study(
 def _own_items(
     a: Array, h: Array, w: Array, labels: npt.NDArray[np.generic], n_eff: float | None, level: float
 ) -> CriterionValidity:
-    """The study where respondents have other labelled items, or labels other weights: what is paired is used."""
+    """The study where respondents have other labelled items, or labels other weights: what is
+    paired is used.
+    """
     number = np.unique(labels, return_inverse=True)[1]
     count = int(number.max(initial=-1)) + 1
 
     def by_cluster(values: Array) -> Array:
-        return np.array([np.bincount(number, weights=row, minlength=count) for row in values]).reshape(
-            len(values), count
-        )
+        return np.array(
+            [np.bincount(number, weights=row, minlength=count) for row in values]
+        ).reshape(len(values), count)
 
     enough = (by_cluster(w) > 0).sum(axis=1) >= 2
     a, h, w = a[enough], h[enough], w[enough]
@@ -190,8 +224,10 @@ def _own_items(
     y = (sums.sum(axis=1, keepdims=True) - sums) / (weights.sum(axis=1, keepdims=True) - weights)
     moments = _Moments(
         np.hstack([x, a.mean(axis=1, keepdims=True)]), np.hstack([y, means]), v_a, v_h, shared
-    )  # fmt: skip
-    return _study(moments, (share * np.where(w > 0, a, 0.0)).sum(axis=1), (m, n, size, cells), n_eff, level)
+    )
+    return _study(
+        moments, (share * np.where(w > 0, a, 0.0)).sum(axis=1), (m, n, size, cells), n_eff, level
+    )
 
 
 def _plain(x: Array, y: Array) -> float:
@@ -200,9 +236,11 @@ def _plain(x: Array, y: Array) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Moments:
-    """Scores of respondents with each cluster left out (the last column: with none), and the error variances of scores.
+    """Scores of respondents with each cluster left out (the last column: with none), and the error
+    variances of scores.
 
-    `shared` is the error that both scores have in common, because the labelled items are among those scored.
+    `shared` is the error that both scores have in common, because the labelled items are among
+    those scored.
     """
 
     x: Array
@@ -224,7 +262,9 @@ class _Moments:
 
 
 def _corrected(x: Array, y: Array, v_a: float, v_h: float, shared: float) -> Array:
-    """Correlations of (respondents, sets) scores, the error variances and the shared error taken off."""
+    """Correlations of (respondents, sets) scores, the error variances and the shared error taken
+    off.
+    """
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     s_a, s_h, s_ah = ((u * v).sum(axis=0) / (len(x) - 1) for u, v in ((x, x), (y, y), (x, y)))
     product = np.where((s_a > v_a) & (s_h > v_h), (s_a - v_a) * (s_h - v_h), np.nan)
@@ -238,7 +278,8 @@ def _moments(a: Array, judged: Array, labels: npt.NDArray[np.generic], labelled:
     n, size = a.shape[1], judged.shape[1]
     v_a = automatic.factor * float((automatic.residuals**2).sum(axis=1).mean()) / n**2
     v_h = human.factor * float((human.residuals**2).sum(axis=1).mean()) / size**2
-    # a labelled picture's other items share its error; the products have as many degrees of freedom as labelled pictures
+    # a labelled picture's other items share its error; the products have as many degrees of freedom
+    # as labelled pictures
     count, many = len(where), automatic.sums.shape[1]
     unbiased = math.sqrt(count / (count - 1) * (many - 1) / many)
     product = unbiased * float((automatic.residuals[:, where] * human.residuals).sum(axis=1).mean())
@@ -248,36 +289,56 @@ def _moments(a: Array, judged: Array, labels: npt.NDArray[np.generic], labelled:
     y = (sums.sum(axis=1, keepdims=True) - sums) / (size - sizes)
     every = a.mean(axis=1, keepdims=True), judged.mean(axis=1, keepdims=True)
     return _Moments(
-        np.hstack([x, every[0]]), np.hstack([y, every[1]]), v_a, v_h, automatic.factor * product / (n * size)
+        np.hstack([x, every[0]]),
+        np.hstack([y, every[1]]),
+        v_a,
+        v_h,
+        automatic.factor * product / (n * size),
     )
 
 
-def _disattenuated(moments: _Moments, full: Coefficient, independent: float, level: float) -> Coefficient:
+def _disattenuated(
+    moments: _Moments, full: Coefficient, independent: float, level: float
+) -> Coefficient:
     if full.status != "ok":
         return full
     values = moments.disattenuated()
     value, m = float(values[-1]), full.n
     if not math.isfinite(value):
-        reason = "a score varies no more between respondents than its items' sampling error: nothing true is left"
+        reason = (
+            "a score varies no more between respondents than its items' sampling error: nothing"
+            " true is left"
+        )
         return Coefficient.absent("degenerate", reason, m)
     low, high, method = math.nan, math.nan, ""
     if independent >= FEWEST and full.value > 0:
-        low, high = (float(np.clip(end * value / full.value, -1, 1)) for end in (full.low, full.high))
+        low, high = (
+            float(np.clip(end * value / full.value, -1, 1)) for end in (full.low, full.high)
+        )
         method = f"{full.method}, disattenuated"
     over = abs(value) > 1
     return never_narrower(
         Coefficient(
-            math.copysign(1.0, value) if over else value, low, high, m, level, method, raw=value if over else math.nan,
+            math.copysign(1.0, value) if over else value,
+            low,
+            high,
+            m,
+            level,
+            method,
+            raw=value if over else math.nan,
             fixed=linear_bounds(value, values[:-1], level) if m >= FEWEST else None,
-            flags=("CAPPED",) if over else (), n_items=full.n_items,
+            flags=("CAPPED",) if over else (),
+            n_items=full.n_items,
         )
-    )  # fmt: skip
+    )
 
 
 def labels_needed(target: float, residual: float, true: float) -> float:
-    """How many labelled items give human scores a reliability of `target`: h = t / (1 - t) residual / true.
+    """How many labelled items give human scores a reliability of `target`: h = t / (1 - t) residual
+    / true.
 
-    - `residual, true`: Variance of a human item score within respondents, and of true human scores between them.
+    - `residual, true`: Variance of a human item score within respondents, and of true human scores
+      between them.
 
     The number is not rounded, and infinite where the respondents do not differ.
     >>> round(labels_needed(0.9, 0.2, 0.02))

@@ -12,7 +12,16 @@ import numpy as np
 
 from hqm.psychometrics.arrays import Numbers
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.folds import Labelled, accuracy, by_level, counted, deal, gain_over, learnt_forward, majority
+from hqm.psychometrics.folds import (
+    Labelled,
+    accuracy,
+    by_level,
+    counted,
+    deal,
+    gain_over,
+    learnt_forward,
+    majority,
+)
 from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, views
 from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.questions import Questions, numbers, once_each, rows_of
@@ -23,9 +32,10 @@ from hqm.psychometrics.result import Coefficient, Status
 class Cue:
     """One surface feature.
 
-    - `accuracy, baseline`: Cross-validated accuracy of the commonest label at each level of the cue within each type,
-      and accuracy of the type's commonest label alone.
-    - `gain, p, q`: Their difference, its one-sided p-value, and that after Benjamini and Hochberg over the cues.
+    - `accuracy, baseline`: Cross-validated accuracy of the commonest label at each level of the cue
+      within each type, and accuracy of the type's commonest label alone.
+    - `gain, p, q`: Their difference, its one-sided p-value, and that after Benjamini and Hochberg
+      over the cues.
     - `levels`: How many values the cue takes.
     - `leak`: It is shown to beat the commonest label in some stratum (`Leakage.strata`).
     """
@@ -44,8 +54,8 @@ class Cue:
 class Giveaway:
     """A word or a beginning of questions that goes with one label.
 
-    `share` of the `items` questions of the type with this `phrase` have the `label`; q after Benjamini and Hochberg over all
-    phrases.
+    `share` of the `items` questions of the type with this `phrase` have the `label`; q after
+    Benjamini and Hochberg over all phrases.
     """
 
     phrase: str
@@ -61,9 +71,11 @@ class Leakage:
     """What gives the labels away.
 
     - `cues`: All that could be tried, the strongest gain first.
-    - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's labels do differ.
+    - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's
+      labels do differ.
     - `constant_types`: Types whose items all have one label, with the label: (type, label).
-    - `strata`: Each cue in each type, part and type of a part, with ends of the gain that hold for all of them together.
+    - `strata`: Each cue in each type, part and type of a part, with ends of the gain that hold for
+      all of them together.
     """
 
     cues: tuple[Cue, ...]
@@ -98,24 +110,27 @@ def leakage_cues(
 ) -> Leakage:
     """Whether position, numbering or the surface of a question tells its label.
 
-    A respondent does not see a picture's number, but a model trained on the file, a shuffled copy or a shortcut in the
-    wording can use it, and a score then says nothing about pictures. Each cue predicts the commonest label at its level
-    within the type, learnt from other clusters; the baseline knows the type and the commonest label.
+    A respondent does not see a picture's number, but a model trained on the file, a shuffled copy
+    or a shortcut in the wording can use it, and a score then says nothing about pictures. Each cue
+    predicts the commonest label at its level within the type, learnt from other clusters; the
+    baseline knows the type and the commonest label.
 
-    Position: odd or even place, place within the cluster, tenth of the file, the label before. Numbering: odd or even
-    number, last digit. Surface: first word, first two and three words, last word, articles, punctuation, number of
-    words, length, digits and number words, negation, capital letter, spare spaces.
+    Position: odd or even place, place within the cluster, tenth of the file, the label before.
+    Numbering: odd or even number, last digit. Surface: first word, first two and three words, last
+    word, articles, punctuation, number of words, length, digits and number words, negation, capital
+    letter, spare spaces.
 
     - `labels`: (items,) in the order of the file.
     - `rng`: Deals the clusters into folds.
     - `questions, ids`: (items,): texts; numbers, or names with a number in them.
-    - `clusters`: (items,): items of one picture stay in one fold; by default every item stands alone.
+    - `clusters`: (items,): items of one picture stay in one fold; by default every item stands
+      alone.
     - `types, parts`: (items,): the strata; places are counted in each part where there are several.
     - `alpha`: The chance that any cue is called a leak in any stratum although none is one.
     - `folds, level`: Of the cross-validation and of the intervals.
 
-    The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every type has one label
-    only, so that nothing is left to leak (the types are named).
+    The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every
+    type has one label only, so that nothing is left to leak (the types are named).
 
     Yes and no take turns:
 
@@ -133,14 +148,18 @@ def leakage_cues(
     count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
     table = items.table()
     constant = tuple(
-        (items.kinds[k], items.labels[int(row.argmax())]) for k, row in enumerate(table) if row.max() == row.sum()
+        (items.kinds[k], items.labels[int(row.argmax())])
+        for k, row in enumerate(table)
+        if row.max() == row.sum()
     )
 
     def without(status: Status, reason: str) -> Leakage:
         return Leakage((), (), constant, count, groups, items.folds, alpha, (), status, reason)
 
     if count < 20 or groups < 5:
-        return without("insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}")
+        return without(
+            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
+        )
     if len(constant) == len(items.kinds):
         return without("not_informative", "every type has one label only: the type alone gives it")
     baseline = majority(items)
@@ -160,7 +179,9 @@ def leakage_cues(
     strata = _strata(list(zip(seen, every, strict=True)), rng, alpha)
     leaking = {stratum.cue for stratum in strata if stratum.shown}
     cues = [
-        Cue(name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, name in leaking)
+        Cue(
+            name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, name in leaking
+        )
         for (name, share, gain, p, distinct), adjusted in zip(tried, q, strict=True)
     ]
     cues.sort(key=lambda cue: (not cue.leak, -cue.gain.value))
@@ -172,10 +193,16 @@ _Levels = dict[str, tuple[Numbers, int]]
 """Cue -> each item's level as a number, and how many levels there are."""
 
 
-def _strata(seen: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float) -> tuple[Stratum, ...]:
+def _strata(
+    seen: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float
+) -> tuple[Stratum, ...]:
     """Every cue in every stratum."""
     tries = [
-        (view, tests_in([view]), [(name, number) for name, (number, distinct) in levels.items() if distinct > 1])
+        (
+            view,
+            tests_in([view]),
+            [(name, number) for name, (number, distinct) in levels.items() if distinct > 1],
+        )
         for view, levels in seen
     ]
     tests = max(1, sum(tests * len(cues) for _, tests, cues in tries))
@@ -183,7 +210,9 @@ def _strata(seen: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alph
         stratum
         for view, _, cues in tries
         for name, level in cues
-        for stratum in judge_strata(view, learnt_forward(view.items, level), rng, cue=name, tests=tests, alpha=alpha)
+        for stratum in judge_strata(
+            view, learnt_forward(view.items, level), rng, cue=name, tests=tests, alpha=alpha
+        )
     )
 
 
@@ -216,7 +245,9 @@ def _places(labels: Sequence[str], items: Labelled, parts: Sequence[str] | None 
     return {
         "odd or even place": _numbered([i % 2 for i in place]),
         "place within the cluster": _numbered(rank),
-        "tenth of the file": _numbered([i * 10 // size[part] for i, part in zip(place, where, strict=True)]),
+        "tenth of the file": _numbered(
+            [i * 10 // size[part] for i, part in zip(place, where, strict=True)]
+        ),
         "label before": _numbered(previous),
     }
 
@@ -232,7 +263,9 @@ def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels
         texts = asked.distinct
         lengths = np.array([len(q) for q in texts], dtype=np.float64)
         cuts = np.unique(np.quantile(lengths[asked.text], np.linspace(0.1, 0.9, 9)))
-        articles = np.stack([asked.having(asked.which(article.__eq__)) for article in ("a", "an", "the")])
+        articles = np.stack(
+            [asked.having(asked.which(article.__eq__)) for article in ("a", "an", "the")]
+        )
         levels = {
             "first word": asked.at(0).tolist(),
             "first two words": asked.beginning(2).tolist(),
@@ -242,8 +275,12 @@ def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels
             "punctuation": [re.sub(r"[\w\s]+", "", q) for q in texts],
             "number of words": np.minimum(asked.lengths, 40).tolist(),
             "length": np.searchsorted(cuts, lengths).tolist(),
-            "digits and number words": asked.first_of(asked.which(lambda w: w in COUNTS or w.isdigit())).tolist(),
-            "negation": asked.having(asked.which(lambda w: w in DENIALS or w.endswith("n't"))).tolist(),
+            "digits and number words": (
+                asked.first_of(asked.which(lambda w: w in COUNTS or w.isdigit())).tolist()
+            ),
+            "negation": (
+                asked.having(asked.which(lambda w: w in DENIALS or w.endswith("n't"))).tolist()
+            ),
             "capital letter": [q[:1].isupper() for q in texts],
             "spare spaces": [q != " ".join(q.split()) for q in texts],
         }
@@ -271,7 +308,9 @@ def _giveaways(
     earliest = np.full(tally.size, len(code))
     earliest[(of_entry * shape[1] + label)[::-1]] = np.arange(len(code))[::-1]
     # the label with the most items; of equals the one that comes first
-    earliest = np.where(tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code))
+    earliest = np.where(
+        tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code)
+    )
     best = earliest.argmin(axis=1)
     tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= least], dtype=np.int64)
     of_kind, of_phrase = np.divmod(group[tried], max(1, len(names)))
@@ -280,27 +319,40 @@ def _giveaways(
     # twice: which of the labels it would be was not said beforehand
     p = np.minimum(1.0, 2 * binomial_above(k - 1, n[tried], chance))
     phrases = [
-        Giveaway(names[text], items.labels[leading], items.kinds[of], count, right / count, float(q))
+        Giveaway(
+            names[text], items.labels[leading], items.kinds[of], count, right / count, float(q)
+        )
         for of, text, leading, right, count, q in zip(
-            of_kind.tolist(), of_phrase.tolist(), best[tried].tolist(), k.tolist(), n[tried].tolist(),
-            benjamini_hochberg(p), strict=True,
+            of_kind.tolist(),
+            of_phrase.tolist(),
+            best[tried].tolist(),
+            k.tolist(),
+            n[tried].tolist(),
+            benjamini_hochberg(p),
+            strict=True,
         )
         if q < alpha and right / count >= purity and not math.isnan(q)
-    ]  # fmt: skip
+    ]
     return tuple(sorted(phrases, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))
 
 
 def _phrases(asked: Questions) -> tuple[Numbers, Numbers, list[str]]:
-    """The words and beginnings of all texts, each once a text, where those of each text begin, and what they stand for."""
+    """The words and beginnings of all texts, each once a text, where those of each text begin, and
+    what they stand for.
+    """
     owner, phrase, names = [asked.owner], [asked.word], list(asked.vocabulary)
     for length in (2, 3):
         longer = np.flatnonzero(asked.lengths > length)
-        _, somewhere, number = np.unique(asked.beginning(length)[longer], return_index=True, return_inverse=True)
+        _, somewhere, number = np.unique(
+            asked.beginning(length)[longer], return_index=True, return_inverse=True
+        )
         owner.append(longer)
         phrase.append(number + len(names))
         for text in longer[somewhere].tolist():
             begin = asked.starts[text]
-            names.append(" ".join(asked.vocabulary[w] for w in asked.word[begin : begin + length]) + " ...")
+            names.append(
+                " ".join(asked.vocabulary[w] for w in asked.word[begin : begin + length]) + " ..."
+            )
     size = max(1, len(names))
     of, once = np.divmod(once_each(np.concatenate(owner) * size + np.concatenate(phrase)), size)
     return once, np.searchsorted(of, np.arange(len(asked.distinct) + 1)), names

@@ -1,4 +1,6 @@
-"""The decision study: how reliable a design would be, and the cheapest design that is reliable enough."""
+"""The decision study: how reliable a design would be, and the cheapest design that is reliable
+enough.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from hqm.psychometrics.result import Status
 class DStudy:
     """Reliability of the mean score over a design.
 
-    `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such. `universe` is the
-    variance of the respondents' universe scores, `relative` and `absolute` are the error variances; their roots are
-    standard errors in score units.
+    `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such.
+    `universe` is the variance of the respondents' universe scores, `relative` and `absolute` are
+    the error variances; their roots are standard errors in score units.
     """
 
     g: float
@@ -32,28 +34,33 @@ class DStudy:
     reason: str = ""
 
 
-def d_study(study: GStudy, sizes: Mapping[str, float] | None = None, *, fixed: Sequence[str] = ()) -> DStudy:
+def d_study(
+    study: GStudy, sizes: Mapping[str, float] | None = None, *, fixed: Sequence[str] = ()
+) -> DStudy:
     """The generalizability and dependability of a mean over so many items, runs, forms or judges.
 
-        universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are all fixed
-        relative error = the same over effects of the respondent with a random facet
-        absolute error = relative error + effects without the respondent that have a random facet
-        E rho^2 = U / (U + relative),   Phi = U / (U + absolute)
+        universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are
+        all fixed relative error = the same over effects of the respondent with a random facet
+        absolute error = relative error + effects without the respondent that have a random facet E
+        rho^2 = U / (U + relative),   Phi = U / (U + absolute)
 
     Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 5.
 
     - `study`: Components, the object of measurement being the first facet.
-    - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had. Where items lie in
-      pictures, `item` counts all items; there are as many to a picture as before unless `picture` is named too.
-    - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others; their size is
-      kept.
+    - `sizes`: Facet -> number of levels in the design; a facet not named keeps the number it had.
+      Where items lie in pictures, `item` counts all items; there are as many to a picture as before
+      unless `picture` is named too.
+    - `fixed`: Facets whose levels are the ones of interest (types, forms), not a sample of others;
+      their size is kept.
 
     Raises
     ------
     ValueError
-        A facet is unknown, is the object of measurement, is fixed at another size, or has a size below 1.
+        A facet is unknown, is the object of measurement, is fixed at another size, or has a size
+        below 1.
 
-    The status is `not_applicable` or worse as the study was; `degenerate` where neither universe nor error varies.
+    The status is `not_applicable` or worse as the study was; `degenerate` where neither universe
+    nor error varies.
 
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
@@ -77,7 +84,9 @@ def d_study(study: GStudy, sizes: Mapping[str, float] | None = None, *, fixed: S
     shape = tuple(n.items())
     if study.status != "ok":
         nan = math.nan
-        return DStudy(nan, nan, nan, nan, nan, shape, tuple(fixed), status=study.status, reason=study.reason)
+        return DStudy(
+            nan, nan, nan, nan, nan, shape, tuple(fixed), status=study.status, reason=study.reason
+        )
     counts: dict[str, float] = {name: float(size) for name, size in n.items()}
     counts |= {g: float((sizes or {}).get(g, n[facet] / per)) for g, (facet, per) in groups.items()}
     held = {*fixed, *(g for g, (facet, _) in groups.items() if facet in fixed)}
@@ -94,7 +103,17 @@ def d_study(study: GStudy, sizes: Mapping[str, float] | None = None, *, fixed: S
     if universe + absolute <= 0 or universe + relative <= 0:
         reason = "neither the respondents nor the errors vary"
         nan = math.nan
-        return DStudy(nan, nan, universe, relative, absolute, shape, tuple(fixed), status="degenerate", reason=reason)
+        return DStudy(
+            nan,
+            nan,
+            universe,
+            relative,
+            absolute,
+            shape,
+            tuple(fixed),
+            status="degenerate",
+            reason=reason,
+        )
     return DStudy(
         universe / (universe + relative),
         universe / (universe + absolute),
@@ -134,11 +153,13 @@ def cheapest_designs(
 
     - `study`: Components from a pilot.
     - `grid`: Facet -> numbers of levels to try.
-    - `cost`: Design (facet -> number) -> cost, for example `lambda d: d["item"] * d["run"] * 0.002`.
+    - `cost`: Design (facet -> number) -> cost, for example `lambda d: d["item"] * d["run"] *
+      0.002`.
     - `targets`: Values of the coefficient to reach.
     - `coefficient`: `phi` or `g`.
 
-    There is one plan for each target. It is `insufficient` where the grid does not reach it, with the best value that it holds.
+    There is one plan for each target. It is `insufficient` where the grid does not reach it, with
+    the best value that it holds.
 
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
@@ -149,13 +170,17 @@ def cheapest_designs(
     if coefficient not in ("phi", "g"):
         raise ValueError(f"the coefficient is phi or g, got {coefficient}")
     if study.status != "ok":
-        return tuple(Plan(t, coefficient, None, math.nan, study.status, study.reason) for t in targets)
+        return tuple(
+            Plan(t, coefficient, None, math.nan, study.status, study.reason) for t in targets
+        )
     tried = []
     for levels in product(*grid.values()):
         sizes = dict(zip(grid, levels, strict=True))
         plan = d_study(study, sizes, fixed=fixed)
         if plan.status == "ok":
-            tried.append((cost(dict(plan.sizes)), -(plan.phi if coefficient == "phi" else plan.g), plan))
+            tried.append(
+                (cost(dict(plan.sizes)), -(plan.phi if coefficient == "phi" else plan.g), plan)
+            )
     tried.sort(key=lambda row: row[:2])
     best = max((-row[1] for row in tried), default=math.nan)
     plans = []
@@ -169,18 +194,26 @@ def cheapest_designs(
     return tuple(plans)
 
 
-def items_for_reliability(study: GStudy, target: float, *, facet: str = "item", coefficient: str = "phi") -> float:
-    """How many levels of a facet a respondent x item design needs for a reliability, not rounded (Brennan 2001).
+def items_for_reliability(
+    study: GStudy, target: float, *, facet: str = "item", coefficient: str = "phi"
+) -> float:
+    """How many levels of a facet a respondent x item design needs for a reliability, not rounded
+    (Brennan 2001).
 
-        E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,   Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
+        E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,   Phi: n = t / (1 - t) (sigma2_mi + sigma2_i)
+        / sigma2_m
 
-    It is infinite where the respondents do not differ and NaN where the study has no components. A study with other
-    facets is a ValueError: use `cheapest_designs` for it.
+    It is infinite where the respondents do not differ and NaN where the study has no components. A
+    study with other facets is a ValueError: use `cheapest_designs` for it.
     """
     if len(study.facets) != 2 or facet != study.facets[1]:
-        raise ValueError(f"a study of two facets, the second {facet}, is needed, got {list(study.facets)}")
+        raise ValueError(
+            f"a study of two facets, the second {facet}, is needed, got {list(study.facets)}"
+        )
     if study.status != "ok":
         return math.nan
     who = study.component(study.facets[0]).value
-    error = study.component(*study.facets).value + (study.component(facet).value if coefficient == "phi" else 0.0)
+    error = study.component(*study.facets).value + (
+        study.component(facet).value if coefficient == "phi" else 0.0
+    )
     return target / (1 - target) * error / who if who > 0 else math.inf

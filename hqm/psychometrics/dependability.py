@@ -1,4 +1,6 @@
-"""G and Phi of one run, form or judgement, with an interval for these respondents and for others."""
+"""G and Phi of one run, form or judgement, with an interval for these respondents and for
+others.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ from hqm.psychometrics.result import Bounds, Coefficient
 class Dependability:
     """G and Phi of the mean over all items of one occasion, with the studies they are read from.
 
-    - `g, phi`: Their own bounds hold over other respondents (respondents a random facet), `fixed` for these (a fixed facet),
-      both over other items of the same kind.
+    - `g, phi`: Their own bounds hold over other respondents (respondents a random facet), `fixed`
+      for these (a fixed facet), both over other items of the same kind.
     - `study, design`: The variance components, and what one occasion of all items makes of them.
     """
 
@@ -42,7 +44,8 @@ class Dependability:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Errors:
-    """What the leave-one-picture-out values say of the errors: their sizes, and how exactly their logarithms are known.
+    """What the leave-one-picture-out values say of the errors: their sizes, and how exactly their
+    logarithms are known.
 
     `alone` is what items add to the absolute error, for all respondents alike.
     """
@@ -54,8 +57,9 @@ class _Errors:
     absolute_error: float
     blocks: int
     ratio_error: float = 0.0
-    """The standard error of the logarithm of absolute error over universe variance; 0 where it is not known, and where
-    occasions have effects of their own, for which its coverage was not measured."""
+    """The standard error of the logarithm of absolute error over universe variance; 0 where it is
+    not known, and where occasions have effects of their own, for which its coverage was not
+    measured."""
 
 
 def g_and_phi(
@@ -67,26 +71,32 @@ def g_and_phi(
     n_effective: float | None = None,
     level: float = 0.95,
 ) -> Dependability:
-    """The generalizability of one occasion (run, form or judgement) of a benchmark whose items lie in pictures.
+    """The generalizability of one occasion (run, form or judgement) of a benchmark whose items lie
+    in pictures.
 
-    G tells how far differences between respondents would come back on other items and another occasion, Phi how far the
-    scores themselves would. Items of one picture share what the picture does to a respondent, so they are nested in pictures;
-    cells without a score are left out, and nothing else with them.
+    G tells how far differences between respondents would come back on other items and another
+    occasion, Phi how far the scores themselves would. Items of one picture share what the picture
+    does to a respondent, so they are nested in pictures; cells without a score are left out, and
+    nothing else with them.
 
         G = U / (U + relative error),   Phi = U / (U + absolute error);   U, errors: `d_study`
 
-    For these respondents the variance between scores is noncentral chi-square or, for Phi of replicated occasions, comes with
-    the errors from leaving out each picture (log((1 - Phi) / Phi) on Student's t); for others it is chi-square, on the logit scale for
-    scores between 0 and 1. How exactly the errors are known comes from leaving out each picture. Brennan, R. L. (2001).
-    Generalizability Theory, chapters 4 to 7; the intervals' coverage is in docs/psychometrics_coverage.md.
+    For these respondents the variance between scores is noncentral chi-square or, for Phi of
+    replicated occasions, comes with the errors from leaving out each picture (log((1 - Phi) / Phi)
+    on Student's t); for others it is chi-square, on the logit scale for scores between 0 and 1. How
+    exactly the errors are known comes from leaving out each picture. Brennan, R. L. (2001).
+    Generalizability Theory, chapters 4 to 7; the intervals' coverage is in
+    docs/psychometrics_coverage.md.
 
     - `scores`: (respondents, items, occasions): NaN where there is none.
     - `facet`: What the occasions are: `run`, `form` or `judge`.
     - `pictures`: (items,): labels; None where every item stands alone.
-    - `replicated`: Whether occasions are independent repetitions (runs with seeds of their own) without effects of their own.
+    - `replicated`: Whether occasions are independent repetitions (runs with seeds of their own)
+      without effects of their own.
     - `n_effective`: The number of independent respondents, where some are relatives.
 
-    The status is that of `d_study`. No interval for these respondents below 5 pictures, none for others below 4 respondents.
+    The status is that of `d_study`. No interval for these respondents below 5 pictures, none for
+    others below 4 respondents.
 
     >>> rng = np.random.default_rng(1)
     >>> right = rng.random((12, 200, 2)) < np.linspace(0.3, 0.8, 12)[:, None, None]
@@ -98,7 +108,10 @@ def g_and_phi(
     names = ("respondent", "item", facet)
     labels = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
     if labels.shape != x.shape[1:2]:
-        raise ValueError(f"one label of a picture for each item is needed ({x.shape[1]}), got shape {labels.shape}")
+        raise ValueError(
+            f"one label of a picture for each item is needed ({x.shape[1]}), got shape"
+            f" {labels.shape}"
+        )
     # what has no score at all is no part of the study
     seen = np.isfinite(x)
     known = seen.any(axis=(0, 2))
@@ -119,8 +132,9 @@ def g_and_phi(
     return Dependability(
         _coefficient(design.g, False, x, errors, study, n_effective, level),
         _coefficient(design.phi, True, x, errors, study, n_effective, level),
-        study, design,
-    )  # fmt: skip
+        study,
+        design,
+    )
 
 
 def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[list[str]]:
@@ -132,7 +146,9 @@ def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[l
 
 
 def _answered(x: Array, labels: npt.NDArray[np.generic], study: GStudy) -> dict[str, float]:
-    """How many items, and how many pictures, a score rests on: the harmonic mean over respondents and occasions."""
+    """How many items, and how many pictures, a score rests on: the harmonic mean over respondents
+    and occasions.
+    """
     if study.status != "ok":
         return {}
     scored = np.isfinite(x)
@@ -146,12 +162,18 @@ def _answered(x: Array, labels: npt.NDArray[np.generic], study: GStudy) -> dict[
         own = np.zeros((int(place.max()) + 1, *counts.shape))
         np.add.at(own, place, np.moveaxis(scored, 1, 0))
         # unequal pictures count as so many equal ones
-        answered["picture"] = 1 / float(((own**2).sum(axis=0)[several] / counts[several] ** 2).mean())
+        answered["picture"] = 1 / float(
+            ((own**2).sum(axis=0)[several] / counts[several] ** 2).mean()
+        )
     return answered
 
 
-def _weights(study: GStudy, answered: Mapping[str, float], occasions: int, *, absolute: bool) -> Array:
-    """(effects,): what each component adds to the error of a mean over all items and so many occasions."""
+def _weights(
+    study: GStudy, answered: Mapping[str, float], occasions: int, *, absolute: bool
+) -> Array:
+    """(effects,): what each component adds to the error of a mean over all items and so many
+    occasions.
+    """
     items = answered["item"]
     groups = {group: answered.get(group, items / per) for _, group, _, per in study.nested}
     counts = {study.facets[1]: float(items), study.facets[2]: float(occasions), **groups}
@@ -163,8 +185,12 @@ def _weights(study: GStudy, answered: Mapping[str, float], occasions: int, *, ab
     return np.array(rows)
 
 
-def _errors(x: Array, left: Array, study: GStudy, answered: Mapping[str, float], *, replicated: bool) -> _Errors:
-    """The errors of a score, and how exactly they are known from the components `left` without each picture."""
+def _errors(
+    x: Array, left: Array, study: GStudy, answered: Mapping[str, float], *, replicated: bool
+) -> _Errors:
+    """The errors of a score, and how exactly they are known from the components `left` without each
+    picture.
+    """
     values = np.array([component.value for component in study.components])
     relative = _weights(study, answered, 1, absolute=False)
     averaged = _weights(study, answered, x.shape[2], absolute=False)
@@ -179,9 +205,14 @@ def _errors(x: Array, left: Array, study: GStudy, answered: Mapping[str, float],
         return math.sqrt((blocks - 1) / blocks * float(((of - of.mean()) ** 2).sum())) / size
 
     return _Errors(
-        float(relative @ values), error(relative), float(averaged @ values), float(alone @ values), error(relative + alone),
-        blocks, _ratio_error(left[:, _place(study)], left @ (relative + alone)) if replicated else 0.0,
-    )  # fmt: skip
+        float(relative @ values),
+        error(relative),
+        float(averaged @ values),
+        float(alone @ values),
+        error(relative + alone),
+        blocks,
+        _ratio_error(left[:, _place(study)], left @ (relative + alone)) if replicated else 0.0,
+    )
 
 
 def _place(study: GStudy) -> int:
@@ -189,7 +220,9 @@ def _place(study: GStudy) -> int:
 
 
 def _ratio_error(universe: Array, absolute: Array) -> float:
-    """The jackknife's standard error of log(absolute error / universe variance), from both without each picture."""
+    """The jackknife's standard error of log(absolute error / universe variance), from both without
+    each picture.
+    """
     if len(universe) < 2 or not ((universe > 0).all() and (absolute > 0).all()):
         return 0.0
     logs = np.log(absolute) - np.log(universe)
@@ -212,14 +245,18 @@ def _coefficient(
     fixed, low, high, method = None, math.nan, math.nan, ""
     if errors.blocks >= 5 and errors.relative > 0:
         these = spread_of_these(between, errors.averaged, respondents)
-        fixed = _bounds(value, these, errors, absolute, level, "noncentral chi-square and picture jackknife")
+        fixed = _bounds(
+            value, these, errors, absolute, level, "noncentral chi-square and picture jackknife"
+        )
         if absolute and errors.ratio_error > 0 and 0 < value < 1:
             fixed = _bounds_of_phi(value, errors, level)
     size = size_of(respondents, n_effective)
     if respondents > 3 and size > 1 and between > 0 and errors.relative > 0:
         with np.errstate(invalid="ignore"):
             scores = np.nanmean(x, axis=(1, 2))
-        bounds = _bounds(value, spread_of_others(between, scores, size), errors, absolute, level, "chi-square")
+        bounds = _bounds(
+            value, spread_of_others(between, scores, size), errors, absolute, level, "chi-square"
+        )
         low, high = hull(bounds, fixed) if fixed is not None else (bounds.low, bounds.high)
         method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
     return Coefficient(value, low, high, respondents, level, method, fixed=fixed, flags=study.flags)
@@ -228,8 +265,9 @@ def _coefficient(
 def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
     """Phi for these respondents: on the logit scale, from leaving out each picture.
 
-    Items make some respondents' scores spread more and all of them shift at once, so that the variance between respondents
-    and the absolute error go together; only leaving out pictures from both sees that.
+    Items make some respondents' scores spread more and all of them shift at once, so that the
+    variance between respondents and the absolute error go together; only leaving out pictures from
+    both sees that.
     """
     middle = math.log((1 - value) / value)
     half = float(student_quantile(0.5 + level / 2, errors.blocks - 1)) * errors.ratio_error
@@ -237,13 +275,21 @@ def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
     return Bounds(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
 
 
-def _bounds(value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str) -> Bounds:
+def _bounds(
+    value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str
+) -> Bounds:
     # the variance of few pictures' own effects has heavier tails than its jackknife error knows
     df = (errors.blocks - 1) / (2 if absolute else 1)
     places = student_places(df) if errors.blocks > 1 else np.zeros(1)
-    scale = np.exp(np.clip((errors.absolute_error if absolute else errors.relative_error) * places, -50.0, 50.0))
+    scale = np.exp(
+        np.clip(
+            (errors.absolute_error if absolute else errors.relative_error) * places, -50.0, 50.0
+        )
+    )
     own = spread.errors[..., None]
     universe = np.maximum(spread.values[..., None] - errors.averaged * own * scale, 0.0)
-    drawn = universe / (universe + (errors.relative * own + (errors.alone if absolute else 0.0)) * scale)
+    drawn = universe / (
+        universe + (errors.relative * own + (errors.alone if absolute else 0.0)) * scale
+    )
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
     return Bounds(min(float(low), value), max(float(high), value), method, level)

@@ -24,7 +24,8 @@ _EDGE = 1 - 1e-12
 class ReliabilityDifference:
     """Two reliabilities from the same respondents, and whether they differ.
 
-    `low` and `high` bound the difference; `p` tests that it is 0. Both are NaN where respondents are too few.
+    `low` and `high` bound the difference; `p` tests that it is 0. Both are NaN where respondents
+    are too few.
     """
 
     first: float
@@ -43,7 +44,10 @@ class ReliabilityDifference:
 
 
 def weighted_reliability(
-    weights: npt.ArrayLike, scores: npt.ArrayLike, statistic: Statistic = "pearson", noise: npt.ArrayLike | None = None
+    weights: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    statistic: Statistic = "pearson",
+    noise: npt.ArrayLike | None = None,
 ) -> Array:
     """A reliability for many resamples of the respondents at once.
 
@@ -61,7 +65,10 @@ def weighted_reliability(
     >>> round(float(weighted_reliability([[1] * 6], scores, "icc_a1")[0]), 4)  # Shrout and Fleiss 1979
     0.2898
     """
-    w, x = np.atleast_2d(np.asarray(weights, dtype=np.float64)), np.asarray(scores, dtype=np.float64)
+    w, x = (
+        np.atleast_2d(np.asarray(weights, dtype=np.float64)),
+        np.asarray(scores, dtype=np.float64),
+    )
     if x.ndim != 2 or w.shape[1] != x.shape[1]:
         raise ValueError(f"scores must have shape (administrations, {w.shape[1]}), got {x.shape}")
     k, n = len(x), w.sum(axis=1)
@@ -108,30 +115,34 @@ def reliability_difference(
 ) -> ReliabilityDifference:
     """By how much one measure is more reliable than another, for other respondents (random facet).
 
-    Strong respondents are strong in both measures, so the two reliabilities go up and down together, and whether their
-    intervals overlap says nothing. Here each replicate draws the same respondents (or families) for both.
+    Strong respondents are strong in both measures, so the two reliabilities go up and down
+    together, and whether their intervals overlap says nothing. Here each replicate draws the same
+    respondents (or families) for both.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
-        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T, taken back around the
-        mean of both
+        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T,
+        taken back around the mean of both
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. docs/psychometrics_compare.md has the rates
-    of false alarms, which `tests/perf/compare_errors.py` measures. Other respondents meet other items too, so the error
-    contains what the items do to all respondents alike, and is never smaller than the error over items.
+    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap.
+    docs/psychometrics_compare.md has the rates of false alarms, which
+    `tests/perf/compare_errors.py` measures. Other respondents meet other items too, so the error
+    contains what the items do to all respondents alike, and is never smaller than the error over
+    items.
 
-    - `measure, other`: (administrations, respondents): each measure's scores; respondents that lack one are left out.
+    - `measure, other`: (administrations, respondents): each measure's scores; respondents that lack
+      one are left out.
     - `statistic, noise`: As in `weighted_reliability`; the noise of each measure.
-    - `factors`: Lengths to bring the measures to, as multiples of their own (Spearman-Brown), so that a long test and
-      a short one compare as if equally long.
-    - `families`: (respondents,): relatives are drawn together. With fewer than 10 families respondents are drawn and
-      the error is widened by sqrt(n / n_effective).
+    - `factors`: Lengths to bring the measures to, as multiples of their own (Spearman-Brown), so
+      that a long test and a short one compare as if equally long.
+    - `families`: (respondents,): relatives are drawn together. With fewer than 10 families
+      respondents are drawn and the error is widened by sqrt(n / n_effective).
     - `n_effective`: The number of independent respondents, for that case.
-    - `shared, least`: The variance of T over items that all respondents share (`shared_variance`), and the standard
-      error of T over items for these respondents; where known.
+    - `shared, least`: The variance of T over items that all respondents share (`shared_variance`),
+      and the standard error of T over items for these respondents; where known.
 
-    The status is `insufficient` without a test below 10 independent respondents, and where all are of one family; below
-    3 respondents there are no values either. The status is `degenerate` where scores do not vary, a reliability is 1 by
-    construction, or both measures give the same scores.
+    The status is `insufficient` without a test below 10 independent respondents, and where all are
+    of one family; below 3 respondents there are no values either. The status is `degenerate` where
+    scores do not vary, a reliability is 1 by construction, or both measures give the same scores.
 
     >>> rng = np.random.default_rng(0)
     >>> trait = rng.normal(size=40)
@@ -142,7 +153,10 @@ def reliability_difference(
     """
     a, b = np.asarray(measure, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or min(len(a), len(b)) < 2:
-        raise ValueError(f"two arrays (administrations, respondents) are needed, got shapes {a.shape} and {b.shape}")
+        raise ValueError(
+            f"two arrays (administrations, respondents) are needed, got shapes {a.shape} and"
+            f" {b.shape}"
+        )
     va, vb = (None, None) if noise is None else (np.asarray(v, dtype=np.float64) for v in noise)
     known = np.asarray(np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0))
     for v in (va, vb):
@@ -153,10 +167,14 @@ def reliability_difference(
     nan = math.nan
     if n < 3:
         reason = f"a comparison needs 3 respondents in both, there are {n}"
-        return ReliabilityDifference(nan, nan, nan, n=n, level=level, status="insufficient", reason=reason)
+        return ReliabilityDifference(
+            nan, nan, nan, n=n, level=level, status="insufficient", reason=reason
+        )
     if any(is_constant(row) for row in (*a, *b)):
         reason = "all respondents have the same score in an administration"
-        return ReliabilityDifference(nan, nan, nan, n=n, level=level, status="degenerate", reason=reason)
+        return ReliabilityDifference(
+            nan, nan, nan, n=n, level=level, status="degenerate", reason=reason
+        )
 
     def both(weights: Array) -> tuple[Array, Array]:
         pair = (weighted_reliability(weights, x, statistic, v) for x, v in ((a, va), (b, vb)))
@@ -166,21 +184,35 @@ def reliability_difference(
     x, y = (float(v[0]) for v in both(np.ones((1, n))))
     if not (abs(x) < _EDGE and abs(y) < _EDGE):
         reason = "a reliability is 1 by construction, or has no value at this length"
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="degenerate", reason=reason)
-    kept = None if families is None else [f for f, k in zip(families, known.tolist(), strict=True) if k]
+        return ReliabilityDifference(
+            x, y, x - y, n=n, level=level, status="degenerate", reason=reason
+        )
+    kept = (
+        None
+        if families is None
+        else [f for f, k in zip(families, known.tolist(), strict=True) if k]
+    )
     units, drawn, widen, what = _units(n, kept, n_effective)
     if not widen:
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="insufficient", reason=what)
+        return ReliabilityDifference(
+            x, y, x - y, n=n, level=level, status="insufficient", reason=what
+        )
     first, second = both(multiplicities(n, rng, replicates, drawn))
     finite = np.isfinite(first) & np.isfinite(second)
     if finite.sum() < replicates // 2:
         reason = "most resamples of the respondents have no reliability"
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="degenerate", reason=reason)
-    distance = np.arctanh(np.clip(first[finite], -_EDGE, _EDGE)) - np.arctanh(np.clip(second[finite], -_EDGE, _EDGE))
+        return ReliabilityDifference(
+            x, y, x - y, n=n, level=level, status="degenerate", reason=reason
+        )
+    distance = np.arctanh(np.clip(first[finite], -_EDGE, _EDGE)) - np.arctanh(
+        np.clip(second[finite], -_EDGE, _EDGE)
+    )
     error = max(math.sqrt((float(distance.std(ddof=1)) * widen) ** 2 + shared), least)
     if error < 1e-12:
         reason = "both measures give the same scores"
-        return ReliabilityDifference(x, y, x - y, n=n, level=level, status="degenerate", reason=reason)
+        return ReliabilityDifference(
+            x, y, x - y, n=n, level=level, status="degenerate", reason=reason
+        )
     return on_fisher_scale(x, y, error, units - 1, n, f"bootstrap over {what}, {replicates}", level)
 
 
@@ -199,7 +231,9 @@ def lengthened(reliability: Array, factor: float) -> Array:
 def _units(
     n: int, families: Sequence[str] | None, n_effective: float | None
 ) -> tuple[float, Sequence[str] | None, float, str]:
-    """How many units are drawn, which, by how much the error is widened (0: no test), and in words, or why not."""
+    """How many units are drawn, which, by how much the error is widened (0: no test), and in words,
+    or why not.
+    """
     related = len(set(families)) if families is not None else n
     if related == n:
         few = f"a test over respondents needs {FEWEST} in both, there are {n}"
@@ -211,14 +245,20 @@ def _units(
     size = n_effective if n_effective is not None and math.isfinite(n_effective) else related
     if size < FEWEST:
         counted = f"{n} of {related} families, which count as {size:.3g}"
-        return size, None, 0.0, f"a test over respondents needs {FEWEST} independent ones, there are {counted}"
+        return (
+            size,
+            None,
+            0.0,
+            f"a test over respondents needs {FEWEST} independent ones, there are {counted}",
+        )
     return min(size, n), None, math.sqrt(n / min(size, n)), f"respondents, n_eff {size:.4g}"
 
 
 def on_fisher_scale(
     x: float, y: float, error: float, df: float, n: int, method: str, level: float
 ) -> ReliabilityDifference:
-    """The test that two reliabilities are equal, from the standard error of the difference of their atanh.
+    """The test that two reliabilities are equal, from the standard error of the difference of their
+    atanh.
 
     >>> result = on_fisher_scale(0.9, 0.8, 0.2, 99, 20, "known", 0.95)
     >>> round(result.p, 3), result.low < 0 < result.high
@@ -227,6 +267,8 @@ def on_fisher_scale(
     gap, middle = math.atanh(x) - math.atanh(y), (math.atanh(x) + math.atanh(y)) / 2
     half = float(student_quantile(0.5 + level / 2, df)) * error
     # the middle held still, so that the interval leaves out 0 exactly where the test rejects
-    low, high = (math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half))
+    low, high = (
+        math.tanh(middle + t / 2) - math.tanh(middle - t / 2) for t in (gap - half, gap + half)
+    )
     p = 2 * float(student_above(abs(gap) / error, df))
     return ReliabilityDifference(x, y, x - y, low, high, p, n, method, level, error=error)

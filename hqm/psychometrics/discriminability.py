@@ -24,8 +24,9 @@ Table = tuple[tuple[float, ...], ...]
 class PairwiseDifferences:
     """The difference of every pair of respondents, each tested.
 
-    `difference[a][b]` is the score of a minus that of b, `se` its standard error over another sample of items, `p` the
-    two-sided p-value and `adjusted` the same after the correction named by `method`. The diagonals are 0, NaN, NaN, NaN.
+    `difference[a][b]` is the score of a minus that of b, `se` its standard error over another
+    sample of items, `p` the two-sided p-value and `adjusted` the same after the correction named by
+    `method`. The diagonals are 0, NaN, NaN, NaN.
     """
 
     scores: tuple[float, ...]
@@ -57,7 +58,8 @@ class PairwiseDifferences:
     def tied_sets(self) -> tuple[tuple[int, ...], ...]:
         """The maximal groups in which no pair differs, from the group with the best member on.
 
-        Being tied is not transitive: A may be tied with B and B with C while A beats C. Then A, B and B, C are groups.
+        Being tied is not transitive: A may be tied with B and B with C while A beats C. Then A, B
+        and B, C are groups.
         """
         if self.status != "ok":
             return ()
@@ -65,12 +67,17 @@ class PairwiseDifferences:
         tied = ~self.distinct()
         np.fill_diagonal(tied, False)
         near = [set(np.flatnonzero(row).tolist()) for row in tied]
-        groups = [tuple(sorted(g, key=rank.__getitem__)) for g in _cliques(near, set(), set(range(len(near))), set())]
+        groups = [
+            tuple(sorted(g, key=rank.__getitem__))
+            for g in _cliques(near, set(), set(range(len(near))), set())
+        ]
         return tuple(sorted(groups, key=lambda g: [rank[m] for m in g]))
 
     @property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """For each respondent the best and the worst rank that the tests leave: [1 + surely better, M - surely worse]."""
+        """For each respondent the best and the worst rank that the tests leave: [1 + surely better,
+        M - surely worse].
+        """
         if self.status != "ok":
             return ()
         sign = 1.0 if self.higher_is_better else -1.0
@@ -90,7 +97,9 @@ class PairwiseDifferences:
         return sum(bool(distinct[a, b]) for a, b in pairs), len(pairs)
 
 
-def _cliques(near: list[set[int]], inside: set[int], open_: set[int], done: set[int]) -> Iterator[set[int]]:
+def _cliques(
+    near: list[set[int]], inside: set[int], open_: set[int], done: set[int]
+) -> Iterator[set[int]]:
     """Bron and Kerbosch's search with a pivot."""
     if not open_:
         if not done:
@@ -113,20 +122,21 @@ def paired_differences(
 ) -> PairwiseDifferences:
     """All pairs of respondents compared item by item, with cluster-robust standard errors.
 
-    Respondents answer the same items, so a hard item lowers both: the paired difference is far more exact than two
-    separate intervals, and overlapping intervals of two scores do not mean that they are tied. Items about one picture
-    move together and count as one cluster.
+    Respondents answer the same items, so a hard item lowers both: the paired difference is far more
+    exact than two separate intervals, and overlapping intervals of two scores do not mean that they
+    are tied. Items about one picture move together and count as one cluster.
 
-        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2 / n^2
+        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2 /
+        n^2
 
-    with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the standard error is 0
-    and the exact sign test over clusters is used.
+    with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the
+    standard error is 0 and the exact sign test over clusters is used.
 
-    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. Liang, K.-Y. and Zeger, S. L. (1986). Biometrika,
-    73, 13-22. The tests generalise over items, for these respondents.
+    Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. Liang, K.-Y. and Zeger, S. L.
+    (1986). Biometrika, 73, 13-22. The tests generalise over items, for these respondents.
 
-    - `scores`: (respondents, items); items that a respondent lacks are left out for all, so that all pairs see the
-      same items.
+    - `scores`: (respondents, items); items that a respondent lacks are left out for all, so that
+      all pairs see the same items.
     - `clusters`: (items,): a label each, such as the picture.
     - `adjust`: `holm` bounds the chance of any false difference, `bh` the share of false ones.
 
@@ -146,7 +156,9 @@ def paired_differences(
     c = len(names)
     if m < 2 or c < 2:
         reason = f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and {c}"
-        return PairwiseDifferences((), (), (), (), (), adjust, n, c, level, higher_is_better, "insufficient", reason)
+        return PairwiseDifferences(
+            (), (), (), (), (), adjust, n, c, level, higher_is_better, "insufficient", reason
+        )
     mean = x.mean(axis=1)
     residual = x - mean[:, None]
     if c < n:
@@ -159,7 +171,9 @@ def paired_differences(
     # what is left of equal answers after subtraction is rounding
     variance = np.where(variance <= 1e-12 * (own[:, None] + own[None, :]), 0.0, variance)
     difference = mean[:, None] - mean[None, :]
-    return _tested(mean, difference, np.sqrt(variance), c - 1, 0.5**c, adjust, n, c, level, higher_is_better)
+    return _tested(
+        mean, difference, np.sqrt(variance), c - 1, 0.5**c, adjust, n, c, level, higher_is_better
+    )
 
 
 def independent_differences(
@@ -170,13 +184,16 @@ def independent_differences(
     level: float = 0.95,
     higher_is_better: bool = True,
 ) -> PairwiseDifferences:
-    """All pairs compared from their scores and standard errors alone, as if each had answered other items.
+    """All pairs compared from their scores and standard errors alone, as if each had answered other
+    items.
 
-    For published tables. Paired answers make the differences more exact, so this is the cautious side.
+    For published tables. Paired answers make the differences more exact, so this is the cautious
+    side.
 
         SE^2 = SE_a^2 + SE_b^2, standard normal
 
-    - `scores, errors`: (respondents,): scores and their standard errors, such as sqrt(p (1 - p) / n).
+    - `scores, errors`: (respondents,): scores and their standard errors, such as sqrt(p (1 - p) /
+      n).
 
     The status is `insufficient` with fewer than 2 respondents.
 
@@ -187,7 +204,9 @@ def independent_differences(
     s, e = shaped_alike(scores, errors, "respondents")
     if len(s) < 2:
         reason = f"a comparison needs 2 respondents, there are {len(s)}"
-        return PairwiseDifferences((), (), (), (), (), adjust, 0, 0, level, higher_is_better, "insufficient", reason)
+        return PairwiseDifferences(
+            (), (), (), (), (), adjust, 0, 0, level, higher_is_better, "insufficient", reason
+        )
     se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
     return _tested(s, s[:, None] - s[None, :], se, None, 0.5, adjust, 0, 0, level, higher_is_better)
 
@@ -214,22 +233,34 @@ def _tested(
     adjusted = np.full_like(p, np.nan)
     adjusted[upper] = (holm if adjust == "holm" else benjamini_hochberg)(p[upper])
     adjusted.T[upper] = adjusted[upper]
-    d, e, raw, corrected = (tuple(tuple(row.tolist()) for row in table) for table in (difference, se, p, adjusted))
+    d, e, raw, corrected = (
+        tuple(tuple(row.tolist()) for row in table) for table in (difference, se, p, adjusted)
+    )
     name = "Holm" if adjust == "holm" else "Benjamini-Hochberg"
-    return PairwiseDifferences(tuple(mean.tolist()), d, e, raw, corrected, name, n, c, level, higher_is_better)
+    return PairwiseDifferences(
+        tuple(mean.tolist()), d, e, raw, corrected, name, n, c, level, higher_is_better
+    )
 
 
 def minimum_detectable_difference(
-    se: float, *, power: float = 0.8, level: float = 0.95, tests: float = 1.0, clusters: int | None = None
+    se: float,
+    *,
+    power: float = 0.8,
+    level: float = 0.95,
+    tests: float = 1.0,
+    clusters: int | None = None,
 ) -> float:
     """The smallest true difference of a pair that a comparison finds with the given power.
 
-        (z_{1 - alpha / 2 tests} + z_power) SE;   with `clusters`, of Student's t on C - 1 df and its noncentral form
+        (z_{1 - alpha / 2 tests} + z_power) SE;   with `clusters`, of Student's t on C - 1 df and
+        its noncentral form
 
-    What is found in 80% of planned comparisons is found in a fifth as one of the 190 pairs of 20 respondents (Holm).
+    What is found in 80% of planned comparisons is found in a fifth as one of the 190 pairs of 20
+    respondents (Holm).
 
     - `se`: The standard error of the difference between two respondents' scores on the same items.
-    - `tests`: How many tests share the level. 1 for one planned comparison; for any pair after Holm see `holm_tests`.
+    - `tests`: How many tests share the level. 1 for one planned comparison; for any pair after Holm
+      see `holm_tests`.
     - `clusters`: How many clusters of items the error was estimated from; None where it is known.
 
     >>> round(minimum_detectable_difference(0.01), 4), round(minimum_detectable_difference(0.01, tests=190), 4)
@@ -248,10 +279,12 @@ def minimum_detectable_difference(
 
 
 def holm_tests(pairs: int, apart: int) -> float:
-    """How many tests share the level for a pair that is just found after Holm: 1 + (P - 1)(1 - apart / P).
+    """How many tests share the level for a pair that is just found after Holm: 1 + (P - 1)(1 -
+    apart / P).
 
-    Holm (1979, Scandinavian Journal of Statistics, 6, 65-70) divides the level by the pairs still undecided: by all among
-    equal respondents; where a share of the pairs is set `apart`, that share of the others is decided before.
+    Holm (1979, Scandinavian Journal of Statistics, 6, 65-70) divides the level by the pairs still
+    undecided: by all among equal respondents; where a share of the pairs is set `apart`, that share
+    of the others is decided before.
 
     >>> holm_tests(45, 0), holm_tests(45, 45)
     (45.0, 1.0)
@@ -268,14 +301,16 @@ def items_for_gap(
     power: float = 0.8,
     level: float = 0.95,
 ) -> float:
-    """How many independent items a paired comparison needs to find a gap between two respondents, not rounded.
+    """How many independent items a paired comparison needs to find a gap between two respondents,
+    not rounded.
 
         n = (z_{1 - alpha/2} + z_power)^2 (omega2 + s2_A / K_A + s2_B / K_B) / gap^2
 
     Miller, E. (2024). Adding error bars to evals. arXiv 2411.00640. It is infinite for a gap of 0.
 
     - `between`: omega2, the variance over items of the difference of the two expected item scores.
-    - `within, runs`: Each respondent's mean variance of an item score over runs, and how often each is asked.
+    - `within, runs`: Each respondent's mean variance of an item score over runs, and how often each
+      is asked.
 
     >>> math.ceil(items_for_gap(0.03, 1 / 9))
     969

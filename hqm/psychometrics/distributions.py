@@ -1,7 +1,8 @@
 """Quantiles and tails of the distributions behind intervals and p-values, and ranks.
 
-They are those of `scipy.stats`, to the last digit, from the functions that it calls itself (`scipy.special`). To import
-`scipy.stats` takes half a second, and each of its calls a tenth of a millisecond for checks of shape.
+They are those of `scipy.stats`, to the last digit, from the functions that it calls itself
+(`scipy.special`). To import `scipy.stats` takes half a second, and each of its calls a tenth of a
+millisecond for checks of shape.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ Number = float | list[float] | npt.NDArray[Any]
 
 
 def student_quantile(p: Number, df: Number) -> Any:
-    """The value below which a share `p` of Student's t distribution lies; nan where there are no degrees of freedom.
+    """The value below which a share `p` of Student's t distribution lies; nan where there are no
+    degrees of freedom.
 
     >>> round(float(student_quantile(0.975, 9)), 4)
     2.2622
@@ -109,7 +111,8 @@ def binomial_above(k: Number, n: Number, p: Number) -> Any:
 
 
 def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray[np.float64]:
-    """Ranks from 1, the smallest value first; equal values share the mean of their ranks. A row with a nan has only nan.
+    """Ranks from 1, the smallest value first; equal values share the mean of their ranks. A row
+    with a nan has only nan.
 
     >>> average_ranks([10, 30, 20, 20]).tolist()
     [1.0, 4.0, 2.5, 2.5]
@@ -131,8 +134,11 @@ def _ranked(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], rows.size)[: starts.size]
-    # of a run of equal values, the mean of its first and its last place, counted from the beginning of its row
-    means = ((starts + 1 + ends) / 2)[np.cumsum(begins) - 1].reshape(rows.shape) - width * np.arange(count)[:, None]
+    # of a run of equal values, the mean of its first and its last place, counted from the beginning
+    # of its row
+    means = ((starts + 1 + ends) / 2)[np.cumsum(begins) - 1].reshape(
+        rows.shape
+    ) - width * np.arange(count)[:, None]
     ranks = np.empty(rows.shape, dtype=np.float64)
     np.put_along_axis(ranks, order, means, axis=1)
     if rows.dtype.kind == "f":
@@ -141,7 +147,8 @@ def _ranked(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b: of the pairs without a tie, how many more lie the same way than the other; nan without such pairs.
+    """Kendall's tau-b: of the pairs without a tie, how many more lie the same way than the other;
+    nan without such pairs.
 
     >>> round(float(kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])), 4)
     0.6667

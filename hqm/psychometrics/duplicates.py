@@ -33,4 +33,6 @@ def duplicate_items(keys: Sequence[Hashable], targets: Sequence[Hashable]) -> Du
     for i, key in enumerate(keys):
         places.setdefault(key, []).append(i)
     groups = tuple(tuple(group) for group in places.values() if len(group) > 1)
-    return Duplicates(groups, tuple(group for group in groups if len({targets[i] for i in group}) > 1))
+    return Duplicates(
+        groups, tuple(group for group in groups if len({targets[i] for i in group}) > 1)
+    )

@@ -20,10 +20,11 @@ class FamilyDependence:
     """How alike relatives are, and how many independent respondents that leaves.
 
     - `icc`: The correlation within families; raw when negative.
-    - `n_eff`: The number of independent respondents. It uses `icc` cut to 0..1 and lies between the number of families and of
-      respondents (it may go below the former where families differ in size). One family counts as 1, whatever its size.
-    - `p`: The share of random exchanges of respondents between families that make relatives at least this alike; NaN without
-      a generator.
+    - `n_eff`: The number of independent respondents. It uses `icc` cut to 0..1 and lies between the
+      number of families and of respondents (it may go below the former where families differ in
+      size). One family counts as 1, whatever its size.
+    - `p`: The share of random exchanges of respondents between families that make relatives at
+      least this alike; NaN without a generator.
     - `n, families`: How many respondents and families there are.
     """
 
@@ -36,15 +37,19 @@ class FamilyDependence:
 
 
 TAILED = 1.0
-"""Above this excess kurtosis of respondents' scores no interval over respondents of a ratio of variances is given."""
+"""Above this excess kurtosis of respondents' scores no interval over respondents of a ratio of
+variances is given.
+"""
 
 
 def too_near_a_bound(scores: npt.ArrayLike) -> str:
-    """Why the spread of other respondents cannot be told from these, whose scores crowd at 0 or 1; empty where it can.
+    """Why the spread of other respondents cannot be told from these, whose scores crowd at 0 or 1;
+    empty where it can.
 
-    Rates near a bound are skewed: most respondents lie close to it, a few far off, and a sample seldom holds the few. Its
-    variance is then mostly too small, and an interval of a reliability or a correlation over other respondents holds the
-    truth in 76 to 90 % of cases (docs/psychometrics_coverage.md). The kurtosis is that of the beta distribution with the
+    Rates near a bound are skewed: most respondents lie close to it, a few far off, and a sample
+    seldom holds the few. Its variance is then mostly too small, and an interval of a reliability or
+    a correlation over other respondents holds the truth in 76 to 90 % of cases
+    (docs/psychometrics_coverage.md). The kurtosis is that of the beta distribution with the
     sample's mean and variance, because a sample's own hides the tail as its variance does.
 
     - `scores`: (respondents,): anything outside 0..1 is no share and has no bound to be near.
@@ -57,29 +62,37 @@ def too_near_a_bound(scores: npt.ArrayLike) -> str:
     if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
         return ""
     mean, observed = float(x.mean()), float(x.var(ddof=1))
-    # of few scores the variance is often too small to show the tail: its upper quartile is what counts
+    # of few scores the variance is often too small to show the tail: its upper quartile is what
+    # counts
     variance = observed * (len(x) - 1) / float(chi2_quantile(0.25, len(x) - 1))
     total = mean * (1 - mean) / variance - 1
     if total <= 0:
         return ""
     a, b = mean * total, (1 - mean) * total
-    excess = 6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
+    excess = (
+        6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
+    )
     if excess <= TAILED:
         return ""
     return (
-        f"the scores crowd at {round(mean)} (mean {mean:.3f}, standard deviation {math.sqrt(observed):.3f}): how far other "
-        f"respondents would spread cannot be told from these {len(x)}"
+        f"the scores crowd at {round(mean)} (mean {mean:.3f}, standard deviation"
+        f" {math.sqrt(observed):.3f}): how far other respondents would spread cannot be told from"
+        f" these {len(x)}"
     )
 
 
 FEWEST_FAMILIES = 5
-"""Where respondents are relatives, fewer families than this say too little of how alike relatives are."""
+"""Where respondents are relatives, fewer families than this say too little of how alike relatives
+are.
+"""
 
 
 def too_few_families(families: Sequence[str], fewest: int = FEWEST_FAMILIES) -> str:
-    """Why nothing can be said of other respondents, where the respondents are of few families; empty where it can.
+    """Why nothing can be said of other respondents, where the respondents are of few families;
+    empty where it can.
 
-    Below five families, or ten for what needs ten respondents (`fewest`), intervals hold the truth in 85 % or fewer.
+    Below five families, or ten for what needs ten respondents (`fewest`), intervals hold the truth
+    in 85 % or fewer.
 
     >>> too_few_families(["a", "a", "b", "c"]), too_few_families(["a", "b", "c"])
     ('4 respondents are of 3 families: an interval over other respondents needs 5', '')
@@ -89,7 +102,10 @@ def too_few_families(families: Sequence[str], fewest: int = FEWEST_FAMILIES) -> 
         return ""
     if many == 1:
         return f"all {count} respondents are of one family: nothing is known of other families"
-    return f"{count} respondents are of {many} families: an interval over other respondents needs {fewest}"
+    return (
+        f"{count} respondents are of {many} families: an interval over other respondents needs"
+        f" {fewest}"
+    )
 
 
 def family_dependence(
@@ -100,24 +116,27 @@ def family_dependence(
     permutations: int = 1999,
     level: float = 0.95,
 ) -> FamilyDependence:
-    """The intraclass correlation of a score within families, and Kish's effective number of respondents.
+    """The intraclass correlation of a score within families, and Kish's effective number of
+    respondents.
 
-    Checkpoints of one family share data and design, so twenty of them are fewer than twenty independent models, and
-    every interval over respondents that counts them singly is too narrow.
+    Checkpoints of one family share data and design, so twenty of them are fewer than twenty
+    independent models, and every interval over respondents that counts them singly is too narrow.
 
         ICC = (MSB - MSW) / (MSB + (n0 - 1) MSW),   n0 = (M - sum m_f^2 / M) / (F - 1)
         n_eff = M / (1 + (sum m_f^2 / M - 1) ICC)
 
-    Donner, A. (1986). International Statistical Review, 54, 67-82; Kish, L. (1965). Survey Sampling. Wiley.
+    Donner, A. (1986). International Statistical Review, 54, 67-82; Kish, L. (1965). Survey
+    Sampling. Wiley.
 
     - `scores`: (respondents,): missing scores are left out with their labels.
     - `families`: (respondents,): a label each.
-    - `rng`: Draws the permutations of the test (Fisher, R. A. (1935). The Design of Experiments); without it there is no
-      test and no flag.
+    - `rng`: Draws the permutations of the test (Fisher, R. A. (1935). The Design of Experiments);
+      without it there is no test and no flag.
 
-    The status is `insufficient` with fewer than 3 respondents, `not_applicable` where all are of one family (n_eff is then
-    1) or every respondent is its own (n_eff is then M), `degenerate` for equal scores (n_eff is then F). Flag
-    `FAMILY_DEPENDENCE` where p < .05. The interval is that of Searle for unequal families, with n0 for a common size.
+    The status is `insufficient` with fewer than 3 respondents, `not_applicable` where all are of
+    one family (n_eff is then 1) or every respondent is its own (n_eff is then M), `degenerate` for
+    equal scores (n_eff is then F). Flag `FAMILY_DEPENDENCE` where p < .05. The interval is that of
+    Searle for unequal families, with n0 for a common size.
 
     >>> result = family_dependence([0.1, 0.12, 0.5, 0.52, 0.9, 0.88], list("aabbcc"))
     >>> round(result.icc.value, 3), round(result.n_eff, 2)
@@ -125,7 +144,9 @@ def family_dependence(
     """
     x, labels = np.asarray(scores, dtype=np.float64), np.asarray(families)
     if x.ndim != 1 or labels.shape != x.shape:
-        raise ValueError(f"one family label a score is needed, got shapes {x.shape} and {labels.shape}")
+        raise ValueError(
+            f"one family label a score is needed, got shapes {x.shape} and {labels.shape}"
+        )
     known = np.isfinite(x)
     x, labels = x[known], labels[known]
     names, member = np.unique(labels, return_inverse=True)
@@ -139,7 +160,9 @@ def family_dependence(
     if f == 1:
         return without("not_applicable", f"all {m} respondents are of one family", 1.0)
     if m < 3:
-        return without("insufficient", f"a family correlation needs 3 respondents, there are {m}", float(f))
+        return without(
+            "insufficient", f"a family correlation needs 3 respondents, there are {m}", float(f)
+        )
     if is_constant(x):
         return without("degenerate", "all respondents have the same score", float(f))
     size = np.bincount(member).astype(np.float64)
@@ -151,7 +174,10 @@ def family_dependence(
     low = high = 1.0
     if msw > 1e-14 * msb:
         tail = 0.5 + level / 2
-        ends = msb / msw / float(f_quantile(tail, f - 1, m - f)), msb / msw * float(f_quantile(tail, m - f, f - 1))
+        ends = (
+            msb / msw / float(f_quantile(tail, f - 1, m - f)),
+            msb / msw * float(f_quantile(tail, m - f, f - 1)),
+        )
         low, high = ((e - 1) / (e + n0 - 1) for e in ends)
     n_eff = m / (1 + (crowd - 1) * min(1.0, max(0.0, value)))
     p = math.nan
@@ -160,7 +186,9 @@ def family_dependence(
         drawn = _squares(rng.permuted(np.tile(x, (permutations, 1)), axis=1), member, size)[0]
         p = (1 + int((drawn >= between * (1 - 1e-9)).sum())) / (permutations + 1)
     flags = ("FAMILY_DEPENDENCE",) if p < 0.05 else ()
-    return FamilyDependence(Coefficient(value, low, high, m, level, "one-way F", flags=flags), n_eff, m, f, flags, p)
+    return FamilyDependence(
+        Coefficient(value, low, high, m, level, "one-way F", flags=flags), n_eff, m, f, flags, p
+    )
 
 
 def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array, Array]:
@@ -175,7 +203,8 @@ def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array
 class Influence:
     """A statistic without each respondent in turn.
 
-    `without[i]` lacks respondent i; `strongest` is the one whose absence moves the statistic most, by `change`.
+    `without[i]` lacks respondent i; `strongest` is the one whose absence moves the statistic most,
+    by `change`.
     """
 
     value: float
@@ -191,24 +220,29 @@ class Influence:
 
 
 def leave_one_out(
-    statistic: Callable[[npt.NDArray[np.intp]], float], n: int, *, correlation: bool = True, scores: npt.ArrayLike = (),
+    statistic: Callable[[npt.NDArray[np.intp]], float],
+    n: int,
+    *,
+    correlation: bool = True,
+    scores: npt.ArrayLike = (),
     goal: float = 0.9,
-) -> Influence:  # fmt: skip
+) -> Influence:
     """The range of a statistic over leaving out one respondent each time.
 
-    One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out changes it by .01 or more,
-    so that it crosses the goal or leaves the 95% interval of Fisher's z, and either moves Fisher's z by more than its
-    standard error 1/sqrt(n - 3), or the respondent has a leverage above .5 in `scores`.
+    One very bad model can make a correlation by itself. Flag `DOMINANT_MODEL`: leaving one out
+    changes it by .01 or more, so that it crosses the goal or leaves the 95% interval of Fisher's z,
+    and either moves Fisher's z by more than its standard error 1/sqrt(n - 3), or the respondent has
+    a leverage above .5 in `scores`.
 
     - `statistic`: Indices of respondents -> value, NaN where undefined.
     - `n`: How many respondents there are.
-    - `correlation`: Whether the statistic is a correlation, compared on Fisher's z; otherwise only leverage is
-      flagged.
+    - `correlation`: Whether the statistic is a correlation, compared on Fisher's z; otherwise only
+      leverage is flagged.
     - `scores`: (respondents,): leverage is 1/n + (x - mean)^2 / sum of squares.
     - `goal`: The correlation that a decision asks for.
 
-    The status is `insufficient` below 4 respondents, `degenerate` when the statistic is undefined or so without any
-    respondent.
+    The status is `insufficient` below 4 respondents, `degenerate` when the statistic is undefined
+    or so without any respondent.
 
     >>> x, y = np.array([1.0, 2, 3, 4, 20]), np.array([2.0, 1, 2, 1, 20])
     >>> result = leave_one_out(lambda i: float(np.corrcoef(x[i], y[i])[0, 1]), 5, scores=x)
@@ -216,13 +250,19 @@ def leave_one_out(
     (4, ('DOMINANT_MODEL',))
     """
     if n < 4:
-        return Influence(math.nan, status="insufficient", reason=f"leaving one out needs 4 respondents, there are {n}")
+        return Influence(
+            math.nan,
+            status="insufficient",
+            reason=f"leaving one out needs 4 respondents, there are {n}",
+        )
     everyone = np.arange(n)
     value = float(statistic(everyone))
     without = np.array([float(statistic(np.delete(everyone, i))) for i in range(n)])
     known = np.isfinite(without)
     if not math.isfinite(value) or not known.any():
-        return Influence(math.nan, status="degenerate", reason="the statistic is undefined for these respondents")
+        return Influence(
+            math.nan, status="degenerate", reason="the statistic is undefined for these respondents"
+        )
     change = np.where(known, np.abs(without - value), -1.0)
     strongest = int(np.argmax(change))
     influential = np.zeros(n, dtype=bool)
@@ -257,8 +297,9 @@ def leave_one_out(
 class RangeRestriction:
     """A reliability among all respondents and among the best ones.
 
-    `u` is the ratio of the standard deviations, top to all. `expected` is what the reliability of all would become at
-    the spread of the top if the error stayed the same; `observed` is the statistic computed among the top.
+    `u` is the ratio of the standard deviations, top to all. `expected` is what the reliability of
+    all would become at the spread of the top if the error stayed the same; `observed` is the
+    statistic computed among the top.
     """
 
     sd: float
@@ -283,19 +324,21 @@ def range_restriction(
 ) -> RangeRestriction:
     """How much of a coefficient comes from respondents that nobody confuses.
 
-    A correlation grows with the spread of those it is computed on; a leaderboard is read at its top.
+    A correlation grows with the spread of those it is computed on; a leaderboard is read at its
+    top.
 
-        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where s_all > 1.5 s_top
+        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where
+        s_all > 1.5 s_top
 
-    Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2 (constant error
-    variance). Addison-Wesley.
+    Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2
+    (constant error variance). Addison-Wesley.
 
     - `scores`: (respondents,).
     - `reliability`: Indices of respondents -> reliability; computed for all and for the top.
     - `top`: How many count as the top; half (rounded up) unless given.
 
-    The status is `insufficient` where the top has fewer than 3 respondents, `degenerate` where all, or the top, have
-    one score.
+    The status is `insufficient` where the top has fewer than 3 respondents, `degenerate` where all,
+    or the top, have one score.
 
     >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74], lambda i: 0.99 if len(i) == 6 else 0.5)
     >>> round(result.u, 3), round(result.expected, 3), result.observed, result.flags
@@ -307,11 +350,17 @@ def range_restriction(
     n_top = (n + 1) // 2 if top is None else min(top, n)
     if n_top < 3:
         reason = f"the top half needs 3 respondents, it has {n_top}"
-        return RangeRestriction(math.nan, math.nan, math.nan, n, n_top, status="insufficient", reason=reason)
+        return RangeRestriction(
+            math.nan, math.nan, math.nan, n, n_top, status="insufficient", reason=reason
+        )
     best = index[np.argsort(-x[index] if higher_is_better else x[index], kind="stable")[:n_top]]
     sd, sd_top = float(x[index].std(ddof=1)), float(x[best].std(ddof=1))
     if is_constant(x[index]) or is_constant(x[best]):
-        reason = "all respondents have the same score" if is_constant(x[index]) else "the top has one score"
+        reason = (
+            "all respondents have the same score"
+            if is_constant(x[index])
+            else "the top has one score"
+        )
         return RangeRestriction(sd, sd_top, math.nan, n, n_top, status="degenerate", reason=reason)
     u = sd_top / sd
     flags = ("RANGE_INFLATED",) if sd > 1.5 * sd_top else ()
@@ -319,5 +368,13 @@ def range_restriction(
         return RangeRestriction(sd, sd_top, u, n, n_top, flags=flags)
     whole = float(reliability(index))
     return RangeRestriction(
-        sd, sd_top, u, n, n_top, whole, 1 - (1 - whole) / u**2, float(reliability(np.sort(best))), flags
+        sd,
+        sd_top,
+        u,
+        n,
+        n_top,
+        whole,
+        1 - (1 - whole) / u**2,
+        float(reliability(np.sort(best))),
+        flags,
     )

@@ -79,14 +79,17 @@ def deal(
 
 
 def majority(items: Labelled) -> Array:
-    """Which items the commonest label of their type gets right: the blind baseline, in its favour not cross-validated."""
+    """Which items the commonest label of their type gets right: the blind baseline, in its favour
+    not cross-validated.
+    """
     return np.asarray(items.table().argmax(axis=1)[items.kind] == items.label, dtype=np.float64)
 
 
 def by_level(items: Labelled, level: Numbers) -> Array:
     """Which items the commonest label of their level gets right, learnt from the other folds.
 
-    A level that the other folds lack, or in which labels tie, falls back on the commonest label of the type there.
+    A level that the other folds lack, or in which labels tie, falls back on the commonest label of
+    the type there.
     """
     if len(level) == 0:
         return np.zeros(0)
@@ -99,7 +102,9 @@ def by_level(items: Labelled, level: Numbers) -> Array:
         test = items.fold == fold
         seen, seen_kinds = whole - counted(code[test], *shape), kinds - items.table(test)
         # the share of the type decides between equal counts
-        score = seen[crossed[test]] + 1e-6 * seen_kinds[items.kind[test]] / max(1.0, float(seen_kinds.max()))
+        score = seen[crossed[test]] + 1e-6 * seen_kinds[items.kind[test]] / max(
+            1.0, float(seen_kinds.max())
+        )
         hits[test] = score.argmax(axis=1) == items.label[test]
     return hits
 
@@ -107,7 +112,8 @@ def by_level(items: Labelled, level: Numbers) -> Array:
 def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array]:
     """Blocks -> which items the commonest label of their level in earlier blocks gets right.
 
-    A level that the earlier blocks lack, or in which labels tie, falls back on the commonest label of its kind.
+    A level that the earlier blocks lack, or in which labels tie, falls back on the commonest label
+    of its kind.
     """
     if len(level) == 0:
         return lambda _: np.zeros(0)
@@ -129,19 +135,28 @@ def learnt_forward(items: Labelled, level: Numbers) -> Callable[[Numbers], Array
 def accuracy(hits: Array, cluster: Numbers, level: float) -> Coefficient:
     """A share of hits with Wilson's interval for clustered items."""
     return jackknife_interval(
-        {"k": hits, "n": np.ones(len(hits))}, cluster, lambda t: t["k"] / t["n"], share=True, level=level
+        {"k": hits, "n": np.ones(len(hits))},
+        cluster,
+        lambda t: t["k"] / t["n"],
+        share=True,
+        level=level,
     )
 
 
-def gain_over(hits: Array, baseline: Array, cluster: Numbers, level: float) -> tuple[Coefficient, float]:
-    """How much more accurate one prediction is than another, with its one-sided p-value; clusters are the units.
+def gain_over(
+    hits: Array, baseline: Array, cluster: Numbers, level: float
+) -> tuple[Coefficient, float]:
+    """How much more accurate one prediction is than another, with its one-sided p-value; clusters
+    are the units.
 
-    Student's test on the clusters' sums of differences. With C clusters p is not taken below 2^-C, which a sign test
-    would give.
+    Student's test on the clusters' sums of differences. With C clusters p is not taken below 2^-C,
+    which a sign test would give.
     """
     clusters = int(cluster.max(initial=-1)) + 1
     if clusters < 2:
-        none = Coefficient.absent("insufficient", f"a test needs 2 clusters, there are {clusters}", clusters)
+        none = Coefficient.absent(
+            "insufficient", f"a test needs 2 clusters, there are {clusters}", clusters
+        )
         return none, math.nan
     n = len(hits)
     difference = np.bincount(cluster, weights=hits - baseline, minlength=clusters)
@@ -151,7 +166,11 @@ def gain_over(hits: Array, baseline: Array, cluster: Numbers, level: float) -> t
     error = math.sqrt(clusters / (clusters - 1) * float((residual**2).sum())) / n
     least = 2.0 ** -min(clusters, 1000)
     if error == 0:
-        return Coefficient(value, value, value, clusters, level, "clustered t"), least if value > 0 else 1.0
+        return Coefficient(value, value, value, clusters, level, "clustered t"), (
+            least if value > 0 else 1.0
+        )
     half = float(student_quantile(0.5 + level / 2, clusters - 1)) * error
     p = float(student_above(value / error, clusters - 1))
-    return Coefficient(value, value - half, value + half, clusters, level, "clustered t", se=error), max(p, least)
+    return Coefficient(
+        value, value - half, value + half, clusters, level, "clustered t", se=error
+    ), max(p, least)

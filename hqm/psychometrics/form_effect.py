@@ -1,4 +1,6 @@
-"""Whether two forms shift all respondents alike, and how well they agree apart from the seeds' noise."""
+"""Whether two forms shift all respondents alike, and how well they agree apart from the seeds'
+noise.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class ShiftHeterogeneity:
     """How much the shift between two forms differs between respondents.
 
     - `test`: Cochran's Q of equal shifts; its `status` speaks for the whole.
-    - `shift`: The mean shift (first - second), weighted by precision, with a normal interval over items (`fixed`).
+    - `shift`: The mean shift (first - second), weighted by precision, with a normal interval over
+      items (`fixed`).
     - `i2`: Share of the shifts' variance that is not sampling error, 0 to 1.
     - `deviation`: sd_form: standard deviation of the true shifts, in score units.
     - `shifts, errors`: (respondents,): each respondent's shift and its standard error.
@@ -39,18 +42,26 @@ class ShiftHeterogeneity:
 
 
 def shift_heterogeneity(
-    first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
 ) -> ShiftHeterogeneity:
-    """Whether a change of form shifts all respondents alike: the form by respondent interaction (Cochran's Q).
+    """Whether a change of form shifts all respondents alike: the form by respondent interaction
+    (Cochran's Q).
 
-        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~ chi2(M - 1)
-        I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
+        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~
+        chi2(M - 1) I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
 
-    A form that is harder for everybody is harmless; one that is harder for some and easier for others measures another
-    thing. Higgins and Thompson (2002). Statistics in Medicine, 21, 1539-1558.
+    A form that is harder for everybody is harmless; one that is harder for some and easier for
+    others measures another thing. Higgins and Thompson (2002). Statistics in Medicine, 21,
+    1539-1558.
 
-    - `first, second, clusters`: (respondents, items) on both forms, and (items,) labels of what items share.
-    The status is `insufficient` below 3 respondents with 2 clusters and `not_informative` for identical forms.
+    - `first, second, clusters`: (respondents, items) on both forms, and (items,) labels of what
+      items share.
+    The status is `insufficient` below 3 respondents with 2 clusters and `not_informative` for
+    identical forms.
     """
     a, b = shaped_alike(first, second, "respondents, items")
     labels = labels_of(clusters, a.shape[1])
@@ -65,10 +76,11 @@ def shift_heterogeneity(
 def shift_heterogeneity_of_scores(
     shifts: npt.ArrayLike, variances: npt.ArrayLike, *, level: float = 0.95
 ) -> ShiftHeterogeneity:
-    """The same from each respondent's shift and its sampling variance, for metrics that are no means of items.
+    """The same from each respondent's shift and its sampling variance, for metrics that are no
+    means of items.
 
-    - `shifts, variances`: (respondents,): score on the first form minus score on the second, and the variance of that
-      difference.
+    - `shifts, variances`: (respondents,): score on the first form minus score on the second, and
+      the variance of that difference.
 
     As `shift_heterogeneity`.
 
@@ -79,7 +91,10 @@ def shift_heterogeneity_of_scores(
     d, s2 = shaped_alike(shifts, variances, "respondents")
     there = np.isfinite(d) & np.isfinite(s2)
     if there.sum() < 3:
-        reason = f"heterogeneity needs 3 respondents with 2 clusters of items, there are {int(there.sum())}"
+        reason = (
+            "heterogeneity needs 3 respondents with 2 clusters of items, there are"
+            f" {int(there.sum())}"
+        )
         return _no_heterogeneity("insufficient", reason, len(d), d, s2)
     if not s2[there].any() and is_constant(d[there]):
         reason = "the forms differ by the same amount on every item"
@@ -87,7 +102,9 @@ def shift_heterogeneity_of_scores(
     used = there & (s2 > 0)
     m = int(used.sum())
     if m < 3:
-        reason = f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
+        reason = (
+            f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
+        )
         return _no_heterogeneity("insufficient", reason, len(d), d, s2)
 
     weight = 1 / s2[used]
@@ -99,7 +116,11 @@ def shift_heterogeneity_of_scores(
     return ShiftHeterogeneity(
         chi_square_test(q, m - 1, NAME, m),
         Coefficient(
-            centre, n=m, level=level, fixed=Bounds(centre - half, centre + half, "inverse variance", level), se=se
+            centre,
+            n=m,
+            level=level,
+            fixed=Bounds(centre - half, centre + half, "inverse variance", level),
+            se=se,
         ),
         max(0.0, 1 - (m - 1) / q) if q > 0 else 0.0,
         math.sqrt(max(0.0, spread)),
@@ -127,9 +148,10 @@ class FormReliability:
     """The correlation of two forms, with and without the noise of the seeds.
 
     - `observed`: Pearson's r of the scores, with Fisher's interval.
-    - `true`: The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and flagged
-      `ABOVE_ONE`.
-    - `attenuation`: The factor by which seed noise lowers the correlation, sqrt(reliability of A x reliability of B).
+    - `true`: The correlation of the forms' true scores; above 1 it is cut to 1, kept in `raw` and
+      flagged `ABOVE_ONE`.
+    - `attenuation`: The factor by which seed noise lowers the correlation, sqrt(reliability of A x
+      reliability of B).
     """
 
     observed: Coefficient
@@ -149,25 +171,29 @@ def form_reliability(
 ) -> FormReliability:
     """Split the correlation of two forms into the forms' own agreement and the seeds' noise.
 
-    Parallel-forms reliability must not be blamed for test-retest noise: the second is cured by more items or runs, the
-    first is not.
+    Parallel-forms reliability must not be blamed for test-retest noise: the second is cured by more
+    items or runs, the first is not.
 
         r_true = cov(m_A, m_B) / sqrt((s2_A - v_A)(s2_B - v_B)),   observed = r_true x attenuation
 
-    For these respondents r_true is computed with each cluster of items left out. For others the ends lie half-way between those
-    of a jackknife over respondents, which holds the truth in 83 to 92 %, and Fisher's divided by the attenuation, which does in
-    94 to 99 %: half-way holds it in 92 to 96 % (docs/psychometrics_coverage.md). Spearman, C. (1904). The proof and measurement of association
-    between two things. American Journal of Psychology, 15, 72-101; Tukey, J. W. (1958). Annals of Mathematical Statistics,
-    29, 614.
+    For these respondents r_true is computed with each cluster of items left out. For others the
+    ends lie half-way between those of a jackknife over respondents, which holds the truth in 83 to
+    92 %, and Fisher's divided by the attenuation, which does in 94 to 99 %: half-way holds it in 92
+    to 96 % (docs/psychometrics_coverage.md). Spearman, C. (1904). The proof and measurement of
+    association between two things. American Journal of Psychology, 15, 72-101; Tukey, J. W. (1958).
+    Annals of Mathematical Statistics, 29, 614.
 
-    - `first, second`: (respondents,): scores on each form; pairs with a missing number are left out.
-    - `noise_first, noise_second`: (respondents,): variance of one run's score over seeds on each form
-      (`rho_g(...).noise`).
-    - `without`: (respondents, clusters) of each form: the scores with each cluster of items left out.
+    - `first, second`: (respondents,): scores on each form; pairs with a missing number are left
+      out.
+    - `noise_first, noise_second`: (respondents,): variance of one run's score over seeds on each
+      form (`rho_g(...).noise`).
+    - `without`: (respondents, clusters) of each form: the scores with each cluster of items left
+      out.
     - `n_effective`: The number of independent respondents, where some are relatives.
 
-    The status is `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary or a form's variance
-    is all noise. There is no interval below 10 independent respondents. Ends are cut at 1, as the value is.
+    The status is `insufficient` for fewer than 3 respondents, `degenerate` when scores do not vary
+    or a form's variance is all noise. There is no interval below 10 independent respondents. Ends
+    are cut at 1, as the value is.
 
     >>> a, b = [0.2, 0.4, 0.5, 0.8], [0.3, 0.3, 0.6, 0.8]
     >>> result = form_reliability(a, b, [0.002] * 4, [0.002] * 4)
@@ -194,7 +220,10 @@ def form_reliability(
     low, high, method, fixed = math.nan, math.nan, "", None
     if size_of(n, n_effective) >= FEWEST:
         rest = [np.delete(data, row, axis=0) for row in range(n)]
-        fewer = [_disattenuated(part[:, :1], part[:, 1:2], part[:, 2].mean(), part[:, 3].mean())[0][0] for part in rest]
+        fewer = [
+            _disattenuated(part[:, :1], part[:, 1:2], part[:, 2].mean(), part[:, 3].mean())[0][0]
+            for part in rest
+        ]
         size = size_of(n, n_effective)
         low, high = respondent_bounds(raw, fewer, size, level)
         method = "respondent jackknife"
@@ -210,14 +239,25 @@ def form_reliability(
         fixed = linear_bounds(raw, left, level)
     flags = ("ABOVE_ONE",) if abs(raw) > 1 else ()
     true = Coefficient(
-        math.copysign(1.0, raw) if flags else raw, low, high, n, level, method, fixed=fixed,
-        raw=raw if flags else math.nan, flags=flags,
-    )  # fmt: skip
+        math.copysign(1.0, raw) if flags else raw,
+        low,
+        high,
+        n,
+        level,
+        method,
+        fixed=fixed,
+        raw=raw if flags else math.nan,
+        flags=flags,
+    )
     return FormReliability(observed, never_narrower(true), attenuation)
 
 
-def _disattenuated(a: Array, b: Array, noise_a: float, noise_b: float) -> tuple[Array, tuple[Array, Array]]:
-    """Correlations without noise of (respondents, sets) scores, and the reliabilities of both forms."""
+def _disattenuated(
+    a: Array, b: Array, noise_a: float, noise_b: float
+) -> tuple[Array, tuple[Array, Array]]:
+    """Correlations without noise of (respondents, sets) scores, and the reliabilities of both
+    forms.
+    """
     covariance = ((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0) / (len(a) - 1)
     spread = np.stack([a.var(axis=0, ddof=1), b.var(axis=0, ddof=1)])
     true = spread - np.array([[noise_a], [noise_b]])

@@ -1,4 +1,6 @@
-"""Generalizability theory: how much of a score is the respondent, the items, the seed, the form, the judge."""
+"""Generalizability theory: how much of a score is the respondent, the items, the seed, the form,
+the judge.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers
 from hqm.psychometrics.distributions import chi2_quantile, f_quantile
-from hqm.psychometrics.moments import Axis, Depth, Design, Moments, axes_of, crossed_components, depths_of
+from hqm.psychometrics.moments import (
+    Axis,
+    Depth,
+    Design,
+    Moments,
+    axes_of,
+    crossed_components,
+    depths_of,
+)
 from hqm.psychometrics.result import Status
 
 Effect = tuple[str, ...]
@@ -21,13 +31,15 @@ Effect = tuple[str, ...]
 class Component:
     """The variance of one effect of a single observation.
 
-    - `effect`: Names of the facets that interact in it; a facet that lies in another (items in pictures) varies within it.
-    - `value`: The estimate, cut at 0; `raw` is what the formula gave, with flag `NEGATIVE_COMPONENT` where that is
-      below 0.
-    - `df, mean_square`: Of the effect in the analysis of variance; in an unbalanced design those of a balanced one with as
-      many levels and these components.
+    - `effect`: Names of the facets that interact in it; a facet that lies in another (items in
+      pictures) varies within it.
+    - `value`: The estimate, cut at 0; `raw` is what the formula gave, with flag
+      `NEGATIVE_COMPONENT` where that is below 0.
+    - `df, mean_square`: Of the effect in the analysis of variance; in an unbalanced design those of
+      a balanced one with as many levels and these components.
     - `se`: Standard error of `raw` under normal effects (Searle 1971).
-    - `low, high`: The interval of Ting and others, which a difference of mean squares needs; its ends are 0 or more.
+    - `low, high`: The interval of Ting and others, which a difference of mean squares needs; its
+      ends are 0 or more.
     - `share`: Of the sum of all cut components.
     """
 
@@ -48,7 +60,8 @@ class GStudy:
     """Variance components of a crossed or nested design.
 
     - `facets, sizes`: The axes of the scores and their numbers of levels.
-    - `nested`: (facet, what its levels lie in, number of groups, levels in a group as the error of a mean has them).
+    - `nested`: (facet, what its levels lie in, number of groups, levels in a group as the error of
+      a mean has them).
     - `observations`: How many cells are filled.
     """
 
@@ -82,30 +95,37 @@ def g_study(
 ) -> GStudy:
     """Variance components of a random design, crossed or nested, with cells missing or not.
 
-    Every score is a sum of effects: how good the respondent is, how hard the item, how this respondent does on this
-    item, and so on for every combination of facets. The variance of each tells where differences between scores come
-    from, and so whether more items, more seeds or more judge runs would help. The last effect, of all facets, also
-    holds everything not named. The components describe these respondents where they were chosen on purpose.
+    Every score is a sum of effects: how good the respondent is, how hard the item, how this
+    respondent does on this item, and so on for every combination of facets. The variance of each
+    tells where differences between scores come from, and so whether more items, more seeds or more
+    judge runs would help. The last effect, of all facets, also holds everything not named. The
+    components describe these respondents where they were chosen on purpose.
 
-    The estimates are those of `crossed_components`; where every cell is filled, those of the analysis of variance:
+    The estimates are those of `crossed_components`; where every cell is filled, those of the
+    analysis of variance:
 
         MS_s = sum_{t contains s} (observations / levels of t) sigma2_t
         sigma2_s = sum_{t contains s} (-1)^(|t| - |s|) MS_t levels of s / observations
 
-    Brennan, R. L. (2001). Generalizability Theory, sections 3.4, 6.1 and 7.1. Springer. Cornfield, J. and Tukey, J. W.
-    (1956). Annals of Mathematical Statistics, 27, 907-949. Intervals: Ting, N., Burdick, R. K., Graybill, F. A.,
-    Jeyaratnam, S. and Lu, T.-F. C. (1990). Journal of Statistical Computation and Simulation, 35, 135-143. Binary scores:
-    components are on the scale of the score, fit for the precision of means, and no logits.
+    Brennan, R. L. (2001). Generalizability Theory, sections 3.4, 6.1 and 7.1. Springer. Cornfield,
+    J. and Tukey, J. W. (1956). Annals of Mathematical Statistics, 27, 907-949. Intervals: Ting, N.,
+    Burdick, R. K., Graybill, F. A., Jeyaratnam, S. and Lu, T.-F. C. (1990). Journal of Statistical
+    Computation and Simulation, 35, 135-143. Binary scores: components are on the scale of the
+    score, fit for the precision of means, and no logits.
 
-    - `scores`: One axis a facet, for example (respondents, items, runs); binary scores are allowed, NaN where there is none.
+    - `scores`: One axis a facet, for example (respondents, items, runs); binary scores are allowed,
+      NaN where there is none.
     - `facets`: The name of each axis, the object of measurement first.
-    - `nested`: Facet -> what its levels lie in, and a label each: `{"item": ("picture", pictures)}`. Where every level has
-      a group of its own there is no such facet.
-    - `effects`: The effects to tell apart; all unless given. Runs with independent seeds have no effects of their own.
-    - `design`: The margins of these scores, where they are at hand; every level must then have a score.
+    - `nested`: Facet -> what its levels lie in, and a label each: `{"item": ("picture",
+      pictures)}`. Where every level has a group of its own there is no such facet.
+    - `effects`: The effects to tell apart; all unless given. Runs with independent seeds have no
+      effects of their own.
+    - `design`: The margins of these scores, where they are at hand; every level must then have a
+      score.
 
-    The status is `not_applicable` when a facet has one level (leave it out) or the filled cells do not tell the effects
-    apart, `insufficient` when fewer than 2 levels have a score, `degenerate` when all scores are equal.
+    The status is `not_applicable` when a facet has one level (leave it out) or the filled cells do
+    not tell the effects apart, `insufficient` when fewer than 2 levels have a score, `degenerate`
+    when all scores are equal.
 
     >>> result = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
     >>> [round(c.value, 4) for c in result.components]
@@ -114,7 +134,9 @@ def g_study(
     x = np.asarray(scores, dtype=np.float64)
     names = tuple(facets)
     if x.ndim != len(names) or len(set(names)) != len(names) or x.ndim < 2:
-        raise ValueError(f"two or more axes with a name each are needed, got shape {x.shape} and {list(names)}")
+        raise ValueError(
+            f"two or more axes with a name each are needed, got shape {x.shape} and {list(names)}"
+        )
     x, within = _with_scores(x, names, nested or {})
     axes = axes_of(x.shape, names, within)
 
@@ -126,21 +148,40 @@ def g_study(
     if min(x.shape) < 2:
         single = names[int(np.argmin(x.shape))]
         status: Status = "insufficient" if single == names[0] else "not_applicable"
-        return refused(status, f"facet {single} has one level in {_design(names, x.shape)}: leave it out or add levels")
+        return refused(
+            status,
+            f"facet {single} has one level in {_design(names, x.shape)}: leave it out or add"
+            " levels",
+        )
     if lone := next((axis for axis in axes if axis.group and len(axis.starts) < 2), None):
-        return refused("insufficient", f"all levels of {lone.name} lie in one {lone.group}: nothing is known of others")
+        return refused(
+            "insufficient",
+            f"all levels of {lone.name} lie in one {lone.group}: nothing is known of others",
+        )
     moments = crossed_components(x, names, nested=within, effects=effects, design=design)
     spread = max(float(np.nanmax(x)) - moments.mean, moments.mean - float(np.nanmin(x)))
     if spread <= 1e-10 * max(1.0, abs(moments.mean)):
         return refused("degenerate", "all scores are equal")
     if moments.singular:
-        return refused("not_applicable", "the cells that have a score do not tell the effects of the facets apart")
+        return refused(
+            "not_applicable",
+            "the cells that have a score do not tell the effects of the facets apart",
+        )
     components = _components(moments, axes, depths_of(axes, effects), level)
     flags = ("NEGATIVE_COMPONENT",) if any(c.flags for c in components) else ()
-    groups = tuple((axis.name, axis.group, len(axis.starts), _crowd(axis)) for axis in axes if axis.group)
+    groups = tuple(
+        (axis.name, axis.group, len(axis.starts), _crowd(axis)) for axis in axes if axis.group
+    )
     return GStudy(
-        components, names, x.shape, moments.mean, level, flags, nested=groups, observations=moments.observations
-    )  # fmt: skip
+        components,
+        names,
+        x.shape,
+        moments.mean,
+        level,
+        flags,
+        nested=groups,
+        observations=moments.observations,
+    )
 
 
 def _with_scores(
@@ -152,7 +193,9 @@ def _with_scores(
         others = tuple(i for i in range(x.ndim) if i != axis)
         known = np.asarray(np.isfinite(x).any(axis=others))
         if name in within and within[name][1].shape != known.shape:
-            raise ValueError(f"one label for each {name} is needed ({len(known)}), got {within[name][1].shape}")
+            raise ValueError(
+                f"one label for each {name} is needed ({len(known)}), got {within[name][1].shape}"
+            )
         x = x if known.all() else np.compress(known, x, axis=axis)
         if name in within:
             within[name] = (within[name][0], within[name][1][known])
@@ -169,10 +212,19 @@ def _crowd(axis: Axis) -> float:
     return float((sizes**2).sum() / axis.size)
 
 
-def _components(moments: Moments, axes: Sequence[Axis], depths: Sequence[Depth], level: float) -> tuple[Component, ...]:
-    """The components with the mean squares that they make in a balanced design, and what follows from those."""
+def _components(
+    moments: Moments, axes: Sequence[Axis], depths: Sequence[Depth], level: float
+) -> tuple[Component, ...]:
+    """The components with the mean squares that they make in a balanced design, and what follows
+    from those.
+    """
     cells = moments.observations / np.array(moments.levels, dtype=np.float64)
-    above = np.array([[all(t >= s for s, t in zip(row, column, strict=True)) for column in depths] for row in depths])
+    above = np.array(
+        [
+            [all(t >= s for s, t in zip(row, column, strict=True)) for column in depths]
+            for row in depths
+        ]
+    )
     squares = np.maximum((above * cells) @ moments.values, 0.0)
     parts = np.linalg.inv(above * cells) * squares
     df = _freedom(axes, depths, moments.observations)
@@ -188,10 +240,18 @@ def _components(moments: Moments, axes: Sequence[Axis], depths: Sequence[Depth],
         cut = max(0.0, float(value))
         rows.append(
             Component(
-                effect, cut, float(value), int(free), float(square), math.sqrt(variance), min(low, cut), max(high, cut),
-                cut / whole if whole > 0 else math.nan, flags,
+                effect,
+                cut,
+                float(value),
+                int(free),
+                float(square),
+                math.sqrt(variance),
+                min(low, cut),
+                max(high, cut),
+                cut / whole if whole > 0 else math.nan,
+                flags,
             )
-        )  # fmt: skip
+        )
     return tuple(rows)
 
 
@@ -207,13 +267,17 @@ def _freedom(axes: Sequence[Axis], depths: Sequence[Depth], observations: int) -
     return np.maximum(np.array(df, dtype=np.int64), 1)
 
 
-def difference_bounds(parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """The interval of a sum and difference of mean squares, each times its coefficient (Ting and others 1990).
+def difference_bounds(
+    parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.95
+) -> tuple[float, float]:
+    """The interval of a sum and difference of mean squares, each times its coefficient (Ting and
+    others 1990).
 
-    Satterthwaite's chi-square is no approximation where mean squares are subtracted: its degrees of freedom run to 0 with
-    the estimate. Here the ends stay finite, and are cut at 0.
+    Satterthwaite's chi-square is no approximation where mean squares are subtracted: its degrees of
+    freedom run to 0 with the estimate. Here the ends stay finite, and are cut at 0.
 
-    - `parts, df`: (mean squares,): coefficient times mean square, negative where it is subtracted, and degrees of freedom.
+    - `parts, df`: (mean squares,): coefficient times mean square, negative where it is subtracted,
+      and degrees of freedom.
 
     >>> [round(end, 4) for end in difference_bounds([0.6, -0.1], [9, 81])]
     [0.1801, 1.898]
@@ -224,8 +288,12 @@ def difference_bounds(parts: npt.ArrayLike, df: npt.ArrayLike, level: float = 0.
         return 0.0, 0.0
     tail = (1 - level) / 2
 
-    def reach(plus: Array, plus_df: Array, minus: Array, minus_df: Array, places: tuple[float, float]) -> float:
-        """The square of how far the end lies from the estimate, when the terms `plus` move it and `minus` hold it."""
+    def reach(
+        plus: Array, plus_df: Array, minus: Array, minus_df: Array, places: tuple[float, float]
+    ) -> float:
+        """The square of how far the end lies from the estimate, when the terms `plus` move it and
+        `minus` hold it.
+        """
         first, second = places
         g = np.abs(1 - plus_df / chi2_quantile(first, plus_df))
         h = np.abs(minus_df / chi2_quantile(second, minus_df) - 1)

@@ -1,4 +1,6 @@
-"""Test-retest reliability from the noise of the items: rho_G with an interval for these and for other respondents."""
+"""Test-retest reliability from the noise of the items: rho_G with an interval for these and for
+other respondents.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,24 @@ from hqm.psychometrics.run_drift import drift_test
 from hqm.psychometrics.significance import SignificanceTest
 
 MDC_FACTOR = 1.96 * math.sqrt(2)
-"""A difference of two administrations has sqrt(2) times the error of one; 95 % of them lie within 1.96 of that."""
+"""A difference of two administrations has sqrt(2) times the error of one; 95 % of them lie within
+1.96 of that.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneralizedRetest:
     """Test-retest reliability with the noise it is made of.
 
-    - `rho`: Reliability of one run's scores. Its own bounds hold over another sample of respondents, `rho.fixed` for
-      these respondents; its `status` speaks for the whole.
-    - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent left out.
+    - `rho`: Reliability of one run's scores. Its own bounds hold over another sample of
+      respondents, `rho.fixed` for these respondents; its `status` speaks for the whole.
+    - `noise`: (respondents,): v_m, the variance of one run's score over seeds; NaN for a respondent
+      left out.
     - `scores`: (runs, respondents) the scores, each on the items that its own run scored.
-    - `score_variance, true_variance`: Variance between respondents of a run's scores, and what is left of it without
-      the noise (may be negative).
-    - `noise_floor`: The reliability that independent coin flips at each respondent's rate would reach; only for
-      scores of 0 and 1.
+    - `score_variance, true_variance`: Variance between respondents of a run's scores, and what is
+      left of it without the noise (may be negative).
+    - `noise_floor`: The reliability that independent coin flips at each respondent's rate would
+      reach; only for scores of 0 and 1.
     - `drift`: Whether scores of one respondent differ between runs by more than its items' noise.
     - `n_items`: (respondents,): items answered in every run.
     - `n_clusters`: Number of clusters of items.
@@ -60,8 +65,8 @@ class GeneralizedRetest:
 
     @property
     def mdc95(self) -> Array:
-        """(respondents,): each respondent's own repeatability coefficient (Bland and Altman 1999): 95 % of the differences
-        between two of its runs are smaller."""
+        """(respondents,): each respondent's own repeatability coefficient (Bland and Altman 1999):
+        95 % of the differences between two of its runs are smaller."""
         return MDC_FACTOR * self.sem
 
     @property
@@ -71,12 +76,16 @@ class GeneralizedRetest:
 
     @property
     def mdc95_pooled(self) -> float:
-        """The repeatability coefficient of Bland and Altman over all respondents, as if their noise were equal."""
+        """The repeatability coefficient of Bland and Altman over all respondents, as if their noise
+        were equal.
+        """
         return MDC_FACTOR * self.sem_pooled
 
     @property
     def gain(self) -> float:
-        """How far the reliability lies from coin flips (0) towards identical answers (1); NaN without a floor."""
+        """How far the reliability lies from coin flips (0) towards identical answers (1); NaN
+        without a floor.
+        """
         floor = self.noise_floor.value
         return (self.rho.value - floor) / (1 - floor) if floor < 1 else math.nan
 
@@ -90,17 +99,25 @@ class GeneralizedRetest:
         return self.for_runs(self.runs)
 
     def for_runs(self, k: int) -> Coefficient:
-        """The reliability of the mean of `k` runs: s2_mu / (s2_mu + vbar / k), with both intervals carried along."""
+        """The reliability of the mean of `k` runs: s2_mu / (s2_mu + vbar / k), with both intervals
+        carried along.
+        """
         single = self.rho
         if single.status != "ok" or k < 1:
             return single
         fixed = single.fixed
         if fixed is not None:
-            fixed = replace(fixed, low=spearman_brown(fixed.low, k), high=spearman_brown(fixed.high, k))
+            fixed = replace(
+                fixed, low=spearman_brown(fixed.low, k), high=spearman_brown(fixed.high, k)
+            )
         return replace(
-            single, value=spearman_brown(single.value, k), low=spearman_brown(single.low, k), high=spearman_brown(single.high, k),
-            fixed=fixed, method=f"{single.method}, mean of {k} runs",
-        )  # fmt: skip
+            single,
+            value=spearman_brown(single.value, k),
+            low=spearman_brown(single.low, k),
+            high=spearman_brown(single.high, k),
+            fixed=fixed,
+            method=f"{single.method}, mean of {k} runs",
+        )
 
 
 def rho_g(
@@ -112,27 +129,32 @@ def rho_g(
 ) -> GeneralizedRetest:
     """Test-retest reliability of a mean of item scores, from the items that changed between runs.
 
-    A correlation of two columns of scores estimates the noise from a handful of respondents; the items that came out
-    differently show it directly, thousands of times. The estimate varies 11 to 17 times less than Pearson's r on the
-    same answers. It holds when items err independently between runs: `drift` tests that, and where it rejects (an
-    update of a served model moves all items together) ICC(A,1) must lead.
+    A correlation of two columns of scores estimates the noise from a handful of respondents; the
+    items that came out differently show it directly, thousands of times. The estimate varies 11 to
+    17 times less than Pearson's r on the same answers. It holds when items err independently
+    between runs: `drift` tests that, and where it rejects (an update of a served model moves all
+    items together) ICC(A,1) must lead.
 
         v_m   = (1 / n^2) sum_c s2_k(sum of the respondent's item scores in cluster c, run k)
         rho_G = 1 - mean_m v_m / s2_S,   s2_S = mean over runs of the variance between respondents
         mean of k runs: s2_mu / (s2_mu + vbar / k),   s2_mu = s2_S - vbar
 
-    Two intervals: `rho.fixed` asks whether *this leaderboard* would repeat (each cluster of items left out once, on
-    log(1 - rho)); `rho.low` to `rho.high` whether *other respondents* would give the same coefficient (chi-square with
-    M - 1 degrees of freedom). Their coverage is in docs/psychometrics_coverage.md. Cronbach, L. J., Gleser, G. C.,
-    Nanda, H. and Rajaratnam, N. (1972). The Dependability of Behavioral Measurements. Wiley.
+    Two intervals: `rho.fixed` asks whether *this leaderboard* would repeat (each cluster of items
+    left out once, on log(1 - rho)); `rho.low` to `rho.high` whether *other respondents* would give
+    the same coefficient (chi-square with M - 1 degrees of freedom). Their coverage is in
+    docs/psychometrics_coverage.md. Cronbach, L. J., Gleser, G. C., Nanda, H. and Rajaratnam, N.
+    (1972). The Dependability of Behavioral Measurements. Wiley.
 
-    - `values`: (runs, respondents, items); an item counts for a respondent when it is scored in every run.
-    - `clusters`: (items,): labels of what items share (the image); None when every item stands alone.
+    - `values`: (runs, respondents, items); an item counts for a respondent when it is scored in
+      every run.
+    - `clusters`: (items,): labels of what items share (the image); None when every item stands
+      alone.
     - `n_effective`: The number of independent respondents, for the population interval.
 
-    The status is `insufficient` below 2 runs or 3 respondents with 2 clusters each, `degenerate` for equal scores, and
-    `not_informative` with the value 1 when every run gave the same item scores. A negative estimate of the true
-    variance gives 0 with `raw` and the flag `NEGATIVE_COMPONENT`. There is no population interval below 4 respondents.
+    The status is `insufficient` below 2 runs or 3 respondents with 2 clusters each, `degenerate`
+    for equal scores, and `not_informative` with the value 1 when every run gave the same item
+    scores. A negative estimate of the true variance gives 0 with `raw` and the flag
+    `NEGATIVE_COMPONENT`. There is no population interval below 4 respondents.
 
     >>> first = [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0]]
     >>> second = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
@@ -145,20 +167,30 @@ def rho_g(
     scored = np.asarray(np.isfinite(x).all(axis=0))
     n = scored.sum(axis=1)
     if runs < 2 or not scored.any():
-        reason = f"test-retest needs 2 runs with scored items, there are {runs} runs, {int(scored.any(axis=1).sum())} respondents"
+        reason = (
+            f"test-retest needs 2 runs with scored items, there are {runs} runs,"
+            f" {int(scored.any(axis=1).sum())} respondents"
+        )
         return _absent("insufficient", reason, runs, respondents, n)
     whole = bool(scored.all())
     totals, sizes = cluster_sums(x if whole else np.where(scored, x, 0.0), scored, labels)
     kept = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
     if len(kept) < 3:
-        reason = f"test-retest needs 3 respondents with 2 clusters of items in every run, there are {len(kept)}"
+        reason = (
+            "test-retest needs 3 respondents with 2 clusters of items in every run, there are"
+            f" {len(kept)}"
+        )
         return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
-    # a score is the mean of what its own run scored; the noise of an item shows where every run scored it
+    # a score is the mean of what its own run scored; the noise of an item shows where every run
+    # scored it
     if whole:
         every, each = totals, np.broadcast_to(sizes, totals.shape)
     else:
-        own = [cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels) for run in x]
+        own = [
+            cluster_sums(np.where(np.isfinite(run), run, 0.0), np.isfinite(run), labels)
+            for run in x
+        ]
         every, each = (np.stack([part[i][kept] for part in own]) for i in (0, 1))
     of_run = each.sum(axis=2)
     scores = every.sum(axis=2) / of_run
@@ -172,9 +204,20 @@ def rho_g(
     binary = all(bool(np.isin(run[scored], (0.0, 1.0)).all()) for run in x)
     flags = ("MISSING",) if 1 - scored[kept].mean() > 0.01 else ()
     return _assemble(
-        scores, noise, without, noise_without, contributions, kept, respondents, n,
-        n_kept if binary else None, n_effective, level, flags, compared=alike,
-    )  # fmt: skip
+        scores,
+        noise,
+        without,
+        noise_without,
+        contributions,
+        kept,
+        respondents,
+        n,
+        n_kept if binary else None,
+        n_effective,
+        level,
+        flags,
+        compared=alike,
+    )
 
 
 def rho_g_of_scores(
@@ -185,24 +228,27 @@ def rho_g_of_scores(
     n_effective: float | None = None,
     level: float = 0.95,
 ) -> GeneralizedRetest:
-    """rho_G of any metric (F1, CHAIR, a ratio of sums) from its scores with each cluster of items left out.
+    """rho_G of any metric (F1, CHAIR, a ratio of sums) from its scores with each cluster of items
+    left out.
 
-    A metric that is no mean of item scores has no item noise to add up, but every cluster has an influence on it: how
-    far the score moves without the cluster. To first order the score is the sum of these influences, and the influence
-    of one cluster in two runs differs by that cluster's noise alone. Adding up the variances of those differences gives
-    the variance of the score over seeds, as for a mean.
+    A metric that is no mean of item scores has no item noise to add up, but every cluster has an
+    influence on it: how far the score moves without the cluster. To first order the score is the
+    sum of these influences, and the influence of one cluster in two runs differs by that cluster's
+    noise alone. Adding up the variances of those differences gives the variance of the score over
+    seeds, as for a mean.
 
         h_mkc = (C - 1) / C (S_mk - S_mk(c)),     v_m = C / (C - 1) sum_c s2_k(h_mkc)
 
-    For a mean of items this is the estimate of `rho_g` up to the factor C / (C - 1) on the part of the noise that all
-    items share. It is not valid for metrics that jump (a median, a maximum).
+    For a mean of items this is the estimate of `rho_g` up to the factor C / (C - 1) on the part of
+    the noise that all items share. It is not valid for metrics that jump (a median, a maximum).
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11 and 21 (the jackknife as a
-    linearisation).
+    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11 and 21 (the
+    jackknife as a linearisation).
 
     - `scores`: (runs, respondents): the metric's values.
-    - `noise`: (respondents,): variance of one run's score over seeds, where it is known from elsewhere
-      (probabilities). It replaces the estimate; without `without` there is then no interval for these respondents.
+    - `noise`: (respondents,): variance of one run's score over seeds, where it is known from
+      elsewhere (probabilities). It replaces the estimate; without `without` there is then no
+      interval for these respondents.
     - `without`: (runs, respondents, clusters): the metric with each cluster left out.
     - `n_effective, level`: As in `rho_g`.
 
@@ -220,20 +266,29 @@ def rho_g_of_scores(
         raise ValueError("the noise of the scores or the scores without each cluster are needed")
     if noise is None and runs < 2:
         reason = f"test-retest needs 2 runs, there are {runs}"
-        return _absent("insufficient", reason, runs, respondents, np.zeros(respondents, dtype=np.int64))
+        return _absent(
+            "insufficient", reason, runs, respondents, np.zeros(respondents, dtype=np.int64)
+        )
     known = None if noise is None else np.asarray(noise, dtype=np.float64)
     if known is not None and known.shape != (respondents,):
         raise ValueError(f"noise must have shape ({respondents},), got {known.shape}")
     kept = np.isfinite(s).all(axis=0)
     kept &= np.isfinite(known) & (known >= 0) if known is not None else True
-    w = np.empty((runs, respondents, 0)) if without is None else np.asarray(without, dtype=np.float64)
+    w = (
+        np.empty((runs, respondents, 0))
+        if without is None
+        else np.asarray(without, dtype=np.float64)
+    )
     if w.shape[:2] != s.shape:
         raise ValueError(f"without must have shape {s.shape} and clusters, got {w.shape}")
     kept &= np.isfinite(w).all(axis=(0, 2))
     count = w.shape[2]
     n = np.full(respondents, count)
     if kept.sum() < 3 or (known is None and count < 2):
-        reason = f"test-retest needs 3 respondents and 2 clusters, there are {int(kept.sum())} and {count}"
+        reason = (
+            f"test-retest needs 3 respondents and 2 clusters, there are {int(kept.sum())} and"
+            f" {count}"
+        )
         return _absent("insufficient", reason, runs, respondents, n)
     index = np.flatnonzero(kept)
     s, w = s[:, index], w[:, index]
@@ -250,17 +305,37 @@ def rho_g_of_scores(
         else:
             noise_without = np.repeat(v[:, None], count, axis=1)
     return _assemble(
-        s, v, w if count >= 2 else None, noise_without, h, index, respondents, n, None, n_effective, level, ()
+        s,
+        v,
+        w if count >= 2 else None,
+        noise_without,
+        h,
+        index,
+        respondents,
+        n,
+        None,
+        n_effective,
+        level,
+        (),
     )
 
 
-def _absent(status: Status, reason: str, runs: int, respondents: int, n: Numbers) -> GeneralizedRetest:
+def _absent(
+    status: Status, reason: str, runs: int, respondents: int, n: Numbers
+) -> GeneralizedRetest:
     """A retest that does not exist, and why."""
     none, nan = Coefficient.absent(status, reason, respondents), np.full(respondents, np.nan)
     return GeneralizedRetest(
-        none, nan, np.full((runs, respondents), np.nan), math.nan, math.nan, none,
-        SignificanceTest.absent(status, reason, respondents, "no drift between runs"), tuple(n.tolist()), 0,
-    )  # fmt: skip
+        none,
+        nan,
+        np.full((runs, respondents), np.nan),
+        math.nan,
+        math.nan,
+        none,
+        SignificanceTest.absent(status, reason, respondents, "no drift between runs"),
+        tuple(n.tolist()),
+        0,
+    )
 
 
 def _assemble(
@@ -278,7 +353,9 @@ def _assemble(
     flags: tuple[str, ...],
     compared: Array | None = None,
 ) -> GeneralizedRetest:
-    """The reliability from scores and noise, with and without each cluster, of the respondents `kept`."""
+    """The reliability from scores and noise, with and without each cluster, of the respondents
+    `kept`.
+    """
     runs, count = scores.shape
     vbar, spread = float(noise.mean()), float(scores.var(axis=1, ddof=1).mean())
     true = spread - vbar
@@ -289,23 +366,38 @@ def _assemble(
         rho = Coefficient.absent("degenerate", "all respondents have the same score", count)
     elif vbar == 0.0:
         reason = "every run gave the same item scores: the reliability is 1 by construction"
-        rho = Coefficient(1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags)
+        rho = Coefficient(
+            1.0, n=count, level=level, status="not_informative", reason=reason, flags=flags
+        )
     else:
-        rho = with_bounds(vbar / spread, scores, noise, without, noise_without, n_effective, level, flags)
+        rho = with_bounds(
+            vbar / spread, scores, noise, without, noise_without, n_effective, level, flags
+        )
     clusters = 0 if without is None else without.shape[2]
     every_noise, every_score = np.full(respondents, np.nan), np.full((runs, respondents), np.nan)
     every_noise[kept], every_score[:, kept] = noise, scores
     return GeneralizedRetest(
-        rho, every_noise, every_score, spread, true, _floor(scores, true, n_binary), drift,
-        tuple(n.tolist()), clusters,
-    )  # fmt: skip
+        rho,
+        every_noise,
+        every_score,
+        spread,
+        true,
+        _floor(scores, true, n_binary),
+        drift,
+        tuple(n.tolist()),
+        clusters,
+    )
 
 
 def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
     if n is None:
-        return Coefficient.absent("not_applicable", "a noise floor needs item scores of 0 and 1", scores.shape[1])
+        return Coefficient.absent(
+            "not_applicable", "a noise floor needs item scores of 0 and 1", scores.shape[1]
+        )
     if true <= 0:
         reason = "the respondents differ by no more than the noise"
         return Coefficient.absent("degenerate", reason, scores.shape[1])
     p = scores.mean(axis=0)
-    return Coefficient(true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial")
+    return Coefficient(
+        true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial"
+    )

@@ -1,4 +1,6 @@
-"""What the metrics of one confusion table say of each other, from the ends of what their rounding leaves open."""
+"""What the metrics of one confusion table say of each other, from the ends of what their rounding
+leaves open.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def rounded(value: float, decimals: int, scale: float = 1.0) -> Span:
 
 
 def _corners(formula: Callable[..., float], spans: Sequence[Span]) -> Span | None:
-    """The range of a formula that is monotone in each of its arguments; None where it does not exist."""
+    """The range of a formula that is monotone in each of its arguments; None where it does not
+    exist.
+    """
     ends = itertools.product(*((span.low, span.high) for span in spans))
     values = [value for corner in ends if math.isfinite(value := formula(*corner))]
     return Span(min(values), max(values)) if len(values) == 2 ** len(spans) else None
@@ -44,11 +48,14 @@ def f1_from(precision: Span, recall: Span) -> Span | None:
     >>> round(span.low, 4), round(span.high, 4)
     (0.8341, 0.8351)
     """
-    return _corners(lambda p, r: 2 * p * r / (p + r) if p + r > 0 else math.nan, (precision, recall))
+    return _corners(
+        lambda p, r: 2 * p * r / (p + r) if p + r > 0 else math.nan, (precision, recall)
+    )
 
 
 def yes_from(precision: Span, recall: Span, base: Span) -> Span | None:
-    """The share of positive answers from precision, recall and the share of positive truths: Y = base R / P.
+    """The share of positive answers from precision, recall and the share of positive truths: Y =
+    base R / P.
 
     >>> yes_from(Span(0.5, 0.5), Span(0.9, 0.9), Span(0.5, 0.5))
     Span(low=0.9, high=0.9)
@@ -57,17 +64,22 @@ def yes_from(precision: Span, recall: Span, base: Span) -> Span | None:
 
 
 def accuracy_from(precision: Span, recall: Span, base: Span) -> Span | None:
-    """Accuracy from precision, recall and the share of positive truths: A = 1 - base (1 + R / P - 2 R).
+    """Accuracy from precision, recall and the share of positive truths: A = 1 - base (1 + R / P - 2
+    R).
 
     >>> span = accuracy_from(Span(0.8, 0.8), Span(0.6, 0.6), Span(0.5, 0.5))
     >>> round(span.low, 3)
     0.725
     """
-    return _corners(lambda p, r, b: 1 - b * (1 + r / p - 2 * r) if p > 0 else math.nan, (precision, recall, base))
+    return _corners(
+        lambda p, r, b: 1 - b * (1 + r / p - 2 * r) if p > 0 else math.nan,
+        (precision, recall, base),
+    )
 
 
 def base_from_accuracy(accuracy: Span, precision: Span, recall: Span) -> Span | None:
-    """The share of positive truths from accuracy, precision and recall: base = (1 - A) / (1 + R / P - 2 R).
+    """The share of positive truths from accuracy, precision and recall: base = (1 - A) / (1 + R / P
+    - 2 R).
 
     >>> span = base_from_accuracy(Span(0.725, 0.725), Span(0.8, 0.8), Span(0.6, 0.6))
     >>> round(span.low, 3)
@@ -82,27 +94,32 @@ def base_from_accuracy(accuracy: Span, precision: Span, recall: Span) -> Span | 
 
 
 def accuracy_from_yes(precision: Span, recall: Span, yes: Span) -> Span | None:
-    """Accuracy from precision, recall and the share of positive answers: A = 1 - Y (1 + P / R - 2 P).
+    """Accuracy from precision, recall and the share of positive answers: A = 1 - Y (1 + P / R - 2
+    P).
 
     >>> span = accuracy_from_yes(Span(0.8, 0.8), Span(0.6, 0.6), Span(0.375, 0.375))
     >>> round(span.low, 3)
     0.725
     """
-    return _corners(lambda p, r, y: 1 - y * (1 + p / r - 2 * p) if r > 0 else math.nan, (precision, recall, yes))
+    return _corners(
+        lambda p, r, y: 1 - y * (1 + p / r - 2 * p) if r > 0 else math.nan, (precision, recall, yes)
+    )
 
 
 def common_base(spans: Sequence[Span]) -> tuple[Span, tuple[int, ...]] | None:
     """The shares of positive truths that most rows allow together, and which rows allow them.
 
-    None unless at least three rows, and more than half of them, have a share in common: rows that were asked the same
-    questions have one base rate.
+    None unless at least three rows, and more than half of them, have a share in common: rows that
+    were asked the same questions have one base rate.
 
     >>> common_base([Span(0.49, 0.51), Span(0.48, 0.505), Span(0.495, 0.52), Span(0.3, 0.4)])
     (Span(low=0.495, high=0.505), (0, 1, 2))
     """
     best: tuple[int, ...] = ()
     for start in spans:
-        holding = tuple(i for i, span in enumerate(spans) if span.low - 1e-9 <= start.low <= span.high + 1e-9)
+        holding = tuple(
+            i for i, span in enumerate(spans) if span.low - 1e-9 <= start.low <= span.high + 1e-9
+        )
         best = max(best, holding, key=len)
     if len(best) < 3 or 2 * len(best) <= len(spans):
         return None

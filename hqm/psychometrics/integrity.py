@@ -11,8 +11,16 @@ from hqm.psychometrics.result import Status
 
 Number = str | int | float | Decimal
 Kind = Literal[
-    "GRIM", "ROW_MEAN", "OUT_OF_BOUNDS", "DUPLICATE_ROW", "DUPLICATE_COLUMN", "F1", "ACCURACY", "YES_RATIO", "COLUMN_MEAN"
-]  # fmt: skip
+    "GRIM",
+    "ROW_MEAN",
+    "OUT_OF_BOUNDS",
+    "DUPLICATE_ROW",
+    "DUPLICATE_COLUMN",
+    "F1",
+    "ACCURACY",
+    "YES_RATIO",
+    "COLUMN_MEAN",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +77,15 @@ def _decimal(value: Number) -> Decimal:
 
 
 def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1) -> Grim:
-    """Whether a mean of n whole numbers can round to what is printed (granularity of reported means).
+    """Whether a mean of n whole numbers can round to what is printed (granularity of reported
+    means).
 
-    A rate over n items moves in steps of 1/n. If n is small against the printed decimals, most numbers are impossible,
-    and a typing error, a wrong n or dropped answers show (Brown and Heathers 2017).
+    A rate over n items moves in steps of 1/n. If n is small against the printed decimals, most
+    numbers are impossible, and a typing error, a wrong n or dropped answers show (Brown and
+    Heathers 2017).
 
-        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
+        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed
+        digit
 
     - `mean`: As printed; a string keeps trailing zeros. `scale`: 100 for a rate in per cent.
     - `decimals`: Digits after the point, by default those of `mean`.
@@ -117,20 +128,22 @@ def check_table(
 ) -> TableCheck:
     """Check a published table of rates against itself.
 
-    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean of its parts
-    weighted by their items as far as rounding allows, no two rows or columns may be equal, and nothing may leave the
-    scale.
+    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean
+    of its parts weighted by their items as far as rounding allows, no two rows or columns may be
+    equal, and nothing may leave the scale.
 
     - `rows, columns`: Names.
     - `values`: (rows, columns): as printed; strings keep trailing zeros.
-    - `n`: Items behind each column, or behind all; None leaves GRIM out and weights the columns equally.
-    - `overall`: The column that is the mean of the others; it is not subject to GRIM unless `n` gives its items.
+    - `n`: Items behind each column, or behind all; None leaves GRIM out and weights the columns
+      equally.
+    - `overall`: The column that is the mean of the others; it is not subject to GRIM unless `n`
+      gives its items.
     - `decimals`: Digits after the point; by default the most that occur in the table.
     - `scale`: 100 for per cent.
     - `bounds`: Least and greatest possible value; by default 0 and `scale`.
 
-    Without violations when all can be true (which does not show that it is). The status is `not_informative` when no
-    test could have refuted anything.
+    Without violations when all can be true (which does not show that it is). The status is
+    `not_informative` when no test could have refuted anything.
 
     >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
     >>> [(v.kind, v.column) for v in result.violations]
@@ -144,9 +157,11 @@ def check_table(
     if sizes is not None and len(sizes) != len(columns):
         raise ValueError(f"{len(columns)} columns have {len(sizes)} numbers of items")
     table = [[_decimal(v) for v in row] for row in values]
-    digits = max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
+    digits = (
+        max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
+    )
     half = Decimal(5).scaleb(-digits - 1)
-    least, greatest = (_decimal(v) for v in (bounds or (0, scale)))
+    least, greatest = (_decimal(v) for v in bounds or (0, scale))
     violations: list[Violation] = []
     grims = means = 0
     whole = columns.index(overall) if overall is not None else -1
@@ -161,35 +176,53 @@ def check_table(
             grims += test.possible is not None
             if test.possible is False:
                 near = " and ".join(f"{k}/{sizes[j]}" for k in test.nearest)
-                violations.append(Violation("GRIM", name, columns[j], str(value), f"lies between {near}"))
+                violations.append(
+                    Violation("GRIM", name, columns[j], str(value), f"lies between {near}")
+                )
         if whole >= 0 and len(row) > 1:
             means += 1
             parts = [j for j in range(len(row)) if j != whole]
             weight = [Decimal(sizes[j]) if sizes is not None else Decimal(1) for j in parts]
-            expected = sum((w * row[j] for w, j in zip(weight, parts, strict=True)), Decimal(0)) / sum(weight)
-            # the parts are rounded too: their mean may be off by half a unit, and so may the overall rate
+            expected = sum(
+                (w * row[j] for w, j in zip(weight, parts, strict=True)), Decimal(0)
+            ) / sum(weight)
+            # the parts are rounded too: their mean may be off by half a unit, and so may the
+            # overall rate
             if abs(expected - row[whole]) > 2 * half:
                 reason = f"the mean of the parts is {float(expected):.6g}"
-                violations.append(Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason))
+                violations.append(
+                    Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason)
+                )
     violations += _equal("DUPLICATE_ROW", rows, table)
-    violations += _equal("DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)])
+    violations += _equal(
+        "DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)]
+    )
     if not table or not columns:
         return TableCheck((), 0, 0, digits, "insufficient", "the table is empty")
     if not violations and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
-        return TableCheck((), 0, 0, digits, "not_informative", "no test could have refuted a number of this table")
+        return TableCheck(
+            (), 0, 0, digits, "not_informative", "no test could have refuted a number of this table"
+        )
     return TableCheck(tuple(violations), grims, means, digits)
 
 
-def _equal(kind: Kind, names: Sequence[str], vectors: Sequence[Sequence[Decimal]]) -> list[Violation]:
-    # two equal numbers are a coincidence; three or more are looked at, if they are not all one value
+def _equal(
+    kind: Kind, names: Sequence[str], vectors: Sequence[Sequence[Decimal]]
+) -> list[Violation]:
+    # two equal numbers are a coincidence; three or more are looked at, if they are not all one
+    # value
     violations = []
     for i, vector in enumerate(vectors):
         for j in range(i + 1, len(vectors)):
             if len(vector) >= 3 and list(vector) == list(vectors[j]) and len(set(vector)) > 1:
                 row, column = (
-                    (f"{names[i]} = {names[j]}", "") if kind == "DUPLICATE_ROW" else ("", f"{names[i]} = {names[j]}")
+                    (f"{names[i]} = {names[j]}", "")
+                    if kind == "DUPLICATE_ROW"
+                    else ("", f"{names[i]} = {names[j]}")
                 )
                 violations.append(
-                    Violation(kind, row, column, ", ".join(str(v) for v in vector), "all values are equal")
+                    Violation(
+                        kind, row, column, ", ".join(str(v) for v in vector), "all values are equal"
+                    )
                 )
     return violations

@@ -1,4 +1,6 @@
-"""Intraclass correlations of administrations: one-way, agreement and consistency, of one score and of the mean of k."""
+"""Intraclass correlations of administrations: one-way, agreement and consistency, of one score and
+of the mean of k.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ class ICC:
     | `a1`, `ak` | ICC(A,1), ICC(A,k) | ICC(2,1), ICC(2,k) | a random facet, in the error | one score, the mean of k |
     | `c1`, `ck` | ICC(C,1), ICC(C,k) | ICC(3,1), ICC(3,k) | a fixed facet, left out | one score, the mean of k |
 
-    `ck` is Cronbach's alpha of the administrations. `sem_agreement` and `sem_consistency` are standard errors of
-    measurement of one score, in score units; `mdc95` is the smallest difference between two administrations of one
-    respondent that is not noise (agreement).
+    `ck` is Cronbach's alpha of the administrations. `sem_agreement` and `sem_consistency` are
+    standard errors of measurement of one score, in score units; `mdc95` is the smallest difference
+    between two administrations of one respondent that is not noise (agreement).
     """
 
     a1: Coefficient
@@ -50,24 +52,28 @@ class ICC:
 def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95) -> ICC:
     """Intraclass correlations of the same respondents in k administrations (or by k raters).
 
-    ICC(A,1) asks how far the *same number* comes back (absolute agreement): a shift of the mean between
-    administrations lowers it. ICC(C,1) asks how far the *differences between respondents* come back (consistency). A
-    gap between the two is a shift. With two administrations of equal variance ICC(C,1) equals Pearson's r. ICC(1,1)
-    is invalid where the administrations' means differ. The k-forms are about the mean over all k administrations.
+    ICC(A,1) asks how far the *same number* comes back (absolute agreement): a shift of the mean
+    between administrations lowers it. ICC(C,1) asks how far the *differences between respondents*
+    come back (consistency). A gap between the two is a shift. With two administrations of equal
+    variance ICC(C,1) equals Pearson's r. ICC(1,1) is invalid where the administrations' means
+    differ. The k-forms are about the mean over all k administrations.
 
-        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)      ICC(A,k) = (MSR - MSE) / (MSR + (MSC - MSE) / n)
-        ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)                          ICC(C,k) = (MSR - MSE) / MSR
-        ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)                          ICC(1,k) = (MSR - MSW) / MSR
+        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)      ICC(A,k) = (MSR - MSE) /
+        (MSR + (MSC - MSE) / n) ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)
+        ICC(C,k) = (MSR - MSE) / MSR ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)
+        ICC(1,k) = (MSR - MSW) / MSR
 
-    McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation coefficients.
-    Psychological Methods, 1, 30-46; the intervals of ICC(A,1) and ICC(A,k) use Satterthwaite's degrees of freedom.
+    McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation
+    coefficients. Psychological Methods, 1, 30-46; the intervals of ICC(A,1) and ICC(A,k) use
+    Satterthwaite's degrees of freedom.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
-    - `n_effective`: How many independent respondents there are, where some are relatives; it takes the place of n in
-      the degrees of freedom of every interval, and below 3 there is none.
+    - `n_effective`: How many independent respondents there are, where some are relatives; it takes
+      the place of n in the degrees of freedom of every interval, and below 3 there is none.
 
-    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate` when nothing varies
-    between respondents. A negative value is kept as it is. ICC(A,1) may lie slightly above ICC(C,1) when MSC < MSE.
+    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
+    when nothing varies between respondents. A negative value is kept as it is. ICC(A,1) may lie
+    slightly above ICC(C,1) when MSC < MSE.
 
     Six targets, four judges (Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 4):
     >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -99,20 +105,32 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
     c1 = _ratio(msr, mse, n, k, (size - 1) * (k - 1), size, level)
     one_way = _ratio(msr, msw, n, k, size * (k - 1), size, level)
     return ICC(
-        a1, c1, icc_of_mean(a1, k), icc_of_mean(c1, k), one_way, icc_of_mean(one_way, k), n, k, msc, mse,
-        math.sqrt(mse + max(0.0, (msc - mse) / n)), math.sqrt(mse),
-    )  # fmt: skip
+        a1,
+        c1,
+        icc_of_mean(a1, k),
+        icc_of_mean(c1, k),
+        one_way,
+        icc_of_mean(one_way, k),
+        n,
+        k,
+        msc,
+        mse,
+        math.sqrt(mse + max(0.0, (msc - mse) / n)),
+        math.sqrt(mse),
+    )
 
 
 def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
-    """The intraclass correlation of the mean of k scores from that of one score, with the ends of its intervals.
+    """The intraclass correlation of the mean of k scores from that of one score, with the ends of
+    its intervals.
 
         k r / (1 + (k - 1) r)   (Spearman and Brown)
 
-    It turns ICC(A,1) into ICC(A,k), ICC(C,1) into ICC(C,k) and ICC(1,1) into ICC(1,k). An interval that reaches down to
-    -1 / (k - 1) or below has no lower end and is left out.
+    It turns ICC(A,1) into ICC(A,k), ICC(C,1) into ICC(C,k) and ICC(1,1) into ICC(1,k). An interval
+    that reaches down to -1 / (k - 1) or below has no lower end and is left out.
 
-    The status is that of `single`, and `degenerate` where the means of the respondents do not differ.
+    The status is that of `single`, and `degenerate` where the means of the respondents do not
+    differ.
     >>> round(icc_of_mean(Coefficient(0.5), 2).value, 4)
     0.6667
     """
@@ -123,7 +141,9 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
     if single.status not in ("ok", "not_informative"):
         return single
     if not math.isfinite(stepped(single.value)):
-        return Coefficient.absent("degenerate", "the means of the respondents do not differ", single.n)
+        return Coefficient.absent(
+            "degenerate", "the means of the respondents do not differ", single.n
+        )
     low, high = stepped(single.low), stepped(single.high)
     fixed = single.fixed
     if fixed is not None:
@@ -131,24 +151,38 @@ def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
         fixed = replace(fixed, low=ends[0], high=ends[1]) if all(map(math.isfinite, ends)) else None
     known = math.isfinite(low) and math.isfinite(high)
     return replace(
-        single, value=stepped(single.value), low=low if known else math.nan, high=high if known else math.nan,
-        fixed=fixed, se=math.nan, raw=math.nan,
-    )  # fmt: skip
+        single,
+        value=stepped(single.value),
+        low=low if known else math.nan,
+        high=high if known else math.nan,
+        fixed=fixed,
+        se=math.nan,
+        raw=math.nan,
+    )
 
 
 def dependability(
-    scores: npt.ArrayLike, rng: np.random.Generator, *, n_effective: float | None = None, level: float = 0.95,
+    scores: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
     draws: int = 10_000,
-) -> Coefficient:  # fmt: skip
-    """Phi of respondents x columns, ICC(A,k), with an interval that holds for few columns, where `icc`'s is too narrow.
+) -> Coefficient:
+    """Phi of respondents x columns, ICC(A,k), with an interval that holds for few columns, where
+    `icc`'s is too narrow.
 
-    Every sum of squares is divided by draws of its own chi-square, and the coefficient's quantiles are taken.
+    Every sum of squares is divided by draws of its own chi-square, and the coefficient's quantiles
+    are taken.
 
-        Phi = (R - E) / (R + (C - E) / n),   R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E = SSE / chi2((n - 1)(k - 1))
+        Phi = (R - E) / (R + (C - E) / n),   R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E =
+        SSE / chi2((n - 1)(k - 1))
 
-    Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical Association, 88, 899-905.
+    Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
+    Association, 88, 899-905.
 
-    - `scores, n_effective`: as in `icc`, whose status it has. `rng`: draws the chi-squares, `draws` of each.
+    - `scores, n_effective`: as in `icc`, whose status it has. `rng`: draws the chi-squares, `draws`
+      of each.
     >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], np.random.default_rng(0)).value, 2)
     0.38
     """
@@ -164,7 +198,9 @@ def dependability(
     columns = np.maximum(study.ms_columns * (k - 1) / rng.chisquare(k - 1, draws), error)
     drawn = (respondents - error) / (respondents + (columns - error) / n)
     low, high = (float(v) for v in np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2]))
-    return Coefficient(value.value, low, high, n, level, f"generalized pivots, {draws}", flags=value.flags)
+    return Coefficient(
+        value.value, low, high, n, level, f"generalized pivots, {draws}", flags=value.flags
+    )
 
 
 def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
@@ -172,13 +208,17 @@ def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
     return ICC(none, none, none, none, none, none, n, k)
 
 
-def _agreement(msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float) -> Coefficient:
+def _agreement(
+    msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float
+) -> Coefficient:
     value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
     if value >= 1.0 or mse == msc == 0.0:
         return Coefficient(1.0, 1.0, 1.0, n, level, "McGraw-Wong")
     a = k * value / (n * (1 - value))
     b = 1 + k * value * (n - 1) / (n * (1 - value))
-    spread = (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1)) if size >= 3 else 0.0
+    spread = (
+        (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1)) if size >= 3 else 0.0
+    )
     if spread == 0.0:
         return Coefficient(value, n=n, level=level, method="McGraw-Wong")
     v = (a * msc + b * mse) ** 2 / spread
@@ -189,7 +229,9 @@ def _agreement(msr: float, msc: float, mse: float, n: int, k: int, size: float, 
     return Coefficient(value, low, high, n, level, "McGraw-Wong")
 
 
-def _ratio(msr: float, error: float, n: int, k: int, df: float, size: float, level: float) -> Coefficient:
+def _ratio(
+    msr: float, error: float, n: int, k: int, df: float, size: float, level: float
+) -> Coefficient:
     """The coefficient of one score from two mean squares, with the interval of their ratio F."""
     value = (msr - error) / (msr + (k - 1) * error)
     if error == 0.0:

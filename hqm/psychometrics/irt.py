@@ -21,22 +21,28 @@ _WITHIN_ONE = "with so many a difficulty is known to within 1 logit at 95 % (Lin
 WHY: Mapping[str, str] = {
     "rasch": _WITHIN_ONE,
     "2pl with priors": _WITHIN_ONE,
-    "2pl": "the fewest with which free slopes were recovered (Drasgow 1989); with 100 they correlate .8 with the true ones",
+    "2pl": (
+        "the fewest with which free slopes were recovered (Drasgow 1989); with 100 they correlate"
+        " .8 with the true ones"
+    ),
 }
 """Where each number comes from."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemResponseModel:
-    """Fitted item parameters: P(pass) = sigmoid(slope theta + intercept), theta with mean 0 and standard deviation 1.
+    """Fitted item parameters: P(pass) = sigmoid(slope theta + intercept), theta with mean 0 and
+    standard deviation 1.
 
-    - `slope, intercept, difficulty`: One entry an item; difficulty is -intercept / slope, the ability that passes
-      half the time. NaN for an item that everyone passes or fails, which has no finite parameters.
+    - `slope, intercept, difficulty`: One entry an item; difficulty is -intercept / slope, the
+      ability that passes half the time. NaN for an item that everyone passes or fails, which has no
+      finite parameters.
     - `se_slope, se_intercept`: Standard errors by `se_method`.
     - `left_out`: Numbers of the items without variance.
-    - `flags`: `FEW_RESPONDENTS`: fewer than 200, the slopes are what the priors make of noise. `NOT_IDENTIFIED`:
-      fewer than 30, fitted only because the gate was lifted. `UNBOUNDED`: a slope above 10, an item that passes or
-      fails like a step; how steep the data do not say. `NOT_CONVERGED`.
+    - `flags`: `FEW_RESPONDENTS`: fewer than 200, the slopes are what the priors make of noise.
+      `NOT_IDENTIFIED`: fewer than 30, fitted only because the gate was lifted. `UNBOUNDED`: a slope
+      above 10, an item that passes or fails like a step; how steep the data do not say.
+      `NOT_CONVERGED`.
     """
 
     model: Model
@@ -60,24 +66,25 @@ def item_response(
 ) -> ItemResponseModel:
     """Fit an item response model if there are respondents enough for it.
 
-    A model with one slope an item needs hundreds of respondents: with 20 the estimated slopes correlate .5 with the
-    true ones, with 100 .8, with 400 .9. So nothing is fitted below 30, one slope for all (Rasch) or slopes held by
-    priors from 30 on, and free slopes from 200 on.
+    A model with one slope an item needs hundreds of respondents: with 20 the estimated slopes
+    correlate .5 with the true ones, with 100 .8, with 400 .9. So nothing is fitted below 30, one
+    slope for all (Rasch) or slopes held by priors from 30 on, and free slopes from 200 on.
 
         P(x = 1 | theta) = 1 / (1 + exp(-(a theta + d)))
 
-    Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is theirs in this
-    sample. Linacre, J. M. (1994). Rasch Measurement Transactions, 7, 328 (30 respondents). Drasgow, F. (1989). Applied
-    Psychological Measurement, 13, 77-90 (200).
+    Marginal maximum likelihood (Bock and Aitkin 1981). Abilities are assumed normal; the scale is
+    theirs in this sample. Linacre, J. M. (1994). Rasch Measurement Transactions, 7, 328 (30
+    respondents). Drasgow, F. (1989). Applied Psychological Measurement, 13, 77-90 (200).
 
     - `scores`: (respondents, items), binary; NaN where an answer was not scored.
-    - `model`: `auto`: `rasch` for 30 to 199 respondents, `2pl` from 200 on. `2pl with priors`: log a ~ N(0, 0.5), d ~
-      N(0, 2).
+    - `model`: `auto`: `rasch` for 30 to 199 respondents, `2pl` from 200 on. `2pl with priors`: log
+      a ~ N(0, 0.5), d ~ N(0, 2).
     - `n_eff`: The number of independent respondents, where some are relatives; the gates use it.
-    - `gate`: False fits the model however few respondents there are and sets the flag `NOT_IDENTIFIED`.
+    - `gate`: False fits the model however few respondents there are and sets the flag
+      `NOT_IDENTIFIED`.
 
-    The status is `insufficient` below the gate; `degenerate` when fewer than 3 items vary; `not_applicable` when a
-    score is not 0 or 1.
+    The status is `insufficient` below the gate; `degenerate` when fewer than 3 items vary;
+    `not_applicable` when a score is not 0 or 1.
 
     >>> rng = np.random.default_rng(0)
     >>> theta, b = rng.normal(size=(300, 1)), np.linspace(-1.5, 1.5, 8)
@@ -98,7 +105,10 @@ def item_response(
         return ItemResponseModel(model, n=n, status=status, reason=reason)
 
     if size < LEAST[model] and (gate or n < 3):
-        reason = f"{model} needs {LEAST[model]} independent respondents, there are {size:.4g}: {WHY[model]}"
+        reason = (
+            f"{model} needs {LEAST[model]} independent respondents, there are {size:.4g}:"
+            f" {WHY[model]}"
+        )
         return absent("insufficient", reason)
     seen = np.isfinite(x)
     if not np.isin(x[seen], (0, 1)).all():
@@ -110,7 +120,12 @@ def item_response(
     if float(np.ptp(np.nanmean(np.where(seen, x, np.nan), axis=1))) <= 1e-12:
         return absent("degenerate", "the respondents do not differ")
     patterns, counts = np.unique(x[:, kept], axis=0, return_counts=True, equal_nan=False)
-    fitted = fit(patterns, counts.astype(np.float64), common_slope=model == "rasch", priors=model == "2pl with priors")
+    fitted = fit(
+        patterns,
+        counts.astype(np.float64),
+        common_slope=model == "rasch",
+        priors=model == "2pl with priors",
+    )
     flags = ["NOT_IDENTIFIED"] if size < LEAST[model] else []
     if model == "2pl with priors" and size < LEAST["2pl"]:
         flags.append("FEW_RESPONDENTS")
@@ -130,6 +145,16 @@ def item_response(
     with np.errstate(divide="ignore"):
         difficulty = -fitted.intercept / fitted.slope
     return ItemResponseModel(
-        model, spread(fitted.slope), spread(fitted.intercept), spread(difficulty), spread(fitted.se_slope),
-        spread(fitted.se_intercept), fitted.log_likelihood, n, left_out, fitted.iterations, fitted.se_method, tuple(flags),
-    )  # fmt: skip
+        model,
+        spread(fitted.slope),
+        spread(fitted.intercept),
+        spread(difficulty),
+        spread(fitted.se_slope),
+        spread(fitted.se_intercept),
+        fitted.log_likelihood,
+        n,
+        left_out,
+        fitted.iterations,
+        fitted.se_method,
+        tuple(flags),
+    )

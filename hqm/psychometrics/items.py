@@ -15,7 +15,9 @@ from hqm.psychometrics.multiple import benjamini_hochberg
 from hqm.psychometrics.rank_sum import rank_sum_p
 from hqm.psychometrics.result import Status
 
-Band = Literal["very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"]
+Band = Literal[
+    "very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +26,13 @@ class ItemStatistics:
 
     - `difficulty`: Mean score (the classical p value; a high one is an easy item).
     - `variance`: Sample variance of the scores.
-    - `item_rest, low, high, p, q`: Correlation with the mean of the other items, Fisher's interval, two-sided
-      p-value, and the same after Benjamini and Hochberg over all items of the call.
+    - `item_rest, low, high, p, q`: Correlation with the mean of the other items, Fisher's interval,
+      two-sided p-value, and the same after Benjamini and Hochberg over all items of the call.
     - `n`: Respondents with a score.
-    - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20), `reversed` (below 0):
-      only when q is below alpha, and for `reversed` the exact test of ranks agrees; else `undetermined`. An item that
-      everyone passes is `solved`, that no one passes is `dead`, with one other score throughout `flat`.
+    - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20),
+      `reversed` (below 0): only when q is below alpha, and for `reversed` the exact test of ranks
+      agrees; else `undetermined`. An item that everyone passes is `solved`, that no one passes is
+      `dead`, with one other score throughout `flat`.
     """
 
     difficulty: float
@@ -66,7 +69,8 @@ class ItemAnalysis:
 
 
 def item_rest(scores: npt.ArrayLike) -> Array:
-    """(items,): the correlation of each item with the mean of the other items, over respondents; NaN where it is undefined.
+    """(items,): the correlation of each item with the mean of the other items, over respondents;
+    NaN where it is undefined.
 
     >>> item_rest([[1, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1]]).round(2)
     array([ 0.5 ,  0.5 ,  0.5 , -0.94])
@@ -109,11 +113,17 @@ def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
     df = np.asarray(n, dtype=np.float64) - 2
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
-        return np.asarray(np.where(df > 0, 2 * student_above(ratio, np.maximum(df, 1e-9)), np.nan), dtype=np.float64)
+        return np.asarray(
+            np.where(df > 0, 2 * student_above(ratio, np.maximum(df, 1e-9)), np.nan),
+            dtype=np.float64,
+        )
 
 
-def reversed_items(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None) -> tuple[int, ...]:
-    """Numbers of the items in the band `reversed` of `item_analysis`, without the numbers of every item.
+def reversed_items(
+    scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
+) -> tuple[int, ...]:
+    """Numbers of the items in the band `reversed` of `item_analysis`, without the numbers of every
+    item.
 
     >>> reversed_items([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
     ()
@@ -126,8 +136,12 @@ def reversed_items(scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float |
     return tuple(np.flatnonzero((q < alpha) & (r < 0) & proved).tolist())
 
 
-def _evidence(x: Array, alpha: float, n_eff: float | None) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
-    """(items,) each: correlation with the rest, independent respondents, p, q, and whether the rank sums show a reversal."""
+def _evidence(
+    x: Array, alpha: float, n_eff: float | None
+) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+    """(items,) each: correlation with the rest, independent respondents, p, q, and whether the rank
+    sums show a reversal.
+    """
     respondents = x.shape[0]
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     rest = _rest(x)
@@ -142,22 +156,24 @@ def item_analysis(
 ) -> ItemAnalysis:
     """Classical item analysis, with a verdict only where there is evidence for it.
 
-    The item-rest correlation asks whether the respondents that do well elsewhere do well here. With few respondents it
-    is mostly noise: with 20, a few in a hundred perfectly good items come out negative. So every interval is given, and
-    a band is named only when the correlation differs from 0 after correction for the number of items.
+    The item-rest correlation asks whether the respondents that do well elsewhere do well here. With
+    few respondents it is mostly noise: with 20, a few in a hundred perfectly good items come out
+    negative. So every interval is given, and a band is named only when the correlation differs from
+    0 after correction for the number of items.
 
-        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
+        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z
+        / sqrt(n - 3))
 
-    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the bands. The interval
-    generalises over respondents. Student's test of r is fooled by a few outlying respondents, so `reversed` needs
-    the rank sum test of `label_error_candidates` too.
+    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the
+    bands. The interval generalises over respondents. Student's test of r is fooled by a few
+    outlying respondents, so `reversed` needs the rank sum test of `label_error_candidates` too.
 
     - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
     - `alpha`: False discovery rate of the bands.
     - `n_eff`: The number of independent respondents, where some are relatives.
 
-    The status is `insufficient` for fewer than 3 respondents or 2 items. An item without variance, or whose rest has
-    none, is `degenerate` and says what everyone scored.
+    The status is `insufficient` for fewer than 3 respondents or 2 items. An item without variance,
+    or whose rest has none, is `degenerate` and says what everyone scored.
 
     >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
     >>> [round(item.difficulty, 2) for item in result.items], result.of("solved")
@@ -169,35 +185,63 @@ def item_analysis(
     respondents, count = x.shape
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     if respondents < 3 or count < 2:
-        reason = f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
+        reason = (
+            f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
+        )
         return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
 
     r, shrunk, p, q, proved = _evidence(x, alpha, n_eff)
     with np.errstate(divide="ignore", invalid="ignore"):
-        half = np.where(shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan)
+        half = np.where(
+            shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan
+        )
         low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
     # a row for each item, side by side in memory: the same sums as item by item, in one call
     columns, known = np.ascontiguousarray(x.T), np.isfinite(x).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        means, variances, spread = columns.mean(axis=1), columns.var(axis=1, ddof=1), np.ptp(columns, axis=1)
-    numbers = zip(*(v.tolist() for v in (means, variances, r, low, high, p, q, known, spread, proved)), strict=True)
+        means, variances, spread = (
+            columns.mean(axis=1),
+            columns.var(axis=1, ddof=1),
+            np.ptp(columns, axis=1),
+        )
+    numbers = zip(
+        *(v.tolist() for v in (means, variances, r, low, high, p, q, known, spread, proved)),
+        strict=True,
+    )
     items = []
-    for i, (mean, variance, of_r, at_least, at_most, of_p, of_q, seen, width, shown) in enumerate(numbers):
+    for i, (mean, variance, of_r, at_least, at_most, of_p, of_q, seen, width, shown) in enumerate(
+        numbers
+    ):
         if seen == 0:
             none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
-            items.append(ItemStatistics(*none, 0, "undetermined", "insufficient", "no respondent has a score"))
+            items.append(
+                ItemStatistics(
+                    *none, 0, "undetermined", "insufficient", "no respondent has a score"
+                )
+            )
             continue
         first = columns[i, 0]
         if seen < respondents:
             column = columns[i, np.isfinite(columns[i])]
-            mean, variance = float(column.mean()), float(column.var(ddof=1)) if seen > 1 else math.nan
+            mean, variance = (
+                float(column.mean()),
+                float(column.var(ddof=1)) if seen > 1 else math.nan,
+            )
             width, first = float(np.ptp(column)), column[0]
-        band, status, reason = _verdict(seen, first if width <= _NO_SPREAD else None, of_r, of_q, alpha, shown)
-        items.append(ItemStatistics(mean, variance, of_r, at_least, at_most, of_p, of_q, seen, band, status, reason))
+        band, status, reason = _verdict(
+            seen, first if width <= _NO_SPREAD else None, of_r, of_q, alpha, shown
+        )
+        items.append(
+            ItemStatistics(
+                mean, variance, of_r, at_least, at_most, of_p, of_q, seen, band, status, reason
+            )
+        )
     return ItemAnalysis(tuple(items), respondents, size, alpha, level)
 
 
-def _verdict(n: int, same: float | None, r: float, q: float, alpha: float, proved: bool) -> tuple[Band, Status, str]:
+def _verdict(
+    n: int, same: float | None, r: float, q: float, alpha: float, proved: bool
+) -> tuple[Band, Status, str]:
     """The band of an item with n scores, which are all the `same` unless that is None."""
     if same is not None:
         reason = f"all {n} respondents score {same:g}"
@@ -221,8 +265,8 @@ class LabelError:
 
     - `item`: Its number.
     - `item_rest`: The negative correlation.
-    - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the failing one is the
-      better elsewhere; .5 for an item that has nothing to do with the rest.
+    - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the
+      failing one is the better elsewhere; .5 for an item that has nothing to do with the rest.
     - `q`: One-sided p after Benjamini and Hochberg over all items.
     """
 
@@ -253,16 +297,19 @@ def label_error_candidates(
 ) -> LabelErrors:
     """Items that strong respondents fail and weak ones pass.
 
-    A wrong key turns an item round: its item-rest correlation becomes negative. By chance many good items are negative
-    too, so an item is named only if an exact test survives Benjamini and Hochberg over all items: that the passing
-    respondents rank so low elsewhere (Wilcoxon 1945). No p is below 1 / C(n, k): with 12 respondents .001. Graded
-    scores: Student's test of r, and a permutation test must agree. An item can also be turned round by its wording.
+    A wrong key turns an item round: its item-rest correlation becomes negative. By chance many good
+    items are negative too, so an item is named only if an exact test survives Benjamini and
+    Hochberg over all items: that the passing respondents rank so low elsewhere (Wilcoxon 1945). No
+    p is below 1 / C(n, k): with 12 respondents .001. Graded scores: Student's test of r, and a
+    permutation test must agree. An item can also be turned round by its wording.
 
         p = P(rank sum of k of n respondents drawn at random <= that of the k who pass)
 
-    - `scores`: (respondents, items); NaN where an answer was not scored. `permutations`: for graded scores.
+    - `scores`: (respondents, items); NaN where an answer was not scored. `permutations`: for graded
+      scores.
     - `alpha`: False discovery rate, and level of the permutation test.
-    - `n_eff`: Independent respondents, where some are relatives; the deviate of p shrinks by sqrt(n_eff / n).
+    - `n_eff`: Independent respondents, where some are relatives; the deviate of p shrinks by
+      sqrt(n_eff / n).
 
     The status is `insufficient` for fewer than 5 respondents or 3 items.
 
@@ -306,7 +353,9 @@ def _reversed_q(x: Array, rest: Array, r: Array, n_eff: float | None) -> Array:
     from scipy.special import ndtr, ndtri
 
     p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest, np.nan))
-    return benjamini_hochberg(np.where(np.isfinite(r), ndtr(ndtri(p) * math.sqrt(shrinkage)), np.nan))
+    return benjamini_hochberg(
+        np.where(np.isfinite(r), ndtr(ndtri(p) * math.sqrt(shrinkage)), np.nan)
+    )
 
 
 def _permuted(own: Array, others: Array, permutations: int, rng: np.random.Generator) -> float:

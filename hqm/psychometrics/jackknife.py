@@ -22,17 +22,19 @@ def jackknife_interval(
 ) -> Coefficient:
     """A score over items with its interval, each cluster of items left out once.
 
-    It answers: how would the score move on other items of the same kind? Items that share a picture move together, so
-    whole clusters are left out.
+    It answers: how would the score move on other items of the same kind? Items that share a picture
+    move together, so whole clusters are left out.
 
         SE^2 = (C - 1) / C  sum_c (theta_(c) - mean(theta_(.)))^2,   interval theta +- z SE
 
-    The interval of a share is Wilson's with the number of independent items that the standard error amounts to,
-    n = theta (1 - theta) / SE^2 (the number of clusters at a share of 0 or 1), so that it stays between 0 and 1.
+    The interval of a share is Wilson's with the number of independent items that the standard error
+    amounts to, n = theta (1 - theta) / SE^2 (the number of clusters at a share of 0 or 1), so that
+    it stays between 0 and 1.
 
-    Efron, B. and Stein, C. (1981). The jackknife estimate of variance. Annals of Statistics, 9, 586-596. Wilson, E. B.
-    (1927). Probable inference. Journal of the American Statistical Association, 22, 209-212; with an effective sample
-    size as in Dean, N. and Pagano, M. (2015). Journal of Survey Statistics and Methodology, 3, 484-503.
+    Efron, B. and Stein, C. (1981). The jackknife estimate of variance. Annals of Statistics, 9,
+    586-596. Wilson, E. B. (1927). Probable inference. Journal of the American Statistical
+    Association, 22, 209-212; with an effective sample size as in Dean, N. and Pagano, M. (2015).
+    Journal of Survey Statistics and Methodology, 3, 484-503.
 
     - `tallies`: Name -> (items,): what the metric sums.
     - `clusters`: (items,): the number of each item's cluster, 0 to C - 1.
@@ -53,7 +55,9 @@ def jackknife_interval(
         return Coefficient.absent("degenerate", "the metric divides by zero", count)
     if count < 2:
         return Coefficient(value, n=count)
-    without = {k: totals[k] - np.bincount(clusters, weights=v, minlength=count) for k, v in tallies.items()}
+    without = {
+        k: totals[k] - np.bincount(clusters, weights=v, minlength=count) for k, v in tallies.items()
+    }
     left = np.asarray(metric(without), dtype=np.float64)
     left = left[np.isfinite(left)]
     if len(left) < 2:
@@ -62,7 +66,9 @@ def jackknife_interval(
     spread = math.sqrt((len(left) - 1) / len(left) * float(((left - left.mean()) ** 2).sum()))
     z = normal_quantile(level)
     if share:
-        return Coefficient(value, *_wilson(value, spread, count, z), count, level, "cluster jackknife, Wilson")
+        return Coefficient(
+            value, *_wilson(value, spread, count, z), count, level, "cluster jackknife, Wilson"
+        )
     half = z * spread
     return Coefficient(value, value - half, value + half, count, level, "cluster jackknife")
 

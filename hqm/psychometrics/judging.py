@@ -1,4 +1,6 @@
-"""Where an automatic judge and people disagree, item by item, and whether it errs alike for all respondents."""
+"""Where an automatic judge and people disagree, item by item, and whether it errs alike for all
+respondents.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ from hqm.psychometrics.result import Bounds, Coefficient, Status
 class JudgeAgreement:
     """A two-by-two table of automatic against human labels, with every share a reader may ask for.
 
-    `agreement` (Po) flatters where one label is rare; `kappa` then falls near 0 and `ac1` (Gwet) does not; `positive`
-    and `negative` are the specific agreements on each label. A share whose divisor is 0 is NaN and named in `reason`.
+    `agreement` (Po) flatters where one label is rare; `kappa` then falls near 0 and `ac1` (Gwet)
+    does not; `positive` and `negative` are the specific agreements on each label. A share whose
+    divisor is 0 is NaN and named in `reason`.
     """
 
     both: float
@@ -45,21 +48,23 @@ def _ratio(top: float, bottom: float) -> float:
     return top / bottom if bottom > 0 else math.nan
 
 
-def table_agreement(both: float, automatic_only: float, human_only: float, neither: float) -> JudgeAgreement:
+def table_agreement(
+    both: float, automatic_only: float, human_only: float, neither: float
+) -> JudgeAgreement:
     """All shares of a two-by-two table of labels.
 
-        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 - q)
-        positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c)
-        sensitivity = a / (a + c),   specificity = d / (b + d)
+        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 -
+        q) positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c) sensitivity = a / (a +
+        c),   specificity = d / (b + d)
 
-    Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558; Gwet, K. L. (2008).
-    British Journal of Mathematical and Statistical Psychology, 61, 29-48.
+    Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558;
+    Gwet, K. L. (2008). British Journal of Mathematical and Statistical Psychology, 61, 29-48.
 
-    - `both, automatic_only, human_only, neither`: Counts a, b, c, d of items labelled 1 by both, by the judge alone,
-      by the person alone, by neither.
+    - `both, automatic_only, human_only, neither`: Counts a, b, c, d of items labelled 1 by both, by
+      the judge alone, by the person alone, by neither.
 
-    The status is `insufficient` for an empty table, `degenerate` where both gave one and the same label throughout
-    (kappa has no value; Po and the counts are still there).
+    The status is `insufficient` for an empty table, `degenerate` where both gave one and the same
+    label throughout (kappa has no value; Po and the counts are still there).
 
     >>> result = table_agreement(90, 5, 5, 0)
     >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive, 3), result.negative
@@ -86,16 +91,18 @@ def table_agreement(both: float, automatic_only: float, human_only: float, neith
     status: Status = "degenerate" if math.isnan(kappa) else "ok"
     reason = f"a single label leaves no {', no '.join(gone)}" if gone else ""
     ac1 = (po - e) / (1 - e)
-    return JudgeAgreement(a, b, c, d, po, kappa, ac1, positive, negative, sensitivity, specificity, status, reason)
+    return JudgeAgreement(
+        a, b, c, d, po, kappa, ac1, positive, negative, sensitivity, specificity, status, reason
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeErrors:
     """Agreement pooled and per respondent, and tests of equal sensitivity and specificity.
 
-    `p_sensitivity` and `p_specificity` test that all respondents share one value, adjusted for being two tests
-    (Benjamini and Hochberg). `range_sensitivity` is the largest minus the smallest. `homogeneous` is None where neither
-    test could be done.
+    `p_sensitivity` and `p_specificity` test that all respondents share one value, adjusted for
+    being two tests (Benjamini and Hochberg). `range_sensitivity` is the largest minus the smallest.
+    `homogeneous` is None where neither test could be done.
     """
 
     pooled: JudgeAgreement
@@ -113,27 +120,40 @@ class JudgeErrors:
 
 
 def judge_errors(
-    automatic: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, level: float = 0.95
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
 ) -> JudgeErrors:
-    """Whether the judge errs alike for every respondent, as any pooled correction of its scores assumes.
+    """Whether the judge errs alike for every respondent, as any pooled correction of its scores
+    assumes.
 
-    A judge that is lenient with one model's style shifts that model's rank. Sensitivity (of answers that people label
-    1, the share the judge labels 1) and specificity are compared over respondents with the likelihood ratio
+    A judge that is lenient with one model's style shifts that model's rank. Sensitivity (of answers
+    that people label 1, the share the judge labels 1) and specificity are compared over respondents
+    with the likelihood ratio
 
-        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items) - 1 df
+        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items)
+        - 1 df
 
-    or, where a respondent expects under 5 errors or hits, with Pearson's X^2 = sum (observed - expected)^2 / expected,
-    which keeps its level there (40 respondents, 30 labels each, no bias: G rejects in 11 of 100 studies).
+    or, where a respondent expects under 5 errors or hits, with Pearson's X^2 = sum (observed -
+    expected)^2 / expected, which keeps its level there (40 respondents, 30 labels each, no bias: G
+    rejects in 11 of 100 studies).
 
-    Items that all respondents share make the tests cautious. Two-way clustering: Cameron, A. C., Gelbach, J. B. and
-    Miller, D. L. (2011). Journal of Business and Economic Statistics, 29, 238-249.
+    Items that all respondents share make the tests cautious. Two-way clustering: Cameron, A. C.,
+    Gelbach, J. B. and Miller, D. L. (2011). Journal of Business and Economic Statistics, 29,
+    238-249.
 
-    - `automatic, human`: (respondents, items): binary labels; NaN where there is none (the pair is left out).
-    - `weights`: (respondents, items): 1 / probability of being labelled; shares are weighted, and the counts that tests and tables
-      show are those of as many equal weights as say the same (Kish).
+    - `automatic, human`: (respondents, items): binary labels; NaN where there is none (the pair is
+      left out).
+    - `weights`: (respondents, items): 1 / probability of being labelled; shares are weighted, and
+      the counts that tests and tables show are those of as many equal weights as say the same
+      (Kish).
 
-    The status is `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags: `JUDGE_DIF` where a
-    test rejects at 1 - level, `SPARSE` where a respondent expects under 5 errors or hits. The pooled sensitivity and specificity carry an interval clustered by respondent and by item.
+    The status is `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags:
+    `JUDGE_DIF` where a test rejects at 1 - level, `SPARSE` where a respondent expects under 5
+    errors or hits. The pooled sensitivity and specificity carry an interval clustered by respondent
+    and by item.
 
     >>> human = np.tile([1.0, 0.0], (2, 50))
     >>> judge = human.copy()
@@ -148,11 +168,15 @@ def judge_errors(
     if not both.any():
         reason = "no item has both labels"
         empty = none("insufficient", reason)
-        return JudgeErrors(table_agreement(0, 0, 0, 0), (), empty, empty, status="insufficient", reason=reason)
+        return JudgeErrors(
+            table_agreement(0, 0, 0, 0), (), empty, empty, status="insufficient", reason=reason
+        )
     if not (np.isin(a[both], (0, 1)).all() and np.isin(h[both], (0, 1)).all()):
         reason = "the labels are not 0 or 1"
         empty = none("not_applicable", reason)
-        return JudgeErrors(table_agreement(0, 0, 0, 0), (), empty, empty, status="not_applicable", reason=reason)
+        return JudgeErrors(
+            table_agreement(0, 0, 0, 0), (), empty, empty, status="not_applicable", reason=reason
+        )
     yes, true = both & (a == 1), both & (h == 1)
     each = np.stack([yes & true, yes & ~true, both & ~yes & true, both & ~yes & ~true])
     w = (
@@ -219,7 +243,8 @@ def _two_way(hit: Flags, base: Flags, weights: Array, level: float) -> Coefficie
     residual: Array = np.where(base, weights * (hit - value), 0.0)
     m, n = base.shape
     parts = [
-        k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0 for axis, k in ((1, m), (0, n))
+        k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0
+        for axis, k in ((1, m), (0, n))
     ]
     variance = max(parts[0] + parts[1] - float((residual**2).sum()), *parts) / total**2
 
@@ -229,13 +254,19 @@ def _two_way(hit: Flags, base: Flags, weights: Array, level: float) -> Coefficie
         # a share of 0 or 1: the error bar of a normal interval would be 0
         z2 = normal_quantile(level) ** 2
         edge = z2 / (total**2 / float((weights[base] ** 2).sum()) + z2)
-        low, high = (0.0, edge) if value == 0 else (1 - edge, 1.0) if value == 1 else (math.nan, math.nan)
-    return Coefficient(value, low, high, m, level, "clustered by respondent and item", se=math.sqrt(variance))
+        low, high = (
+            (0.0, edge) if value == 0 else (1 - edge, 1.0) if value == 1 else (math.nan, math.nan)
+        )
+    return Coefficient(
+        value, low, high, m, level, "clustered by respondent and item", se=math.sqrt(variance)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedAgreement:
-    """Agreement of automatic and human labels over answers: the share that are alike, and Cohen's kappa."""
+    """Agreement of automatic and human labels over answers: the share that are alike, and Cohen's
+    kappa.
+    """
 
     agreement: Coefficient
     kappa: Coefficient
@@ -249,14 +280,16 @@ def weighted_agreement(
     *,
     level: float = 0.95,
 ) -> WeightedAgreement:
-    """The share of answers with the same two labels, and kappa, with intervals for these respondents over pictures.
+    """The share of answers with the same two labels, and kappa, with intervals for these
+    respondents over pictures.
 
     Each picture is left out once, with all its answers (`fixed`, normal, cut at -1 and 1).
 
     - `automatic, human`: (respondents, items): binary labels; NaN where there is none.
     - `clusters`: (items,). `weights`: (respondents, items): 1 / probability of being labelled.
 
-    Both are `insufficient` without a pair; kappa is `degenerate` where both sides gave one and the same label throughout.
+    Both are `insufficient` without a pair; kappa is `degenerate` where both sides gave one and the
+    same label throughout.
 
     >>> study = weighted_agreement([[1, 1, 1, 0, 0, 0]], [[1, 1, 0, 0, 0, 1]], np.arange(6))
     >>> round(study.agreement.value, 3), round(study.kappa.value, 3)
@@ -267,7 +300,9 @@ def weighted_agreement(
     w = np.where(both, 1.0 if weights is None else np.asarray(weights, dtype=np.float64), 0.0)
     member = np.unique(np.asarray(clusters), return_inverse=True)[1]
     yes, true = a == 1, h == 1
-    cells = np.stack([w * (yes & true), w * (yes & ~true), w * (~yes & true), w * (~yes & ~true)]).sum(axis=1)
+    cells = np.stack(
+        [w * (yes & true), w * (yes & ~true), w * (~yes & true), w * (~yes & ~true)]
+    ).sum(axis=1)
     table = np.stack([np.bincount(member, weights=row) for row in cells])
     table = table[:, table.sum(axis=0) > 0]
     n = int(both.sum())
@@ -276,7 +311,10 @@ def weighted_agreement(
         return WeightedAgreement(none, none)
     whole, without = table.sum(axis=1), table.sum(axis=1, keepdims=True) - table
     return WeightedAgreement(
-        *(_left_out(each(whole[:, None]), each(without), n, level) for each in (_agreement_of, _kappa_of))
+        *(
+            _left_out(each(whole[:, None]), each(without), n, level)
+            for each in (_agreement_of, _kappa_of)
+        )
     )
 
 
@@ -288,7 +326,9 @@ def _kappa_of(table: Array) -> Array:
     total = np.maximum(table.sum(axis=0), 1e-300)
     p, q = (table[0] + table[1]) / total, (table[0] + table[2]) / total
     chance = p * q + (1 - p) * (1 - q)
-    return np.where(chance < 1 - 1e-12, (_agreement_of(table) - chance) / np.maximum(1 - chance, 1e-12), np.nan)
+    return np.where(
+        chance < 1 - 1e-12, (_agreement_of(table) - chance) / np.maximum(1 - chance, 1e-12), np.nan
+    )
 
 
 def _left_out(value: Array, without: Array, n: int, level: float) -> Coefficient:

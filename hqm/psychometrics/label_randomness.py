@@ -17,8 +17,10 @@ from hqm.psychometrics.result import Status
 class LabelRandomness:
     """Whether the labelled answers have other scores than those nobody labelled.
 
-    - `difference`: Mean score of labelled less unlabelled answers of the same respondent, weighted as Mantel and Haenszel.
-    - `z, p`: The test's statistic and two-sided p-value. `labelled, unlabelled`: how many answers it compared.
+    - `difference`: Mean score of labelled less unlabelled answers of the same respondent, weighted
+      as Mantel and Haenszel.
+    - `z, p`: The test's statistic and two-sided p-value. `labelled, unlabelled`: how many answers
+      it compared.
     """
 
     difference: float = math.nan
@@ -33,21 +35,25 @@ class LabelRandomness:
 def labels_at_random(
     automatic: npt.ArrayLike, human: npt.ArrayLike, clusters: npt.ArrayLike | None = None
 ) -> LabelRandomness:
-    """Whether the answers that people labelled are scored like those that they did not (Mantel and Haenszel).
+    """Whether the answers that people labelled are scored like those that they did not (Mantel and
+    Haenszel).
 
-    Within each respondent the labelled answers' scores should sum to what chance gives. The sum over respondents, less its
-    expectation, is the numerator of Mantel and Haenszel's test; its variance is taken over pictures, because one picture's
-    answers are easy or hard for all respondents. It can show that labels are no random sample of the scores; it cannot
-    show that they are one.
+    Within each respondent the labelled answers' scores should sum to what chance gives. The sum
+    over respondents, less its expectation, is the numerator of Mantel and Haenszel's test; its
+    variance is taken over pictures, because one picture's answers are easy or hard for all
+    respondents. It can show that labels are no random sample of the scores; it cannot show that
+    they are one.
 
-        U = sum_r sum_i (L_ri - mean L_r)(A_ri - mean A_r),   z = U / sqrt(C / (C - 1) sum over pictures of their part of U squared)
+        U = sum_r sum_i (L_ri - mean L_r)(A_ri - mean A_r),   z = U / sqrt(C / (C - 1) sum over
+        pictures of their part of U squared)
 
     Mantel, N. and Haenszel, W. (1959). Journal of the National Cancer Institute, 22, 719-748.
 
     - `automatic, human`: (respondents, items): scores, and labels; NaN where there is none.
     - `clusters`: (items,): labels, such as the picture.
 
-    `not_applicable` where all scored answers, or none, are labelled; `insufficient` with fewer than 10 pictures.
+    `not_applicable` where all scored answers, or none, are labelled; `insufficient` with fewer than
+    10 pictures.
 
     >>> scores = np.tile([1.0, 1.0, 1.0, 0.0], (2, 50))
     >>> labels = np.where(scores == 0, 0.0, np.nan)
@@ -77,10 +83,16 @@ def labels_at_random(
     if size < 10 or not variance > 0:
         reason = f"a test over pictures needs 10 of them with scores that differ, there are {size}"
         return LabelRandomness(
-            difference=difference, labelled=labelled, unlabelled=unlabelled, status="insufficient", reason=reason
+            difference=difference,
+            labelled=labelled,
+            unlabelled=unlabelled,
+            status="insufficient",
+            reason=reason,
         )
     from scipy.special import stdtr
 
     z = float(parts.sum()) / math.sqrt(variance)
     p = 2 * float(stdtr(size - 1, -abs(z)))
-    return LabelRandomness(difference=difference, z=z, p=p, labelled=labelled, unlabelled=unlabelled)
+    return LabelRandomness(
+        difference=difference, z=z, p=p, labelled=labelled, unlabelled=unlabelled
+    )

@@ -10,18 +10,22 @@ import numpy.typing as npt
 from hqm.psychometrics.arrays import Array, Flags, normal_quantile, shaped, shaped_alike
 
 LARGEST_TAU = 0.8
-"""The largest share of a sample that may follow estimated errors: the rest guards against errors nobody suspected."""
+"""The largest share of a sample that may follow estimated errors: the rest guards against errors
+nobody suspected.
+"""
 
 
 def active_probabilities(errors: npt.ArrayLike, labels: float, tau: float = LARGEST_TAU) -> Array:
-    """With which probability each answer is labelled, where doubtful answers are labelled more often.
+    """With which probability each answer is labelled, where doubtful answers are labelled more
+    often.
 
         p = B (tau u / sum u + (1 - tau) / N),   u = sqrt(q (1 - q)),   at most 1
 
-    What is cut at 1 is dealt out among the other answers, so that the sum stays B. Zrnic, T. and Candes, E. (2024).
-    Active statistical inference. arXiv 2403.03208.
+    What is cut at 1 is dealt out among the other answers, so that the sum stays B. Zrnic, T. and
+    Candes, E. (2024). Active statistical inference. arXiv 2403.03208.
 
-    - `errors`: (answers,): q, the chance that the score is wrong, 0 to 1; NaN takes the mean of the others' u.
+    - `errors`: (answers,): q, the chance that the score is wrong, 0 to 1; NaN takes the mean of the
+      others' u.
     - `labels`: B, how many labels there will be. `tau`: 0 is uniform; at most .8.
 
     >>> active_probabilities([0.5, 0.0, 0.0, 0.0], 1).round(2).tolist()
@@ -29,8 +33,14 @@ def active_probabilities(errors: npt.ArrayLike, labels: float, tau: float = LARG
     """
     q = shaped(errors, "answers", "errors")
     known = np.isfinite(q)
-    if not 0 <= tau <= LARGEST_TAU or not 0 < labels <= len(q) or ((q[known] < 0) | (q[known] > 1)).any():
-        raise ValueError(f"tau is 0 to {LARGEST_TAU}, labels 1 to {len(q)}, errors 0 to 1; got {tau}, {labels}")
+    if (
+        not 0 <= tau <= LARGEST_TAU
+        or not 0 < labels <= len(q)
+        or ((q[known] < 0) | (q[known] > 1)).any()
+    ):
+        raise ValueError(
+            f"tau is 0 to {LARGEST_TAU}, labels 1 to {len(q)}, errors 0 to 1; got {tau}, {labels}"
+        )
     u = np.sqrt(np.where(known, q * (1 - q), 0.0))
     u = np.where(known, u, u[known].mean() if known.any() else 1.0)
     share = tau * u / u.sum() + (1 - tau) / len(u) if u.sum() > 0 else np.full(len(u), 1 / len(u))
@@ -44,9 +54,11 @@ def active_probabilities(errors: npt.ArrayLike, labels: float, tau: float = LARG
 
 
 def systematic_sample(probabilities: npt.ArrayLike, rng: np.random.Generator) -> Flags:
-    """Draw answers with these probabilities, (answers,), spread evenly over their order; as many as their sum.
+    """Draw answers with these probabilities, (answers,), spread evenly over their order; as many as
+    their sum.
 
-    Madow, W. G. (1949). On the theory of systematic sampling. Annals of Mathematical Statistics, 20, 333-354.
+    Madow, W. G. (1949). On the theory of systematic sampling. Annals of Mathematical Statistics,
+    20, 333-354.
 
     >>> systematic_sample([0.5, 0.5, 1.0, 0.5, 0.5], np.random.default_rng(0)).sum().item()
     3
@@ -67,15 +79,19 @@ def expected_width(
     alike: float = 1.0,
     level: float = 0.95,
 ) -> float:
-    """How wide the interval of the mean corrected score (`ppi_scores`) will be, before anybody has labelled anything.
+    """How wide the interval of the mean corrected score (`ppi_scores`) will be, before anybody has
+    labelled anything.
 
-        width^2 = 4 z^2 (sum_i (1 - p_i) / p_i E(e_i^2) / N^2 + var(h) / N),   e = h - lambda a less its mean
+        width^2 = 4 z^2 (sum_i (1 - p_i) / p_i E(e_i^2) / N^2 + var(h) / N),   e = h - lambda a less
+        its mean
 
-    where the label h is 1 - q of the time what the score a says. It is as good as the errors that it is given.
+    where the label h is 1 - q of the time what the score a says. It is as good as the errors that
+    it is given.
 
-    - `scores, errors, probabilities`: (answers,): the benchmark's scores 0 to 1, the chance q that each is wrong, and
-      the probability that it is labelled.
-    - `together, alike`: By how much labels on one picture make the first part larger, and answers to it the second.
+    - `scores, errors, probabilities`: (answers,): the benchmark's scores 0 to 1, the chance q that
+      each is wrong, and the probability that it is labelled.
+    - `together, alike`: By how much labels on one picture make the first part larger, and answers
+      to it the second.
 
     >>> round(expected_width(np.tile([1.0, 0.0], 500), np.full(1000, 0.1), np.full(1000, 0.2)), 3)
     0.097
@@ -102,10 +118,13 @@ def expected_width(
 
 
 def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) -> Array:
-    """The chance that a verdict is wrong, from how many other verdicts on the same answer differ from it.
+    """The chance that a verdict is wrong, from how many other verdicts on the same answer differ
+    from it.
 
-    All verdicts err independently with one probability e, which the pairs that differ give: d = 2 e (1 - e). Then
-        q = e e^(K-k) (1-e)^k / (e e^(K-k) (1-e)^k + (1-e) (1-e)^(K-k) e^k)      k of K others differ
+    All verdicts err independently with one probability e, which the pairs that differ give: d = 2 e
+    (1 - e). Then
+        q = e e^(K-k) (1-e)^k / (e e^(K-k) (1-e)^k + (1-e) (1-e)^(K-k) e^k)      k of K others
+        differ
 
     Errors that verdicts share are not seen. (answers,): k and K; NaN comes back where K is 0.
 
@@ -116,7 +135,10 @@ def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) ->
     judged = total > 0
     if not judged.any():
         return np.full(len(k), np.nan)
-    apart = min(0.5, max(float(k[judged].sum() / total[judged].sum()), 1 / (2 * float(total[judged].sum()) + 2)))
+    apart = min(
+        0.5,
+        max(float(k[judged].sum() / total[judged].sum()), 1 / (2 * float(total[judged].sum()) + 2)),
+    )
     error = (1 - math.sqrt(1 - 2 * apart)) / 2
     odds = math.log(error / (1 - error))
     q = 1 / (1 + np.exp(np.clip(-odds * (1 + total - 2 * k), -700, 700)))

@@ -1,4 +1,6 @@
-"""Where a prediction made without the pictures beats the commonest label: type by type and part by part."""
+"""Where a prediction made without the pictures beats the commonest label: type by type and part by
+part.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,32 @@ from hqm.psychometrics.folds import Labelled, majority
 from hqm.psychometrics.result import Status
 
 ALPHA = 0.025
-"""The chance of a false leak in a whole benchmark: this much by the words, and as much by all cues together."""
+"""The chance of a false leak in a whole benchmark: this much by the words, and as much by all cues
+together.
+"""
 ORDERS = 4
-"""Random orders of the clusters whose results are averaged, so that the verdict hangs on none of them."""
+"""Random orders of the clusters whose results are averaged, so that the verdict hangs on none of
+them.
+"""
 BLOCKS = 10
 POWER = 0.8
 
 Predict = Callable[[Numbers], Array]
-"""(items,) blocks -> hits of a prediction that learns each block from the blocks before it; the first block is not predicted."""
+"""(items,) blocks -> hits of a prediction that learns each block from the blocks before it; the
+first block is not predicted.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
     """One prediction in one type, part, or type of a part; an empty name stands for all of them.
 
-    - `items, clusters`: How many, of which the prediction was tried on all but the first of ten blocks.
-    - `accuracy, baseline, gain`: Share of right predictions where each block is learnt from the blocks before it, that
-      of the commonest label on the same items, and their difference.
-    - `low, high`: Ends of the gain that hold for all strata and cues together (1 - alpha, each end by itself).
+    - `items, clusters`: How many, of which the prediction was tried on all but the first of ten
+      blocks.
+    - `accuracy, baseline, gain`: Share of right predictions where each block is learnt from the
+      blocks before it, that of the commonest label on the same items, and their difference.
+    - `low, high`: Ends of the gain that hold for all strata and cues together (1 - alpha, each end
+      by itself).
     - `p`: One-sided, multiplied by the number of tests.
     - `shown`: `low` is above 0: more than chance explains.
     - `detectable`: The smallest gain that would be shown with 80% power.
@@ -64,20 +74,26 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """Items grouped as a prediction learns them, and the strata that it is judged in: name of type and part, and which items."""
+    """Items grouped as a prediction learns them, and the strata that it is judged in: name of type
+    and part, and which items.
+    """
 
     items: Labelled
     strata: tuple[tuple[str, str, Flags], ...]
 
 
 def views(items: Labelled, parts: Sequence[str] | None) -> tuple[View, ...]:
-    """What is learnt and judged: each type; and where there are parts, each part and each type of a part.
+    """What is learnt and judged: each type; and where there are parts, each part and each type of a
+    part.
 
-    A leak of one part may point the other way in another part, so that the parts are learnt by themselves.
+    A leak of one part may point the other way in another part, so that the parts are learnt by
+    themselves.
     """
     types = [(name, "", items.kind == k) for k, name in enumerate(items.kinds)]
     single = len(types) == 1
-    first = View(items, tuple(("" if single else name, part, member) for name, part, member in types))
+    first = View(
+        items, tuple(("" if single else name, part, member) for name, part, member in types)
+    )
     names = list(dict.fromkeys(parts or ()))
     if parts is None or len(names) < 2:
         return (first,)
@@ -93,30 +109,46 @@ def views(items: Labelled, parts: Sequence[str] | None) -> tuple[View, ...]:
             if member.sum() < min(int((items.kind == of_type).sum()), int((part == of_part).sum())):
                 strata.append((items.kinds[of_type], names[of_part] or "no part", member))
     cells = Labelled(
-        items.label, kind.astype(np.int64), items.cluster, items.fold, items.labels,
-        tuple(str(code) for code in crossed), items.folds,
-    )  # fmt: skip
+        items.label,
+        kind.astype(np.int64),
+        items.cluster,
+        items.fold,
+        items.labels,
+        tuple(str(code) for code in crossed),
+        items.folds,
+    )
     return first, View(cells, tuple(strata))
 
 
 def judge_strata(
-    view: View, predict: Predict, rng: np.random.Generator, *, cue: str, tests: int, alpha: float = ALPHA
+    view: View,
+    predict: Predict,
+    rng: np.random.Generator,
+    *,
+    cue: str,
+    tests: int,
+    alpha: float = ALPHA,
 ) -> tuple[Stratum, ...]:
     """Hold a prediction against the commonest label in every stratum of a view.
 
-    The usual cross-validation learns from items that it also tests, so that its hits depend on each other and a t-test
-    of them errs up to ten times too often. Here each block is learnt from earlier blocks alone: the gains of the
-    blocks are then uncorrelated, and Student's test with clusters as units holds (Dawid 1984, JRSS A, 147, 278-292).
-    The t of four random orders are averaged, which can only make their spread smaller.
+    The usual cross-validation learns from items that it also tests, so that its hits depend on each
+    other and a t-test of them errs up to ten times too often. Here each block is learnt from
+    earlier blocks alone: the gains of the blocks are then uncorrelated, and Student's test with
+    clusters as units holds (Dawid 1984, JRSS A, 147, 278-292). The t of four random orders are
+    averaged, which can only make their spread smaller.
 
-        t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),  p = tests P(T > t)
+        t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),  p
+        = tests P(T > t)
 
     - `predict`: Hits of each item, learnt from the blocks before its own.
     - `tests`: How many strata and cues are looked at together (Bonferroni).
     """
     base = majority(view.items)
     count = int(view.items.cluster.max(initial=-1)) + 1
-    blocks = [rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster] for _ in range(ORDERS if count else 0)]
+    blocks = [
+        rng.permutation(np.arange(count) % BLOCKS)[view.items.cluster]
+        for _ in range(ORDERS if count else 0)
+    ]
     hits = [predict(block) for block in blocks]
     tried = [block > 0 for block in blocks]
     judged = [
@@ -127,9 +159,17 @@ def judge_strata(
 
 
 def _judged(
-    kind: str, part: str, cue: str, member: Flags, items: Labelled, base: Array, hits: list[Array], tried: list[Flags],
-    tests: int, alpha: float,
-) -> Stratum:  # fmt: skip
+    kind: str,
+    part: str,
+    cue: str,
+    member: Flags,
+    items: Labelled,
+    base: Array,
+    hits: list[Array],
+    tried: list[Flags],
+    tests: int,
+    alpha: float,
+) -> Stratum:
     from scipy.special import stdtr, stdtrit
 
     n = int(member.sum())
@@ -137,8 +177,13 @@ def _judged(
     nan = math.nan
     if reason := untested(items, member):
         status: Status = "not_informative" if "one label" in reason else "insufficient"
-        return Stratum(kind, part, cue, n, clusters, nan, nan, nan, nan, nan, nan, False, nan, status, reason)
-    rows = [_gain(member & seen, items.cluster, hit, base) for hit, seen in zip(hits, tried, strict=True)]
+        return Stratum(
+            kind, part, cue, n, clusters, nan, nan, nan, nan, nan, nan, False, nan, status, reason
+        )
+    rows = [
+        _gain(member & seen, items.cluster, hit, base)
+        for hit, seen in zip(hits, tried, strict=True)
+    ]
     accuracy, floor, gain, error, ratio, spread = np.mean(rows, axis=0)
     # 2^-C is what a sign test of C clusters would give at best
     p = min(1.0, tests * max(float(stdtr(clusters - 1, -ratio)), 2.0 ** -min(clusters, 1000)))
@@ -147,15 +192,29 @@ def _judged(
     # a prediction that never leaves the commonest label has no spread of its own to judge by
     typical = math.sqrt(max(spread, 1 - floor) / (n * (1 - 1 / BLOCKS)))
     shown = low > 0 and p < alpha
-    # the commonest label of these very items beats that of others by .8 standard errors where labels are balanced
+    # the commonest label of these very items beats that of others by .8 standard errors where
+    # labels are balanced
     lead = 0.8 * math.sqrt(floor * (1 - floor) / n)
     # while little is learnt yet, some of what a leak gives away is missed
     missed = 1 + 0.5 / BLOCKS
-    detectable = min(1.0, missed * (reach + normal_quantile(2 * POWER - 1)) * max(typical, error) + lead)
+    detectable = min(
+        1.0, missed * (reach + normal_quantile(2 * POWER - 1)) * max(typical, error) + lead
+    )
     return Stratum(
-        kind, part, cue, n, clusters, float(accuracy), float(floor), float(gain), float(low), float(high), p, bool(shown),
+        kind,
+        part,
+        cue,
+        n,
+        clusters,
+        float(accuracy),
+        float(floor),
+        float(gain),
+        float(low),
+        float(high),
+        p,
+        bool(shown),
         float(detectable),
-    )  # fmt: skip
+    )
 
 
 def _gain(chosen: Flags, cluster: Numbers, hits: Array, base: Array) -> tuple[float, ...]:
@@ -168,7 +227,14 @@ def _gain(chosen: Flags, cluster: Numbers, hits: Array, base: Array) -> tuple[fl
     residual = sums - value * size
     error = math.sqrt(clusters / max(clusters - 1, 1) * float((residual**2).sum())) / n
     ratio = value / error if error > 0 else math.copysign(1e6, value) if value else 0.0
-    return float(hits[chosen].mean()), float(base[chosen].mean()), value, error, ratio, float((difference**2).mean())
+    return (
+        float(hits[chosen].mean()),
+        float(base[chosen].mean()),
+        value,
+        error,
+        ratio,
+        float((difference**2).mean()),
+    )
 
 
 LEAST_ITEMS, LEAST_CLUSTERS = 20, 5
@@ -178,7 +244,10 @@ def untested(items: Labelled, inside: Flags) -> str:
     """Why a leak cannot be looked for among these items; empty where it can."""
     n, clusters = int(inside.sum()), int(np.count_nonzero(np.bincount(items.cluster[inside])))
     if n < LEAST_ITEMS or clusters < LEAST_CLUSTERS:
-        return f"{LEAST_ITEMS} items in {LEAST_CLUSTERS} clusters are needed, there are {n} in {clusters}"
+        return (
+            f"{LEAST_ITEMS} items in {LEAST_CLUSTERS} clusters are needed, there are {n} in"
+            f" {clusters}"
+        )
     pairs = items.table(inside) > 0
     if pairs.sum() == pairs.any(axis=1).sum():
         return "every type in it has one label only: there is nothing left to give away"
@@ -187,4 +256,6 @@ def untested(items: Labelled, inside: Flags) -> str:
 
 def tests_in(all_views: Sequence[View]) -> int:
     """How many strata can be tested."""
-    return sum(not untested(view.items, member) for view in all_views for _, _, member in view.strata)
+    return sum(
+        not untested(view.items, member) for view in all_views for _, _, member in view.strata
+    )

@@ -15,7 +15,8 @@ from hqm.psychometrics.result import Bounds
 def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[str, Array]:
     """The coefficients of agreement between two administrations, for every set of scores at once.
 
-    - `first, other`: (respondents, sets): the scores, one column for each cluster of items left out.
+    - `first, other`: (respondents, sets): the scores, one column for each cluster of items left
+      out.
 
     `pearson`, `icc_a1`, `icc_c1`, `ccc` and `mean_shift` -> (sets,); NaN where undefined.
 
@@ -25,14 +26,22 @@ def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[st
     """
     x, y = np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if x.ndim != 2 or x.shape != y.shape:
-        raise ValueError(f"both must have one shape (respondents, sets), got {x.shape} and {y.shape}")
+        raise ValueError(
+            f"both must have one shape (respondents, sets), got {x.shape} and {y.shape}"
+        )
     m = len(x)
     shift = y.mean(axis=0) - x.mean(axis=0)
     a, b = x - x.mean(axis=0), y - y.mean(axis=0)
     aa, bb, ab = (a * a).sum(axis=0), (b * b).sum(axis=0), (a * b).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of one respondent nothing but the shift is defined
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # of one respondent nothing but the shift is defined
         # the sums of squares of the two-way table with two columns
-        msr, mse, msc = (aa + bb + 2 * ab) / 2 / (m - 1), (aa + bb - 2 * ab) / 2 / (m - 1), m * shift**2 / 2
+        msr, mse, msc = (
+            (aa + bb + 2 * ab) / 2 / (m - 1),
+            (aa + bb - 2 * ab) / 2 / (m - 1),
+            m * shift**2 / 2,
+        )
         return {
             "pearson": ab / np.sqrt(aa * bb),
             "icc_a1": (msr - mse) / (msr + mse + 2 * (msc - mse) / m),
@@ -45,20 +54,25 @@ def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[st
 def left_out_bounds(
     value: float, left_out: npt.ArrayLike, *, level: float = 0.95, reliability: bool = True
 ) -> Bounds | None:
-    """The interval of a statistic over other items, for these respondents, from its leave-one-cluster-out values.
+    """The interval of a statistic over other items, for these respondents, from its
+    leave-one-cluster-out values.
 
-    A percentile bootstrap of items adds the items' noise to a reliability a second time and misses it (it covers 53 to
-    70 % where it promises 95 %). The jackknife's spread is free of that; on log(1 - r) it is nearly normal.
+    A percentile bootstrap of items adds the items' noise to a reliability a second time and misses
+    it (it covers 53 to 70 % where it promises 95 %). The jackknife's spread is free of that; on
+    log(1 - r) it is nearly normal.
 
         L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C  sum (L_c - mean L)^2,   1 - exp(L +- z SE)
 
-    Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. docs/psychometrics_coverage.md has its
-    coverage, which `tests/perf/coverage_left_out.py` measures.
+    Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans.
+    docs/psychometrics_coverage.md has its coverage, which `tests/perf/coverage_left_out.py`
+    measures.
 
     - `left_out`: (clusters,): the statistic with each cluster left out.
-    - `reliability`: Whether it is a coefficient with the upper bound 1; otherwise its own scale is used.
+    - `reliability`: Whether it is a coefficient with the upper bound 1; otherwise its own scale is
+      used.
 
-    None below 10 clusters, for a value of 1, or where leaving out a cluster leaves the statistic undefined.
+    None below 10 clusters, for a value of 1, or where leaving out a cluster leaves the statistic
+    undefined.
     >>> round(left_out_bounds(0.9, [0.9 + 0.001 * (-1) ** c for c in range(20)]).low, 3)
     0.891
     """
@@ -76,5 +90,8 @@ def left_out_bounds(
         return Bounds(value - z * error, value + z * error, "cluster jackknife", level)
     middle = math.log1p(-value)
     return Bounds(
-        1 - math.exp(middle + z * error), 1 - math.exp(middle - z * error), "cluster jackknife of log(1 - r)", level
+        1 - math.exp(middle + z * error),
+        1 - math.exp(middle - z * error),
+        "cluster jackknife of log(1 - r)",
+        level,
     )

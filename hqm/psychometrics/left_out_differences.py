@@ -1,4 +1,6 @@
-"""Whether two measures differ in reliability for the respondents at hand, when other pictures are drawn."""
+"""Whether two measures differ in reliability for the respondents at hand, when other pictures are
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.dependent import ReliabilityDifference, Statistic, lengthened, on_fisher_scale
+from hqm.psychometrics.dependent import (
+    ReliabilityDifference,
+    Statistic,
+    lengthened,
+    on_fisher_scale,
+)
 from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import Status
 
@@ -36,16 +43,22 @@ class LeftOutScores:
 
     @property
     def influence(self) -> Array:
-        """(administrations, respondents, clusters): what each cluster adds; their squares sum to the jackknife's variance."""
+        """(administrations, respondents, clusters): what each cluster adds; their squares sum to
+        the jackknife's variance.
+        """
         count = len(self.clusters)
-        return np.asarray(math.sqrt((count - 1) / count) * (self.without.mean(axis=2, keepdims=True) - self.without))
+        return np.asarray(
+            math.sqrt((count - 1) / count)
+            * (self.without.mean(axis=2, keepdims=True) - self.without)
+        )
 
     @property
     def noise_without(self) -> Array:
-        """(respondents, clusters): the noise of the score without each cluster, at the same number of items.
+        """(respondents, clusters): the noise of the score without each cluster, at the same number
+        of items.
 
-        A larger picture holds more of the noise because it holds more of the items; only what goes beyond that says how
-        the noise of other pictures would differ.
+        A larger picture holds more of the noise because it holds more of the items; only what goes
+        beyond that says how the noise of other pictures would differ.
         """
         if self.noise is None:
             raise ValueError("rho_g needs the noise of the scores")
@@ -55,12 +68,17 @@ class LeftOutScores:
         totals = size.sum() * self.scores[:, :, None] - left * self.without
         changes = totals.var(axis=0, ddof=1)
         total = changes.sum(axis=1, keepdims=True)
-        share = np.divide(changes, total, out=np.tile(size / size.sum(), (len(changes), 1)), where=total > 1e-20)
+        share = np.divide(
+            changes, total, out=np.tile(size / size.sum(), (len(changes), 1)), where=total > 1e-20
+        )
         return np.asarray(self.noise[:, None] * (1 - share) * size.sum() / left)
 
 
-def reliability_of_sets(scores: npt.ArrayLike, statistic: Statistic, noise: npt.ArrayLike | None = None) -> Array:
-    """A reliability of many sets of scores of the same respondents at once; as `weighted_reliability` of each set.
+def reliability_of_sets(
+    scores: npt.ArrayLike, statistic: Statistic, noise: npt.ArrayLike | None = None
+) -> Array:
+    """A reliability of many sets of scores of the same respondents at once; as
+    `weighted_reliability` of each set.
 
     - `scores`: (administrations, respondents, sets).
     - `noise`: (respondents, sets): for `rho_g`.
@@ -76,7 +94,9 @@ def reliability_of_sets(scores: npt.ArrayLike, statistic: Statistic, noise: npt.
     with np.errstate(divide="ignore", invalid="ignore"):
         if statistic == "pearson":
             a, b = centred[0], centred[1]
-            return np.asarray((a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)))
+            return np.asarray(
+                (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
+            )
         if statistic == "icc_a1":
             rows = centred.mean(axis=0)
             msr = k * (rows**2).sum(axis=0) / (n - 1)
@@ -86,7 +106,9 @@ def reliability_of_sets(scores: npt.ArrayLike, statistic: Statistic, noise: npt.
         if noise is None:
             raise ValueError("rho_g needs the noise of the scores")
         return np.asarray(
-            1 - np.asarray(noise, dtype=np.float64).mean(axis=0) / ((centred**2).sum(axis=1) / (n - 1)).mean(axis=0)
+            1
+            - np.asarray(noise, dtype=np.float64).mean(axis=0)
+            / ((centred**2).sum(axis=1) / (n - 1)).mean(axis=0)
         )
 
 
@@ -100,29 +122,34 @@ def difference_over_clusters(
     draws: int = 2000,
     level: float = 0.95,
 ) -> ReliabilityDifference:
-    """By how much one measure is more reliable than another for these respondents (fixed facet), over other pictures.
+    """By how much one measure is more reliable than another for these respondents (fixed facet),
+    over other pictures.
 
-    Each picture is left out once from both measures, so that what they share cancels. The test needs no minimum of
-    respondents beyond 3, and says nothing of other respondents.
+    Each picture is left out once from both measures, so that what they share cancels. The test
+    needs no minimum of respondents beyond 3, and says nothing of other respondents.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with C - 1 df
-        rho_g:   SE^2 = (C - 1) / C  sum_c (T_(c) - mean T_(.))^2,   T_(c) without cluster c
-        others:  SE = standard deviation of T over scores  S + sum_c g_c h_c,   g_c standard normal, h_c the jackknife
+        rho_g:   SE^2 = (C - 1) / C  sum_c (T_(c) - mean T_(.))^2,   T_(c) without cluster c others:
+        SE = standard deviation of T over scores  S + sum_c g_c h_c,   g_c standard normal, h_c the
+        jackknife
                  influence of cluster c on all scores
 
-    A correlation near 1 depends on the squares of small differences, of which the plain jackknife takes the slope only:
-    its error would be half as large again where all differences are noise. So S are the scores whose differences
-    between administrations and between respondents are shrunk by what the noise adds to their squares.
+    A correlation near 1 depends on the squares of small differences, of which the plain jackknife
+    takes the slope only: its error would be half as large again where all differences are noise. So
+    S are the scores whose differences between administrations and between respondents are shrunk by
+    what the noise adds to their squares.
 
-    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11. Mammen, E. (1992). When Does
-    Bootstrap Work? Springer.
+    Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap, ch. 11. Mammen, E.
+    (1992). When Does Bootstrap Work? Springer.
 
-    - `measure, other`: The same respondents in the same order; respondents that lack a score are left out.
+    - `measure, other`: The same respondents in the same order; respondents that lack a score are
+      left out.
     - `factors`: Lengths to bring the measures to, as in `reliability_difference`.
     - `draws`: How many sets of scores are drawn.
 
-    The status is `insufficient` below 3 respondents or 10 clusters, `degenerate` where scores do not vary, a score is
-    undefined without a cluster, a reliability is 1 by construction, or both measures give the same scores.
+    The status is `insufficient` below 3 respondents or 10 clusters, `degenerate` where scores do
+    not vary, a score is undefined without a cluster, a reliability is 1 by construction, or both
+    measures give the same scores.
 
     >>> rng = np.random.default_rng(0)
     >>> def scored(noise):
@@ -136,18 +163,25 @@ def difference_over_clusters(
     n = int(kept.sum())
     counts = len(measure.clusters), len(other.clusters)
 
-    def none(status: Status, reason: str, x: float = math.nan, y: float = math.nan) -> ReliabilityDifference:
+    def none(
+        status: Status, reason: str, x: float = math.nan, y: float = math.nan
+    ) -> ReliabilityDifference:
         return ReliabilityDifference(x, y, x - y, n=n, level=level, status=status, reason=reason)
 
     if n < 3:
         return none("insufficient", f"a comparison needs 3 respondents in both, there are {n}")
     if min(counts) < FEWEST:
-        return none("insufficient", f"a test over pictures needs {FEWEST} of them, there are {min(counts)}")
+        return none(
+            "insufficient", f"a test over pictures needs {FEWEST} of them, there are {min(counts)}"
+        )
     a, b = _only(measure, kept), _only(other, kept)
     with np.errstate(invalid="ignore", divide="ignore"):
         x, y = (float(_at(m, statistic, f)) for m, f in zip((a, b), factors, strict=True))
     if not (abs(x) < _EDGE and abs(y) < _EDGE):
-        reason = "a reliability is 1 by construction, has no value at this length, or the scores do not vary"
+        reason = (
+            "a reliability is 1 by construction, has no value at this length, or the scores do not"
+            " vary"
+        )
         return none("degenerate", reason, x, y)
     if not (np.isfinite(a.without).all() and np.isfinite(b.without).all()):
         return none("degenerate", "a score is undefined where a picture is left out", x, y)
@@ -171,15 +205,19 @@ def shared_variance(
     statistic: Statistic = "pearson",
     factors: tuple[float, float] = (1.0, 1.0),
 ) -> float:
-    """The part of the variance of T over pictures that all respondents share, and that drawing respondents does not see.
+    """The part of the variance of T over pictures that all respondents share, and that drawing
+    respondents does not see.
 
-    Drawing respondents carries along the noise that each has for itself. What a picture does to all of them at once (a
-    wording that everybody misunderstands) is the same in every draw, and is added here.
+    Drawing respondents carries along the noise that each has for itself. What a picture does to all
+    of them at once (a wording that everybody misunderstands) is the same in every draw, and is
+    added here.
 
-        sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;   0 where negative
+        sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;   0 where
+        negative
 
-    Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1, 386-411 (why both ways count, and why
-    their sum counts the noise twice). NaN scores as in `difference_over_clusters`.
+    Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1, 386-411 (why both
+    ways count, and why their sum counts the noise twice). NaN scores as in
+    `difference_over_clusters`.
 
     >>> x = np.random.default_rng(0).normal(size=(2, 5, 20))
     >>> scores = LeftOutScores(x.mean(axis=2), (x.sum(axis=2, keepdims=True) - x) / 19, [str(c) for c in range(20)])
@@ -189,7 +227,9 @@ def shared_variance(
     kept = _complete(measure) & _complete(other)
     if int(kept.sum()) < 3:
         return 0.0
-    parts = [_slope(_only(m, kept), statistic, f) for m, f in zip((measure, other), factors, strict=True)]
+    parts = [
+        _slope(_only(m, kept), statistic, f) for m, f in zip((measure, other), factors, strict=True)
+    ]
     if not all(np.isfinite(part).all() for part in parts):
         return 0.0
     joint = _joined(parts[0], parts[1], measure.clusters, other.clusters)
@@ -203,12 +243,16 @@ def _complete(measure: LeftOutScores) -> npt.NDArray[np.bool_]:
 
 def _only(measure: LeftOutScores, kept: npt.NDArray[np.bool_]) -> LeftOutScores:
     noise = None if measure.noise is None else measure.noise[kept]
-    return LeftOutScores(measure.scores[:, kept], measure.without[:, kept], measure.clusters, noise, measure.sizes)
+    return LeftOutScores(
+        measure.scores[:, kept], measure.without[:, kept], measure.clusters, noise, measure.sizes
+    )
 
 
 def _at(measure: LeftOutScores, statistic: Statistic, factor: float) -> float:
     noise = None if measure.noise is None else measure.noise[:, None]
-    return float(lengthened(reliability_of_sets(measure.scores[:, :, None], statistic, noise), factor)[0])
+    return float(
+        lengthened(reliability_of_sets(measure.scores[:, :, None], statistic, noise), factor)[0]
+    )
 
 
 def _fisher(reliability: Array) -> Array:
@@ -216,7 +260,9 @@ def _fisher(reliability: Array) -> Array:
 
 
 def _joined(first: Array, other: Array, names: Sequence[str], others: Sequence[str]) -> Array:
-    """The contributions of one measure less those of the other, over the clusters of both; the last axis is clusters."""
+    """The contributions of one measure less those of the other, over the clusters of both; the last
+    axis is clusters.
+    """
     place = {name: i for i, name in enumerate(dict.fromkeys((*names, *others)))}
     joint = np.zeros((*first.shape[:-1], len(place)))
     joint[..., [place[name] for name in names]] += first
@@ -228,25 +274,40 @@ def _jackknifed(a: LeftOutScores, b: LeftOutScores, factors: tuple[float, float]
     parts = []
     for measure, factor in zip((a, b), factors, strict=True):
         count = len(measure.clusters)
-        left = _fisher(lengthened(reliability_of_sets(measure.without, "rho_g", measure.noise_without), factor))
+        left = _fisher(
+            lengthened(reliability_of_sets(measure.without, "rho_g", measure.noise_without), factor)
+        )
         parts.append(math.sqrt((count - 1) / count) * (left - left.mean()))
     return math.sqrt(float((_joined(parts[0], parts[1], a.clusters, b.clusters) ** 2).sum()))
 
 
 def _drawn(
-    a: LeftOutScores, b: LeftOutScores, statistic: Statistic, factors: tuple[float, float], rng: np.random.Generator, draws: int
-) -> float:  # fmt: skip
+    a: LeftOutScores,
+    b: LeftOutScores,
+    statistic: Statistic,
+    factors: tuple[float, float],
+    rng: np.random.Generator,
+    draws: int,
+) -> float:
     shapes = a.scores.shape, b.scores.shape
     sizes = [math.prod(shape) for shape in shapes]
     flat = [m.influence.reshape(size, -1) for m, size in zip((a, b), sizes, strict=True)]
     # both measures' influences over the clusters of either, so that a shared picture moves both
-    rows = _joined(np.vstack([flat[0], np.zeros((sizes[1], flat[0].shape[1]))]),
-                   np.vstack([np.zeros((sizes[0], flat[1].shape[1])), -flat[1]]), a.clusters, b.clusters)  # fmt: skip
+    rows = _joined(
+        np.vstack([flat[0], np.zeros((sizes[1], flat[0].shape[1]))]),
+        np.vstack([np.zeros((sizes[0], flat[1].shape[1])), -flat[1]]),
+        a.clusters,
+        b.clusters,
+    )
     values, vectors = np.linalg.eigh(rows @ rows.T)
     moved = (vectors * np.sqrt(np.maximum(values, 0.0))) @ rng.standard_normal((len(values), draws))
     z = []
-    for measure, factor, part in zip((a, b), factors, (moved[: sizes[0]], moved[sizes[0] :]), strict=True):
-        scores = _shrunk(measure.scores, measure.influence)[:, :, None] + part.reshape(*measure.scores.shape, draws)
+    for measure, factor, part in zip(
+        (a, b), factors, (moved[: sizes[0]], moved[sizes[0] :]), strict=True
+    ):
+        scores = _shrunk(measure.scores, measure.influence)[:, :, None] + part.reshape(
+            *measure.scores.shape, draws
+        )
         z.append(_fisher(lengthened(reliability_of_sets(scores, statistic), factor)))
     distance = z[0] - z[1]
     distance = distance[np.isfinite(distance)]
@@ -272,12 +333,18 @@ def _shrunk(scores: Array, influence: Array) -> Array:
 
 
 def _slope(measure: LeftOutScores, statistic: Statistic, factor: float) -> Array:
-    """(respondents, clusters): what each respondent's part of each cluster does to atanh of the reliability."""
+    """(respondents, clusters): what each respondent's part of each cluster does to atanh of the
+    reliability.
+    """
     k, n = measure.scores.shape
     step = 1e-4 * float(measure.scores.std()) or 1e-9
     moves = np.concatenate([np.eye(k * n), -np.eye(k * n)], axis=1).reshape(k, n, -1) * step
     noise = None if measure.noise is None else measure.noise[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = _fisher(lengthened(reliability_of_sets(measure.scores[:, :, None] + moves, statistic, noise), factor))
+        z = _fisher(
+            lengthened(
+                reliability_of_sets(measure.scores[:, :, None] + moves, statistic, noise), factor
+            )
+        )
     gradient = ((z[: k * n] - z[k * n :]) / (2 * step)).reshape(k, n)
     return np.asarray((gradient[:, :, None] * measure.influence).sum(axis=0))

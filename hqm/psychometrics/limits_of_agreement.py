@@ -21,10 +21,10 @@ class BlandAltman:
     - `bias`: Mean difference with Student's interval.
     - `deviation`: Standard deviation of the differences.
     - `lower, upper`: The limits of agreement with their exact intervals.
-    - `lower_approximate, upper_approximate`: The intervals of Bland and Altman's own approximation, for comparison
-      with older reports.
-    - `slope`: Slope of the differences on the means, with Student's interval: whether disagreement grows with the
-      score.
+    - `lower_approximate, upper_approximate`: The intervals of Bland and Altman's own approximation,
+      for comparison with older reports.
+    - `slope`: Slope of the differences on the means, with Student's interval: whether disagreement
+      grows with the score.
     - `multiplier`: How many standard deviations the limits lie from the bias.
     - `status, reason`: `ok`, or why there are no limits, in a sentence.
     """
@@ -51,27 +51,30 @@ def bland_altman(
 ) -> BlandAltman:
     """The range in which the difference between two administrations of one respondent lies.
 
-    A correlation says whether scores move together; the limits of agreement say by how many points they differ. They
-    are of use when laid beside the gaps between respondents: limits wider than the typical gap mean that a rerun can
-    change the order.
+    A correlation says whether scores move together; the limits of agreement say by how many points
+    they differ. They are of use when laid beside the gaps between respondents: limits wider than
+    the typical gap mean that a rerun can change the order.
 
-        bias d = mean(y - x),  limits d -+ 1.96 s_d
-        exact interval of a limit: d -+ s_d c / sqrt(n),  c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
-        approximate interval: limit -+ t(n - 1) sqrt(3 s_d^2 / n)
+        bias d = mean(y - x),  limits d -+ 1.96 s_d exact interval of a limit: d -+ s_d c / sqrt(n),
+        c a quantile of the noncentral t(n - 1, 1.96 sqrt(n)) approximate interval: limit -+ t(n -
+        1) sqrt(3 s_d^2 / n)
 
-    Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two methods of clinical
-    measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric confidence intervals for Bland-Altman limits
-    of agreement. Optometry and Vision Science, 92, e71-e80. Differences are taken to be normal.
+    Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two
+    methods of clinical measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric
+    confidence intervals for Bland-Altman limits of agreement. Optometry and Vision Science, 92,
+    e71-e80. Differences are taken to be normal.
 
-    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing score are left
-      out.
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing
+      score are left out.
     - `n_effective`: The number of independent respondents, where some are relatives.
     - `multiplier`: 1.96 for limits that hold 95 % of normal differences; 2 as in the paper of 1986.
 
-    The status is `insufficient` for fewer than 5 respondents, `degenerate` when all differences are equal (limits would
-    collapse on the bias, which is still given). The slope alone is `degenerate` when the means do not vary.
+    The status is `insufficient` for fewer than 5 respondents, `degenerate` when all differences are
+    equal (limits would collapse on the bias, which is still given). The slope alone is `degenerate`
+    when the means do not vary.
 
-    Peak flow of 17 people; Bland and Altman subtract the mini meter from the Wright meter and use 2 deviations:
+    Peak flow of 17 people; Bland and Altman subtract the mini meter from the Wright meter and use 2
+    deviations:
 
     >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
     >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
@@ -84,7 +87,9 @@ def bland_altman(
     if n < 5:
         reason = f"limits of agreement need 5 respondents, there are {n}"
         none = Coefficient.absent("insufficient", reason, n)
-        return BlandAltman(none, math.nan, none, none, none, None, None, multiplier, "insufficient", reason)
+        return BlandAltman(
+            none, math.nan, none, none, none, None, None, multiplier, "insufficient", reason
+        )
     size = max(size_of(n, n_effective), 1.0)
     difference, mean = b - a, (a + b) / 2
     slope = _slope(mean, difference, size, level)
@@ -94,7 +99,16 @@ def bland_altman(
         reason = "all respondents differ by the same amount, so the differences have no spread"
         none = Coefficient.absent("degenerate", reason, n)
         return BlandAltman(
-            Coefficient(bias, n=n, level=level), 0.0, none, none, slope, None, None, multiplier, "degenerate", reason
+            Coefficient(bias, n=n, level=level),
+            0.0,
+            none,
+            none,
+            slope,
+            None,
+            None,
+            multiplier,
+            "degenerate",
+            reason,
         )
     s = float(difference.std(ddof=1))
     low, high = bias - multiplier * s, bias + multiplier * s
@@ -107,7 +121,9 @@ def bland_altman(
     near, far = (
         float(c)
         for c in np.ravel(
-            noncentral_student_quantile([0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size))
+            noncentral_student_quantile(
+                [0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size)
+            )
         )
     )
     near, far = s * near / math.sqrt(size), s * far / math.sqrt(size)
@@ -127,7 +143,9 @@ def bland_altman(
 def _slope(mean: Array, difference: Array, size: float, level: float) -> Coefficient:
     n = len(mean)
     if is_constant(mean):
-        return Coefficient.absent("degenerate", "the mean scores of the respondents do not differ", n)
+        return Coefficient.absent(
+            "degenerate", "the mean scores of the respondents do not differ", n
+        )
     u, v = mean - mean.mean(), difference - difference.mean()
     spread = float(np.dot(u, u))
     value = float(np.dot(u, v)) / spread

@@ -21,7 +21,8 @@ TOLERANCE = 1e-5
 class Parameters:
     """Item parameters and how they were found.
 
-    `slope` and `intercept` have one entry an item: P(pass) = sigmoid(slope theta + intercept), theta ~ N(0, 1).
+    `slope` and `intercept` have one entry an item: P(pass) = sigmoid(slope theta + intercept),
+    theta ~ N(0, 1).
     """
 
     slope: Array
@@ -36,7 +37,9 @@ class Parameters:
 
 @dataclass(slots=True)
 class _Points:
-    """Abilities at which the posterior is computed: one grid for all (shared), or a few of each respondent's own."""
+    """Abilities at which the posterior is computed: one grid for all (shared), or a few of each
+    respondent's own.
+    """
 
     theta: Array  # (points,) or (respondents, points)
     log_weight: Array
@@ -52,21 +55,23 @@ def fit(
 ) -> Parameters:
     """Slopes and intercepts that make the observed patterns most probable.
 
-    Few items leave each ability uncertain: the posterior is computed on one grid for all respondents. Thousands of
-    items pin an ability between two points of any affordable grid: then every respondent has quadrature points of its
-    own, centred at the posterior mode. After every step the ability scale is set back to mean 0 and standard deviation
-    1 in the sample (parameter expansion), which speeds the convergence up.
+    Few items leave each ability uncertain: the posterior is computed on one grid for all
+    respondents. Thousands of items pin an ability between two points of any affordable grid: then
+    every respondent has quadrature points of its own, centred at the posterior mode. After every
+    step the ability scale is set back to mean 0 and standard deviation 1 in the sample (parameter
+    expansion), which speeds the convergence up.
 
-    Bock, R. D. and Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters. Psychometrika, 46,
-    443-459. Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to accelerate EM. Biometrika, 85, 755-770.
-    Standard errors: inverse cross-product of the respondents' scores with ten respondents a parameter, else each item's
-    own observed information (Louis, T. A. (1982). Journal of the Royal Statistical Society B, 44, 226-233).
+    Bock, R. D. and Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters.
+    Psychometrika, 46, 443-459. Liu, C., Rubin, D. B. and Wu, Y. N. (1998). Parameter expansion to
+    accelerate EM. Biometrika, 85, 755-770. Standard errors: inverse cross-product of the
+    respondents' scores with ten respondents a parameter, else each item's own observed information
+    (Louis, T. A. (1982). Journal of the Royal Statistical Society B, 44, 226-233).
 
     - `scores`: (patterns, items): 0, 1 or NaN.
     - `counts`: (patterns,): how many respondents have each pattern.
     - `common_slope`: One slope for all items (Rasch).
-    - `priors`: log slope ~ N(0, 0.5), intercept ~ N(0, 2) (standard deviations): for few respondents; slopes stay
-      positive.
+    - `priors`: log slope ~ N(0, 0.5), intercept ~ N(0, 2) (standard deviations): for few
+      respondents; slopes stay positive.
     """
     seen = np.isfinite(scores)
     x = np.where(seen, scores, 0.0)
@@ -90,7 +95,9 @@ def fit(
         post, _ = _posterior(x, weight, a, d, points, full)
         new_a, new_d = _maximise(x, weight, counts, a, d, points, post, common_slope, priors, full)
         mean = float((counts[:, None] * post * points.theta).sum() / counts.sum())
-        spread = math.sqrt(float((counts[:, None] * post * (points.theta - mean) ** 2).sum() / counts.sum()))
+        spread = math.sqrt(
+            float((counts[:, None] * post * (points.theta - mean) ** 2).sum() / counts.sum())
+        )
         new_a, new_d = new_a * spread, new_d + new_a * mean
         moved = max(float(np.abs(new_a - a).max()), float(np.abs(new_d - d).max()))
         a, d = new_a, new_d
@@ -104,8 +111,11 @@ def fit(
     return Parameters(a, d, se_a, se_d, total, iterations, moved < TOLERANCE, method)
 
 
-def modes(x: Array, weight: Array, a: Array, d: Array, theta: Array, steps: int = 50) -> tuple[Array, Array]:
-    """Posterior modes of abilities and their information (standard normal prior), by Newton's method.
+def modes(
+    x: Array, weight: Array, a: Array, d: Array, theta: Array, steps: int = 50
+) -> tuple[Array, Array]:
+    """Posterior modes of abilities and their information (standard normal prior), by Newton's
+    method.
 
     - `x, weight`: (respondents, items): scores, and 1 where there is one.
     - `theta`: (respondents,): where to start.
@@ -123,7 +133,9 @@ def modes(x: Array, weight: Array, a: Array, d: Array, theta: Array, steps: int 
 
 
 def _logits(theta: Array, a: Array, d: Array) -> Array:
-    """(..., items): the logits at abilities, in one table: of thousands of items there is no room for a second."""
+    """(..., items): the logits at abilities, in one table: of thousands of items there is no room
+    for a second.
+    """
     z = theta[..., None] * a
     z += d
     return np.clip(z, -35, 35, out=z)
@@ -144,11 +156,19 @@ def _own_points(x: Array, weight: Array, a: Array, d: Array, start: Array, steps
     scale = 1 / np.sqrt(information)
     at = theta[:, None] + scale[:, None] * nodes
     # Gauss-Hermite weight over its normal kernel, times the prior density
-    log_weight = np.log(weights) + 0.5 * nodes**2 + np.log(scale)[:, None] - 0.5 * at**2 - 0.5 * math.log(2 * math.pi)
+    log_weight = (
+        np.log(weights)
+        + 0.5 * nodes**2
+        + np.log(scale)[:, None]
+        - 0.5 * at**2
+        - 0.5 * math.log(2 * math.pi)
+    )
     return _Points(at, log_weight, False)
 
 
-def _posterior(x: Array, weight: Array, a: Array, d: Array, points: _Points, full: bool) -> tuple[Array, Array]:
+def _posterior(
+    x: Array, weight: Array, a: Array, d: Array, points: _Points, full: bool
+) -> tuple[Array, Array]:
     """(patterns, points) posterior weights and (patterns,) marginal log likelihoods."""
     if points.shared:
         z = _logits(points.theta, a, d)
@@ -169,7 +189,9 @@ def _posterior(x: Array, weight: Array, a: Array, d: Array, points: _Points, ful
 def _expected(
     x: Array, weight: Array, counts: Array, points: _Points, post: Array, full: bool
 ) -> tuple[Array, Array, Array]:
-    """(points,) abilities, (points, items or 1) expected respondents and (points, items) expected passes."""
+    """(points,) abilities, (points, items or 1) expected respondents and (points, items) expected
+    passes.
+    """
     mass = post * counts[:, None]
     if points.shared:
         asked = mass.sum(axis=0)[:, None] if full else mass.T @ weight
@@ -206,13 +228,19 @@ def _maximise(
             g_d, i_dd = g_d - d / PRIOR_INTERCEPT**2, i_dd + 1 / PRIOR_INTERCEPT**2
         if common_slope:
             schur = i_aa.sum() - (i_ad**2 / i_dd).sum()
-            step_a = np.full_like(a, np.clip((g_a.sum() - (i_ad * g_d / i_dd).sum()) / schur, -0.5, 0.5))
+            step_a = np.full_like(
+                a, np.clip((g_a.sum() - (i_ad * g_d / i_dd).sum()) / schur, -0.5, 0.5)
+            )
             step_d = np.clip((g_d - i_ad * step_a) / i_dd, -1, 1)
             a, d = np.maximum(a + step_a, 1e-4), d + step_d
             continue
         if priors:
             # on log a: the gradient and information of a carry a factor a and a^2
-            g_a, i_aa, i_ad = a * g_a - np.log(a) / PRIOR_LOG_SLOPE**2, a * a * i_aa + 1 / PRIOR_LOG_SLOPE**2, a * i_ad
+            g_a, i_aa, i_ad = (
+                a * g_a - np.log(a) / PRIOR_LOG_SLOPE**2,
+                a * a * i_aa + 1 / PRIOR_LOG_SLOPE**2,
+                a * i_ad,
+            )
         determinant = np.maximum(i_aa * i_dd - i_ad**2, 1e-12)
         step_a = np.clip((i_dd * g_a - i_ad * g_d) / determinant, -0.5, 0.5)
         step_d = np.clip((i_aa * g_d - i_ad * g_a) / determinant, -1, 1)

@@ -13,10 +13,11 @@ from hqm.psychometrics.arrays import Array
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> Array:
-    """P-values adjusted for the false discovery rate: the share of false alarms among what is called significant.
+    """P-values adjusted for the false discovery rate: the share of false alarms among what is
+    called significant.
 
-    Benjamini, Y. and Hochberg, Y. (1995). Journal of the Royal Statistical Society B, 57, 289-300. `p` has any shape; NaN
-    stays NaN and counts as no test.
+    Benjamini, Y. and Hochberg, Y. (1995). Journal of the Royal Statistical Society B, 57, 289-300.
+    `p` has any shape; NaN stays NaN and counts as no test.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03, 0.20]).round(4)
     array([0.04  , 0.0533, 0.0533, 0.2   ])
@@ -33,27 +34,33 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
 
 
 def holm(p: npt.ArrayLike) -> Array:
-    """P-values adjusted so that the chance of any false alarm among all tests stays below the level.
+    """P-values adjusted so that the chance of any false alarm among all tests stays below the
+    level.
 
-    Holm, S. (1979). Scandinavian Journal of Statistics, 6, 65-70. `p` has any shape; NaN stays NaN and counts as no test.
+    Holm, S. (1979). Scandinavian Journal of Statistics, 6, 65-70. `p` has any shape; NaN stays NaN
+    and counts as no test.
 
     >>> holm([0.01, 0.04, 0.03, 0.20]).round(4)
     array([0.04, 0.09, 0.09, 0.2 ])
     """
     flat = np.asarray(p, dtype=np.float64)
-    # statsmodels has it too, but collects garbage after every call, which takes longer than all tests of an audit
+    # statsmodels has it too, but collects garbage after every call, which takes longer than all
+    # tests of an audit
     single = holm_in_order([[float(value)] for value in flat.ravel()])
     return np.array([value for (value,) in single], dtype=np.float64).reshape(flat.shape)
 
 
 def holm_in_order(sequences: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Holm's adjustment where each question is asked in steps, and a later step only after the earlier one was answered.
+    """Holm's adjustment where each question is asked in steps, and a later step only after the
+    earlier one was answered.
 
-    Whether two measures differ is asked first of these respondents, then of others. Questions that are not answered to
-    their end share the level, and each keeps its share from step to step. The chance of any false alarm in any step stays
-    below the level. Bretz, F., Maurer, W., Brannath, W. and Posch, M. (2009). Statistics in Medicine, 28, 586-604.
+    Whether two measures differ is asked first of these respondents, then of others. Questions that
+    are not answered to their end share the level, and each keeps its share from step to step. The
+    chance of any false alarm in any step stays below the level. Bretz, F., Maurer, W., Brannath, W.
+    and Posch, M. (2009). Statistics in Medicine, 28, 586-604.
 
-    - `sequences`: The p-values of each question in their order; NaN is a test that was not made and is passed over.
+    - `sequences`: The p-values of each question in their order; NaN is a test that was not made and
+      is passed over.
 
     >>> holm_in_order([[0.01, 0.02], [0.04]])
     [[0.02, 0.04], [0.04]]

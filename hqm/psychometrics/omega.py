@@ -24,31 +24,44 @@ from hqm.psychometrics.consistency import (
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.two_way import FEWEST_CLUSTERS, LARGEST, half_width_without, never_narrower, spread_left_out
+from hqm.psychometrics.two_way import (
+    FEWEST_CLUSTERS,
+    LARGEST,
+    half_width_without,
+    never_narrower,
+    spread_left_out,
+)
 
 COVARIANCES = 4_000_000
 """So many covariances of resampled respondents are in memory at once."""
 CONSTANT = 1e-12
-"""An item whose variance is a smaller share of what it has elsewhere is constant, but for rounding."""
+"""An item whose variance is a smaller share of what it has elsewhere is constant, but for
+rounding.
+"""
 
 
 def omega_t(
-    scores: npt.ArrayLike, rng: np.random.Generator | None = None, *, families: Sequence[str] | None = None
+    scores: npt.ArrayLike,
+    rng: np.random.Generator | None = None,
+    *,
+    families: Sequence[str] | None = None,
 ) -> Coefficient:
     """McDonald's omega total of a one-factor model fitted by unweighted least squares.
 
-    Alpha assumes that every item measures equally strongly; omega lets them differ. With several factors the one-factor
-    model misses common variance and omega total falls short.
+    Alpha assumes that every item measures equally strongly; omega lets them differ. With several
+    factors the one-factor model misses common variance and omega total falls short.
 
         omega = (sum of loadings)^2 / sum of all correlations
 
-    McDonald, R. P. (1999). Test Theory. Erlbaum. The fit is Harman and Jones's minimum residual solution
-    (1966, Psychometrika 31, 351-368), found loading by loading.
+    McDonald, R. P. (1999). Test Theory. Erlbaum. The fit is Harman and Jones's minimum residual
+    solution (1966, Psychometrika 31, 351-368), found loading by loading.
 
-    - `scores`: (respondents, items, types or parcels), compared as correlations; constant columns are left out.
+    - `scores`: (respondents, items, types or parcels), compared as correlations; constant columns
+      are left out.
 
-    The status is `insufficient` below 3 varying items, `not_applicable` with as many items as respondents. Flag
-    `HEYWOOD` where a loading exceeds 1 (negative error variance: the model does not hold).
+    The status is `insufficient` below 3 varying items, `not_applicable` with as many items as
+    respondents. Flag `HEYWOOD` where a loading exceeds 1 (negative error variance: the model does
+    not hold).
 
     >>> scores = [[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]
     >>> round(omega_t(scores).value, 4)
@@ -61,12 +74,22 @@ def omega_t(
             return Coefficient.absent("not_applicable", too_wide(x), x.shape[0])
 
     def drawn(weights: Array) -> Array:
-        """Of resampled respondents, a few replicates at a time: their covariances are what takes memory."""
+        """Of resampled respondents, a few replicates at a time: their covariances are what takes
+        memory.
+        """
         steps = range(0, len(weights), max(1, COVARIANCES // x.shape[1] ** 2))
-        return np.concatenate([_of_covariances(weighted_covariances(x, weights[i : i + steps.step])) for i in steps])
+        return np.concatenate(
+            [_of_covariances(weighted_covariances(x, weights[i : i + steps.step])) for i in steps]
+        )
 
     omega = with_bootstrap(
-        x, lambda x: float(drawn(np.ones((1, len(x))))[0]), "omega", rng, families, items=3, drawn=drawn
+        x,
+        lambda x: float(drawn(np.ones((1, len(x))))[0]),
+        "omega",
+        rng,
+        families,
+        items=3,
+        drawn=drawn,
     )
     if omega.status == "ok" and (np.abs(minres_loadings(np.corrcoef(x.T))) > 1).any():
         return replace(omega, flags=(*omega.flags, "HEYWOOD"))
@@ -74,7 +97,9 @@ def omega_t(
 
 
 def _of_covariances(covariances: Array) -> Array:
-    """(replicates,): omega of covariances (replicates, items, items); NaN where an item does not vary."""
+    """(replicates,): omega of covariances (replicates, items, items); NaN where an item does not
+    vary.
+    """
     variances = np.einsum("rii->ri", covariances)
     varies = (variances > CONSTANT * variances.max(axis=0, initial=0.0)).all(axis=1)
     deviations = np.sqrt(variances[varies])
@@ -92,22 +117,26 @@ def omega_of_types(
     n_effective: float | None = None,
     level: float = 0.95,
 ) -> Coefficient:
-    """McDonald's omega total over the mean scores by type, without what types share because they share pictures.
+    """McDonald's omega total over the mean scores by type, without what types share because they
+    share pictures.
 
-    Types that are asked about the same pictures correlate by the luck of these pictures. Their errors' covariances E are
-    known from the residuals of respondent x item within pictures, and are taken off before the factor is fitted:
+    Types that are asked about the same pictures correlate by the luck of these pictures. Their
+    errors' covariances E are known from the residuals of respondent x item within pictures, and are
+    taken off before the factor is fitted:
 
         R = correlations of the type means,   loadings from (S - E) / (s s') off the diagonal
         omega = (sum of loadings)^2 / sum of R
 
-    The interval over respondents is Feldt's, with types as parts; that for these respondents leaves each cluster out, takes
-    log(1 - omega) as linear in the covariances, and counts products of noise once (as `agreement_bounds` does). Feldt, L. S. (1965). Psychometrika, 30, 357-370.
+    The interval over respondents is Feldt's, with types as parts; that for these respondents leaves
+    each cluster out, takes log(1 - omega) as linear in the covariances, and counts products of
+    noise once (as `agreement_bounds` does). Feldt, L. S. (1965). Psychometrika, 30, 357-370.
 
     - `scores`: (respondents, items): a missing answer is left out.
     - `types, clusters`: (items,): labels; `n_effective`: the number of independent respondents.
 
-    The status is `insufficient` below 3 respondents or 3 types that vary, `not_applicable` with as many types as respondents,
-    `degenerate` where the factor explains nothing. There is no interval over respondents below 10 independent ones. Flag `HEYWOOD` where a loading exceeds 1.
+    The status is `insufficient` below 3 respondents or 3 types that vary, `not_applicable` with as
+    many types as respondents, `degenerate` where the factor explains nothing. There is no interval
+    over respondents below 10 independent ones. Flag `HEYWOOD` where a loading exceeds 1.
 
     >>> answers = [[1, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1], [1, 1, 1, 1, 1, 1]]
     >>> round(omega_of_types(answers, list("aabbcc")).value, 2)
@@ -123,7 +152,9 @@ def omega_of_types(
     m = len(x)
     if m < 3:
         return Coefficient.absent(
-            "insufficient", f"omega needs 3 respondents and 3 types, there are {m} and {len(names)}", m
+            "insufficient",
+            f"omega needs 3 respondents and 3 types, there are {m} and {len(names)}",
+            m,
         )
     by_type = [relative_error(x[:, kinds == name], labels[kinds == name]) for name in names]
     means = [error.sums.sum(axis=1) / error.sizes.sum(axis=1) for error in by_type]
@@ -132,7 +163,9 @@ def omega_of_types(
         reason = f"omega needs 3 types that vary, there are {len(varying)}"
         return Coefficient.absent("insufficient", reason, m)
     if m <= len(varying):
-        reason = f"{len(varying)} types but only {m} respondents: their covariances cannot be modelled"
+        reason = (
+            f"{len(varying)} types but only {m} respondents: their covariances cannot be modelled"
+        )
         return Coefficient.absent("not_applicable", reason, m)
     parts = [_Part(by_type[i], labels[kinds == names[i]], int(labels.max()) + 1) for i in varying]
     covariances, errors = _covariances(parts), _shared_errors(parts)
@@ -140,7 +173,9 @@ def omega_of_types(
     if not math.isfinite(value) or value <= 0:
         return Coefficient.absent("degenerate", "one factor explains nothing of the types", m)
     size = size_of(m, n_effective)
-    low, high = feldt_interval(value, size, len(parts), level) if size >= FEWEST else (math.nan, math.nan)
+    low, high = (
+        feldt_interval(value, size, len(parts), level) if size >= FEWEST else (math.nan, math.nan)
+    )
     method = "Feldt" if size == m else f"Feldt, n_eff {size:.4g}"
     fixed = None if value >= 1 else _bounds(parts, covariances, errors, level)
     flags = ("HEYWOOD",) if (np.abs(loadings) > 1).any() else ()
@@ -160,11 +195,15 @@ def omega_of_types(
 
 
 class _Part:
-    """One type over all clusters: (respondents, clusters) sums, sizes and residuals, 0 where it has no item."""
+    """One type over all clusters: (respondents, clusters) sums, sizes and residuals, 0 where it has
+    no item.
+    """
 
     def __init__(self, error: RelativeError, labels: npt.NDArray[np.intp], clusters: int) -> None:
         where = np.unique(labels)
-        self.sums, self.sizes, self.residuals = (np.zeros((len(error.sums), clusters)) for _ in range(3))
+        self.sums, self.sizes, self.residuals = (
+            np.zeros((len(error.sums), clusters)) for _ in range(3)
+        )
         self.sums[:, where], self.sizes[:, where] = error.sums, error.sizes
         self.residuals[:, where] = error.residuals * math.sqrt(error.factor)
         self.n = error.sizes.sum(axis=1)
@@ -176,7 +215,9 @@ class _Part:
 
     def without(self) -> Array:
         """(respondents, clusters): the mean score with each cluster left out."""
-        return np.asarray((self.total[:, None] - self.sums) / np.maximum(self.n[:, None] - self.sizes, 1))
+        return np.asarray(
+            (self.total[:, None] - self.sums) / np.maximum(self.n[:, None] - self.sizes, 1)
+        )
 
 
 def _covariances(parts: Sequence[_Part]) -> Array:
@@ -194,7 +235,9 @@ def _omega(covariances: Array, errors: Array) -> tuple[float, Array]:
 
 
 def _omegas(covariances: Array, errors: Array) -> tuple[Array, Array]:
-    """Omega (replicates,) and the loadings (replicates, types) of covariances (replicates, types, types)."""
+    """Omega (replicates,) and the loadings (replicates, types) of covariances (replicates, types,
+    types).
+    """
     deviations = np.sqrt(np.einsum("rii->ri", covariances))
     scale = deviations[:, :, None] * deviations[:, None, :]
     loadings = minres_loadings((covariances - errors) / scale)
@@ -203,7 +246,9 @@ def _omegas(covariances: Array, errors: Array) -> tuple[Array, Array]:
 
 
 def _gradient(covariances: Array, errors: Array, of_errors: bool) -> Array:
-    """(types, types): how log(1 - omega) moves with each covariance, or with each covariance of errors."""
+    """(types, types): how log(1 - omega) moves with each covariance, or with each covariance of
+    errors.
+    """
     count = len(covariances)
     step = 1e-4 * float(np.diag(covariances).mean())
     rows, columns = np.tril_indices(count)
@@ -219,7 +264,9 @@ def _gradient(covariances: Array, errors: Array, of_errors: bool) -> Array:
     return gradient
 
 
-def _bounds(parts: Sequence[_Part], covariances: Array, errors: Array, level: float) -> Bounds | None:
+def _bounds(
+    parts: Sequence[_Part], covariances: Array, errors: Array, level: float
+) -> Bounds | None:
     left = np.stack([part.without() for part in parts])
     left = left - left.mean(axis=1, keepdims=True)
     _, m, clusters = left.shape
@@ -245,7 +292,8 @@ def _bounds(parts: Sequence[_Part], covariances: Array, errors: Array, level: fl
 def minres_loadings(correlations: npt.ArrayLike) -> Array:
     """The loadings of one factor that leave the smallest squared off-diagonal residuals.
 
-    - `correlations`: (items, items), or (replicates, items, items) for as many rows of loadings: only what is off the diagonal is used.
+    - `correlations`: (items, items), or (replicates, items, items) for as many rows of loadings:
+      only what is off the diagonal is used.
 
     >>> minres_loadings([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]]).round(3)
     array([0.8, 0.7, 0.6])

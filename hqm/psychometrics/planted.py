@@ -17,7 +17,8 @@ from hqm.psychometrics.result import Status
 class PlantedFaults:
     """What a search finds of faults planted in these data.
 
-    - `power`: Share of the planted faults that were named; `error` is its Monte Carlo standard error.
+    - `power`: Share of the planted faults that were named; `error` is its Monte Carlo standard
+      error.
     - `planted, repeats`: Faults in a copy of the data, and copies.
     """
 
@@ -29,11 +30,14 @@ class PlantedFaults:
     reason: str = ""
 
 
-def with_wrong_keys(scores: npt.ArrayLike, *, rng: np.random.Generator, hit: npt.ArrayLike = 1.0) -> Array:
+def with_wrong_keys(
+    scores: npt.ArrayLike, *, rng: np.random.Generator, hit: npt.ArrayLike = 1.0
+) -> Array:
     """The scores that the same answers would have under wrong keys.
 
-    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k options: 1 / (k - 1)).
-    Scores, of (respondents, items), that lie between 0 and 1 are mirrored; NaN stays.
+    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k
+    options: 1 / (k - 1)). Scores, of (respondents, items), that lie between 0 and 1 are mirrored;
+    NaN stays.
     >>> with_wrong_keys([[1, 0, 0.25]], rng=np.random.default_rng(0))
     array([[0.  , 1.  , 0.75]])
     """
@@ -54,9 +58,10 @@ def planted_faults(
 ) -> PlantedFaults:
     """The share of wrong keys that a search would find in a study like this one.
 
-    "No faults" says little where few would be found. The respondents and items of the study stay as they are; in a
-    copy, some items get the scores that a wrong key would give them, and the search is made there. The items at hand
-    are taken to have right keys: where many have not, the share comes out too low.
+    "No faults" says little where few would be found. The respondents and items of the study stay as
+    they are; in a copy, some items get the scores that a wrong key would give them, and the search
+    is made there. The items at hand are taken to have right keys: where many have not, the share
+    comes out too low.
 
     - `scores`: (respondents, items), 0 to 1; NaN where an answer was not scored.
     - `search`: Scores -> numbers of the items that it names.
@@ -72,7 +77,9 @@ def planted_faults(
     """
     x = shaped(scores, "respondents, items")
     if x.size == 0:
-        return PlantedFaults(math.nan, math.nan, 0, 0, "insufficient", "there is no respondent or no item")
+        return PlantedFaults(
+            math.nan, math.nan, 0, 0, "insufficient", "there is no respondent or no item"
+        )
     hits = np.broadcast_to(np.asarray(hit, dtype=np.float64), (x.shape[1],))
     size = min(x.shape[1], most)
     planted = max(1, round(share * size))
@@ -85,4 +92,6 @@ def planted_faults(
         copy[:, places] = with_wrong_keys(copy[:, places], rng=rng, hit=hits[items[places]])
         shares.append(len(set(places.tolist()) & {int(i) for i in search(copy)}) / planted)
     power = float(np.mean(shares))
-    return PlantedFaults(power, math.sqrt(max(power * (1 - power), 0.0) / (planted * repeats)), planted, repeats)
+    return PlantedFaults(
+        power, math.sqrt(max(power * (1 - power), 0.0) / (planted * repeats)), planted, repeats
+    )

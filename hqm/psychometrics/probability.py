@@ -18,13 +18,13 @@ from hqm.psychometrics.result import Coefficient, Status
 class ExpectedRetest:
     """What reruns would show on average, computed from one pass.
 
-    - `rho`: Reliability of one run's scores (the expected ICC, and the expected r to first order); its `status`
-      speaks for the whole.
-    - `r_mean, r_deviation`: Mean and standard deviation over reruns of Pearson's r among these respondents; good when
-      rho > .9.
+    - `rho`: Reliability of one run's scores (the expected ICC, and the expected r to first order);
+      its `status` speaks for the whole.
+    - `r_mean, r_deviation`: Mean and standard deviation over reruns of Pearson's r among these
+      respondents; good when rho > .9.
     - `scores, noise`: (respondents,): expected score, and its variance over seeds.
-    - `agreement, kappa`: (respondents,): expected share of items that come out alike in two runs, and Cohen's kappa
-      of them; a kappa is NaN where only one outcome can occur.
+    - `agreement, kappa`: (respondents,): expected share of items that come out alike in two runs,
+      and Cohen's kappa of them; a kappa is NaN where only one outcome can occur.
     - `pairs`: Flip probabilities of pairs and the expected tau, with the correction for counts.
     - `n_items`: (respondents,): items with a probability.
     """
@@ -46,22 +46,25 @@ class ExpectedRetest:
 
 
 def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
-    """Test-retest reliability from the probability that each item is scored 1, without a single rerun.
+    """Test-retest reliability from the probability that each item is scored 1, without a single
+    rerun.
 
-    How often a model that answers yes with probability .7 will answer otherwise follows from the probability, so one
-    forward pass replaces any number of reruns. It is valid when items and runs are independent given the probabilities:
-    not after a sampled chain of thought, and not for a served model that differs from run to run.
+    How often a model that answers yes with probability .7 will answer otherwise follows from the
+    probability, so one forward pass replaces any number of reruns. It is valid when items and runs
+    are independent given the probabilities: not after a sampled chain of thought, and not for a
+    served model that differs from run to run.
 
         mu_m = mean_i p_mi,   v_m = sum_i p_mi (1 - p_mi) / n^2,   rho = s2_mu / (s2_mu + vbar)
         r among these respondents: mean 1 - tr(P V) / A, deviation sqrt(2 tr((P V)^2)) / A,
             A = sum d^2, d = mu - mean mu, P = I - 11' / M - d d' / A, V = diag(v)
         per respondent: agreement = mean(p^2 + (1 - p)^2),  kappa = Var_i(p) / (mu (1 - mu))
 
-    - `probabilities`: (respondents, items): the probability of a score of 1; NaN where it is not known.
+    - `probabilities`: (respondents, items): the probability of a score of 1; NaN where it is not
+      known.
 
-    The status is `insufficient` below 3 respondents with items, `degenerate` when the expected scores do not differ,
-    `not_informative` with the value 1 when every probability is 0 or 1 (greedy decoding), and `not_applicable` when a
-    number is no probability.
+    The status is `insufficient` below 3 respondents with items, `degenerate` when the expected
+    scores do not differ, `not_informative` with the value 1 when every probability is 0 or 1
+    (greedy decoding), and `not_applicable` when a number is no probability.
 
     >>> round(expected_retest(np.repeat([[0.9], [0.5], [0.1]], 100, axis=1)).rho.value, 6)
     0.991121
@@ -72,7 +75,9 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     n = count.astype(np.float64)
     kept = np.flatnonzero(count > 0)
     if len(kept) < 3:
-        reason = f"an expected reliability needs 3 respondents with probabilities, there are {len(kept)}"
+        reason = (
+            f"an expected reliability needs 3 respondents with probabilities, there are {len(kept)}"
+        )
         return _absent("insufficient", reason, count)
     known = p[there]
     if (known < 0).any() or (known > 1).any():
@@ -85,9 +90,13 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     within = np.where(there, (filled - mu[:, None]) ** 2, 0.0).sum(axis=1) / n
     margin = mu * (1 - mu)
     kappa = np.divide(within, margin, out=np.full(len(p), np.nan), where=margin > 1e-15)
-    pairs = pair_order(mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None)
+    pairs = pair_order(
+        mu, noise, n_items=int(count.max()) if len(set(count[kept].tolist())) == 1 else None
+    )
     rho, mean, deviation = _reliability(mu[kept], noise[kept])
-    return ExpectedRetest(rho, mean, deviation, mu, noise, agreement, kappa, pairs, tuple(count.tolist()))
+    return ExpectedRetest(
+        rho, mean, deviation, mu, noise, agreement, kappa, pairs, tuple(count.tolist())
+    )
 
 
 def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
@@ -95,7 +104,9 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
     spread, vbar = float(mu.var(ddof=1)), float(noise.mean())
     if is_constant(mu):
         return (
-            Coefficient.absent("degenerate", "the expected scores of the respondents do not differ", m),
+            Coefficient.absent(
+                "degenerate", "the expected scores of the respondents do not differ", m
+            ),
             math.nan,
             math.nan,
         )
@@ -113,10 +124,14 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
 def _absent(status: Status, reason: str, count: Numbers) -> ExpectedRetest:
     nan, m = math.nan, len(count)
     none, missing = Coefficient.absent(status, reason, m), np.full(m, nan)
-    return ExpectedRetest(none, nan, nan, missing, missing, missing, missing, None, tuple(count.tolist()))
+    return ExpectedRetest(
+        none, nan, nan, missing, missing, missing, missing, None, tuple(count.tolist())
+    )
 
 
-def sampling_probability(log_odds: npt.ArrayLike, temperature: float, *, top_p: float = 1.0) -> Array:
+def sampling_probability(
+    log_odds: npt.ArrayLike, temperature: float, *, top_p: float = 1.0
+) -> Array:
     """The probability of the first of two answers at another temperature: 1 / (1 + exp(-l / T)).
 
     - `log_odds`: Any shape: l = log P(first) - log P(second) at temperature 1.
@@ -134,7 +149,9 @@ def sampling_probability(log_odds: npt.ArrayLike, temperature: float, *, top_p: 
     else:
         # tanh does not overflow
         p = 0.5 * (1 + np.tanh(l / (2 * temperature)))
-    return np.where(p >= top_p, 1.0, np.where(1 - p >= top_p, 0.0, p)) if top_p < 1 else np.asarray(p)
+    return (
+        np.where(p >= top_p, 1.0, np.where(1 - p >= top_p, 0.0, p)) if top_p < 1 else np.asarray(p)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +164,13 @@ class TemperatureCurve:
     score: tuple[float, ...]
 
 
-def temperature_curve(log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, top_p: float = 1.0) -> TemperatureCurve:
+def temperature_curve(
+    log_odds: npt.ArrayLike, temperatures: npt.ArrayLike, *, top_p: float = 1.0
+) -> TemperatureCurve:
     """The expected test-retest reliability at several temperatures, from one forward pass.
 
-    It shows where a benchmark looks reliable only because it is run near temperature 0. Status as in `expected_retest`.
+    It shows where a benchmark looks reliable only because it is run near temperature 0. Status as
+    in `expected_retest`.
 
     - `log_odds`: (respondents, items): log odds at temperature 1 of the answer that is scored 1.
     - `temperatures, top_p`: (points,), and the nucleus.

@@ -1,4 +1,6 @@
-"""Questions as numbers: each distinct text once, its words, and the sequences of words and letters in it."""
+"""Questions as numbers: each distinct text once, its words, and the sequences of words and letters
+in it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def numbers(values: Sequence[Hashable]) -> tuple[Numbers, tuple[Hashable, ...]]:
 
 
 def without_gaps(codes: Numbers, most: int | None = None) -> tuple[Numbers, int]:
-    """Codes from 0 numbered in their order without gaps, and how many numbers there are; `most` is more than any code.
+    """Codes from 0 numbered in their order without gaps, and how many numbers there are; `most` is
+    more than any code.
 
     >>> without_gaps(np.array([7, 2, 7]))
     (array([1, 0, 1]), 2)
@@ -63,7 +66,8 @@ def once_each(codes: Numbers) -> Numbers:
 
 
 def rows_of(starts: Numbers, chosen: Numbers) -> tuple[Numbers, Numbers]:
-    """Where the entries of the chosen rows stand in a list that has the rows one after another, and the place of each one's row in `chosen`.
+    """Where the entries of the chosen rows stand in a list that has the rows one after another, and
+    the place of each one's row in `chosen`.
 
     >>> rows_of(np.array([0, 2, 3]), np.array([1, 0]))
     (array([2, 0, 1]), array([0, 1, 1]))
@@ -109,7 +113,9 @@ class Questions:
         return np.diff(self.starts)
 
     def at(self, place: int) -> Numbers:
-        """(texts,): the word at a place, counted from 0, or from the end by negative places; -1 where there is none."""
+        """(texts,): the word at a place, counted from 0, or from the end by negative places; -1
+        where there is none.
+        """
         index = (self.starts[1:] if place < 0 else self.starts[:-1]) + place
         inside = (self.lengths >= -place) if place < 0 else (self.lengths > place)
         number = np.full(len(self.distinct), -1, dtype=np.int64)
@@ -142,7 +148,8 @@ class Questions:
         return number
 
     def features(self) -> tuple[Numbers, Numbers, int]:
-        """Pairs of item and feature number, each feature once an item, in the order of the features' texts; how many features there are.
+        """Pairs of item and feature number, each feature once an item, in the order of the
+        features' texts; how many features there are.
 
         A feature is a word, two words beside each other, or a run of 3 or 4 letters and blanks.
         """
@@ -150,7 +157,10 @@ class Questions:
         if not texts:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0
         kinds = (self._single(), self._pairs(), *self._runs())
-        place = {name: i for i, name in enumerate(sorted({name for *_, names in kinds for name in names}))}
+        place = {
+            name: i
+            for i, name in enumerate(sorted({name for *_, names in kinds for name in names}))
+        }
         codes = [
             owner * len(place) + np.array([place[name] for name in names], dtype=np.int64)[number]
             for owner, number, names in kinds
@@ -166,7 +176,9 @@ class Questions:
 
     def _pairs(self) -> tuple[Numbers, Numbers, list[str]]:
         beside = np.flatnonzero(self.owner[1:] == self.owner[:-1])
-        code, number = np.unique(self.word[beside] * len(self.vocabulary) + self.word[beside + 1], return_inverse=True)
+        code, number = np.unique(
+            self.word[beside] * len(self.vocabulary) + self.word[beside + 1], return_inverse=True
+        )
         of = self.vocabulary
         names = [f"w {of[a]} {of[b]}" for a, b in (divmod(pair, len(of)) for pair in code.tolist())]
         return self.owner[beside], number, names
@@ -177,7 +189,9 @@ class Questions:
         of = [self.vocabulary[number] for number in self.word.tolist()]
         padded = [f" {' '.join(of[begin:end])} " for begin, end in pairwise(bounds)]
         whole = "".join(padded)
-        letters = np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
+        letters = np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(
+            np.int64
+        )
         owner = np.repeat(np.arange(len(padded)), [len(text) for text in padded])
         letter, count = without_gaps(letters)
         pair, pairs = without_gaps(letter[:-1] * count + letter[1:])
@@ -190,5 +204,7 @@ class Questions:
             number, size = without_gaps(code[begin], most)
             somewhere = np.empty(size, dtype=np.int64)
             somewhere[number] = begin
-            runs.append((owner[begin], number, [whole[at : at + length] for at in somewhere.tolist()]))
+            runs.append(
+                (owner[begin], number, [whole[at : at + length] for at in somewhere.tolist()])
+            )
         return runs

@@ -12,7 +12,9 @@ from hqm.psychometrics.arrays import Array, Flags
 from hqm.psychometrics.distributions import average_ranks
 
 _EXACT = 60
-"""Respondents up to which the distribution is counted out; beyond, a normal one with a correction of one half."""
+"""Respondents up to which the distribution is counted out; beyond, a normal one with a correction
+of one half.
+"""
 
 
 @lru_cache(maxsize=64)
@@ -22,16 +24,19 @@ def _tails(n: int) -> Array:
     ways[0, 0] = 1
     for rank in range(1, n + 1):
         ways[1 : rank + 1, rank:] += ways[:rank, : ways.shape[1] - rank].copy()
-    return np.asarray(np.minimum(1.0, ways.cumsum(axis=1) / ways.sum(axis=1, keepdims=True)), dtype=np.float64)
+    return np.asarray(
+        np.minimum(1.0, ways.cumsum(axis=1) / ways.sum(axis=1, keepdims=True)), dtype=np.float64
+    )
 
 
 def rank_sum_p(chosen: Flags, values: npt.ArrayLike) -> Array:
     """(columns,): how likely so low a rank sum of the chosen rows is by chance, in every column.
 
-    Wilcoxon, F. (1945). Biometrics Bulletin, 1, 80-83. Tied values share their mean rank; a sum of halves is rounded up,
-    which makes the test a little cautious.
+    Wilcoxon, F. (1945). Biometrics Bulletin, 1, 80-83. Tied values share their mean rank; a sum of
+    halves is rounded up, which makes the test a little cautious.
 
-    - `chosen`: (rows, columns). `values`: (rows, columns); a row without a value in a column is left out there.
+    - `chosen`: (rows, columns). `values`: (rows, columns); a row without a value in a column is
+      left out there.
 
     NaN where all or none of the rows of a column are chosen.
 
@@ -56,5 +61,7 @@ def rank_sum_p(chosen: Flags, values: npt.ArrayLike) -> Array:
         else:
             some = k[inside].astype(np.float64)
             spread = np.sqrt(some * (size - some) * (size + 1) / 12)
-            p[inside] = ndtr((total[inside] + 0.5 - some * (size + 1) / 2) / np.maximum(spread, math.ulp(1.0)))
+            p[inside] = ndtr(
+                (total[inside] + 0.5 - some * (size + 1) / 2) / np.maximum(spread, math.ulp(1.0))
+            )
     return p

@@ -18,8 +18,8 @@ from hqm.psychometrics.result import Coefficient, Status
 class TopK:
     """How the k best of one run meet the k best of another.
 
-    `same_set` is the probability of the same set, `overlap` the expected share of common members, `chance` the overlap
-    of two orders drawn by lot, k / M.
+    `same_set` is the probability of the same set, `overlap` the expected share of common members,
+    `chance` the overlap of two orders drawn by lot, k / M.
     """
 
     k: int
@@ -34,12 +34,12 @@ class RankStability:
 
     - `same_winner`: Probability that two runs have the same winner.
     - `top`: One entry for every k below the number of respondents.
-    - `flip`: (respondents, respondents): probability that two runs order the pair in opposite ways; NaN on the
-      diagonal.
-    - `mean_flip, adjacent_flip, top5_flip`: Its mean over all pairs, over neighbours, over the pairs among the five
-      best.
-    - `expected_tau, tau_to_truth`: Expected Kendall correlation of two runs, and of a run with the order without
-      noise.
+    - `flip`: (respondents, respondents): probability that two runs order the pair in opposite ways;
+      NaN on the diagonal.
+    - `mean_flip, adjacent_flip, top5_flip`: Its mean over all pairs, over neighbours, over the
+      pairs among the five best.
+    - `expected_tau, tau_to_truth`: Expected Kendall correlation of two runs, and of a run with the
+      order without noise.
     - `n, draws`: Respondents that went in, and how many pairs of runs were drawn.
     - `status, reason`: `ok`, or why there are no numbers (all NaN then), in a sentence.
     """
@@ -62,9 +62,10 @@ class RankStability:
 class PairOrder:
     """What two runs do to the order of each pair; all matrices are (respondents, respondents).
 
-    `above[a, b]` is the probability that a run puts a above b, `flip` that two runs order the pair in opposite ways.
-    `expected_tau` is the expected Kendall correlation between two runs, `tau_to_truth` between a run and the order
-    without noise; a tie counts as half in both directions (tau-a).
+    `above[a, b]` is the probability that a run puts a above b, `flip` that two runs order the pair
+    in opposite ways. `expected_tau` is the expected Kendall correlation between two runs,
+    `tau_to_truth` between a run and the order without noise; a tie counts as half in both
+    directions (tau-a).
     """
 
     above: Array
@@ -78,15 +79,19 @@ class PairOrder:
         return mean_of_known(self.flip[np.triu_indices(len(self.flip), 1)])
 
 
-def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None) -> PairOrder:
+def pair_order(
+    scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | None = None
+) -> PairOrder:
     """The probability that two runs order a pair of respondents in opposite ways.
 
     A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
 
-        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
-        with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
+        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q
+        - 1)^2 with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the
+        rest
 
-    - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a run's score over seeds.
+    - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a
+      run's score over seeds.
     - `n_items`: How many items a score counts, for the continuity correction; None without it.
 
     Pairs with a missing number are NaN.
@@ -103,7 +108,9 @@ def pair_order(scores: npt.ArrayLike, noise: npt.ArrayLike, *, n_items: int | No
     # rounding makes gaps of 1e-17 between equal scores
     gap = np.where(np.abs(gap) < 1e-12, 0.0, gap)
     with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.where(deviation > 0, ndtr((gap - step) / deviation), np.where(np.isnan(gap), np.nan, gap > 0))
+        above = np.where(
+            deviation > 0, ndtr((gap - step) / deviation), np.where(np.isnan(gap), np.nan, gap > 0)
+        )
     flip = 2 * above * above.T
     np.fill_diagonal(flip, np.nan)
     upper = np.triu_indices(len(s), 1)
@@ -125,9 +132,9 @@ def rank_stability(
 ) -> RankStability:
     """Whether a rerun gives the same winner, the same top k and the same order of pairs.
 
-    Pairs of runs are drawn from normal distributions around the scores with the noise of the items; nothing has to be
-    run again. Observed scores spread more than true ones, so the answers are a little too rosy unless the scores are
-    drawn together by the reliability first.
+    Pairs of runs are drawn from normal distributions around the scores with the noise of the items;
+    nothing has to be run again. Observed scores spread more than true ones, so the answers are a
+    little too rosy unless the scores are drawn together by the reliability first.
 
         S*_1, S*_2 ~ N(S, diag(v));   with a reliability: S -> mean + rho (S - mean)
 
@@ -141,8 +148,8 @@ def rank_stability(
     - `reliability`: Draws the scores together first, for questions about the true spread.
     - `higher_is_better`: Whether the winner has the highest score (False for hallucination rates).
 
-    The status is `insufficient` for fewer than 3 respondents, `degenerate` when all have the same score,
-    `not_informative` with its values when there is no noise at all.
+    The status is `insufficient` for fewer than 3 respondents, `degenerate` when all have the same
+    score, `not_informative` with its values when there is no noise at all.
 
     >>> result = rank_stability([0.9, 0.5, 0.1], [1e-4] * 3, np.random.default_rng(0))
     >>> result.same_winner, result.top[0].chance == 1 / 3, round(result.expected_tau, 6)
@@ -151,7 +158,9 @@ def rank_stability(
     s, v = paired(scores, noise)
     n = len(s)
     if n < 3:
-        return _absent("insufficient", f"rank stability needs 3 respondents with noise, there are {n}", n)
+        return _absent(
+            "insufficient", f"rank stability needs 3 respondents with noise, there are {n}", n
+        )
     if float(np.ptp(s)) <= 1e-12 * max(1.0, float(np.abs(s).max())):
         return _absent("degenerate", "all respondents have the same score", n)
     if (v < 0).any():
@@ -175,7 +184,10 @@ def rank_stability(
     flip = np.empty_like(pairs.flip)
     flip[np.ix_(best, best)] = pairs.flip
     status: Status = "ok" if v.any() else "not_informative"
-    whole = _back(flip, np.isfinite(np.asarray(scores, dtype=np.float64) + np.asarray(noise, dtype=np.float64)))
+    whole = _back(
+        flip,
+        np.isfinite(np.asarray(scores, dtype=np.float64) + np.asarray(noise, dtype=np.float64)),
+    )
     five = pairs.flip[:5, :5]
     return RankStability(
         float((order[0, :, 0] == order[1, :, 0]).mean()),
@@ -193,13 +205,18 @@ def rank_stability(
     )
 
 
-def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_better: bool = True) -> Coefficient:
-    """The share of the k best that two administrations have in common; ties at the boundary are averaged over.
+def top_k_overlap(
+    x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_better: bool = True
+) -> Coefficient:
+    """The share of the k best that two administrations have in common; ties at the boundary are
+    averaged over.
 
-    Two orders drawn by lot share k / M. The status is `insufficient` unless 0 < k < number of respondents, and
-    `degenerate` when an administration gives all respondents the same score. There is no interval.
+    Two orders drawn by lot share k / M. The status is `insufficient` unless 0 < k < number of
+    respondents, and `degenerate` when an administration gives all respondents the same score. There
+    is no interval.
 
-    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left
+      out.
 
     >>> top_k_overlap([4, 3, 2, 1], [9, 8, 8, 1], 2).value
     0.75
@@ -211,7 +228,9 @@ def top_k_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int, *, higher_is_bette
             "insufficient", f"a top {k} needs more than {max(k, 1)} respondents, there are {n}", n
         )
     if not (np.ptp(a) > 0 and np.ptp(b) > 0):
-        return Coefficient.absent("degenerate", "an administration gives all respondents the same score", n)
+        return Coefficient.absent(
+            "degenerate", "an administration gives all respondents the same score", n
+        )
     sign = 1.0 if higher_is_better else -1.0
     return Coefficient(float((among_best(sign * a, k) * among_best(sign * b, k)).sum()) / k, n=n)
 
@@ -231,4 +250,6 @@ def _back(flip: Array, kept: Flags) -> Array:
 
 def _absent(status: Status, reason: str, n: int) -> RankStability:
     nan = math.nan
-    return RankStability(nan, (), np.full((n, n), np.nan), nan, nan, nan, nan, nan, n, 0, status, reason)
+    return RankStability(
+        nan, (), np.full((n, n), np.nan), nan, nan, nan, nan, nan, n, 0, status, reason
+    )

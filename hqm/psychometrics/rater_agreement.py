@@ -13,7 +13,9 @@ from hqm.psychometrics.clusters import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import Bounds, Coefficient
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
-ONE_CATEGORY = "single_category: every rating is the same, so agreement beyond chance is not defined"
+ONE_CATEGORY = (
+    "single_category: every rating is the same, so agreement beyond chance is not defined"
+)
 
 
 def krippendorff_alpha(
@@ -21,26 +23,28 @@ def krippendorff_alpha(
 ) -> Coefficient:
     """Krippendorff's alpha: agreement of any number of raters, on any scale, with gaps.
 
-    1 is perfect agreement, 0 what ratings dealt out at random would give, below 0 systematic disagreement.
-    Disagreements count by their size on the scale. With very uneven categories alpha is low although nearly all ratings
-    agree: print the observed agreement beside it, or AC1.
+    1 is perfect agreement, 0 what ratings dealt out at random would give, below 0 systematic
+    disagreement. Disagreements count by their size on the scale. With very uneven categories alpha
+    is low although nearly all ratings agree: print the observed agreement beside it, or AC1.
 
-        alpha = 1 - D_o / D_e
-        D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
-        d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) / 2)^2; interval (c - k)^2; ratio ((c-k)/(c+k))^2
+        alpha = 1 - D_o / D_e D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck
+        n_c n_k d2(c, k) / (n (n - 1)) d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) /
+        2)^2; interval (c - k)^2; ratio ((c-k)/(c+k))^2
 
-    Krippendorff, K. (2019). Content Analysis, 4th ed. Sage; ch. 12. His reading: .800 and above reliable, .667 to .800
-    for tentative conclusions, below that discard.
+    Krippendorff, K. (2019). Content Analysis, 4th ed. Sage; ch. 12. His reading: .800 and above
+    reliable, .667 to .800 for tentative conclusions, below that discard.
 
-    - `ratings`: (raters, units): numbers (category codes for nominal); NaN where a rater did not rate. Units with one
-      rating are left out.
+    - `ratings`: (raters, units): numbers (category codes for nominal); NaN where a rater did not
+      rate. Units with one rating are left out.
     - `measurement`: The scale's level.
-    - `level`: Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
+    - `level`: Confidence level of the interval over units (`fixed`): each unit left out once,
+      normal, cut at 1.
 
-    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a single category,
-    `not_applicable` for a ratio scale with negative numbers.
+    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a
+    single category, `not_applicable` for a ratio scale with negative numbers.
 
-    Krippendorff's four observers and twelve units (Computing Krippendorff's alpha-reliability, 2011, section C):
+    Krippendorff's four observers and twelve units (Computing Krippendorff's alpha-reliability,
+    2011, section C):
 
     >>> nan = np.nan
     >>> observers = [[1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
@@ -49,7 +53,9 @@ def krippendorff_alpha(
     [0.743, 0.815, 0.849, 0.797]
     """
     if measurement not in ("nominal", "ordinal", "interval", "ratio"):
-        raise ValueError(f"the level of measurement is nominal, ordinal, interval or ratio, got {measurement!r}")
+        raise ValueError(
+            f"the level of measurement is nominal, ordinal, interval or ratio, got {measurement!r}"
+        )
     counts, values = _counts(ratings)
     counts = counts[counts.sum(axis=1) >= 2]
     n_units = len(counts)
@@ -60,7 +66,9 @@ def krippendorff_alpha(
     if len(values) < 2:
         return Coefficient.absent("degenerate", ONE_CATEGORY, n_units)
     if measurement == "ratio" and values.min() < 0:
-        return Coefficient.absent("not_applicable", "a ratio scale has no negative numbers", n_units)
+        return Coefficient.absent(
+            "not_applicable", "a ratio scale has no negative numbers", n_units
+        )
     margins = counts.sum(axis=0)
     distance = _squared_distance(values, margins, measurement)
     rated = counts.sum(axis=1)
@@ -81,20 +89,27 @@ def krippendorff_alpha(
 
 
 def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
-    """Fleiss' kappa: agreement of several raters on nominal categories, beyond what their pooled shares give by chance.
+    """Fleiss' kappa: agreement of several raters on nominal categories, beyond what their pooled
+    shares give by chance.
 
-    Every unit has the same number of ratings, m; who gave them may change from unit to unit. With two raters it is
-    Scott's pi, not Cohen's kappa. It falls to 0 where one category prevails although nearly all ratings agree.
+    Every unit has the same number of ratings, m; who gave them may change from unit to unit. With
+    two raters it is Scott's pi, not Cohen's kappa. It falls to 0 where one category prevails
+    although nearly all ratings agree.
 
-        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),   Pe = sum_j p_j^2
+        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),
+        Pe = sum_j p_j^2
 
-    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin, 76, 378-382.
+    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological
+    Bulletin, 76, 378-382.
 
-    - `ratings`: (raters, units): category codes; NaN where a rater did not rate. Of units with unequal numbers of
-      ratings, those with the commonest number (two at least) are used: gaps need Krippendorff's alpha.
-    - `level`: Confidence level of the interval over units (`fixed`): each unit left out once, normal, cut at 1.
+    - `ratings`: (raters, units): category codes; NaN where a rater did not rate. Of units with
+      unequal numbers of ratings, those with the commonest number (two at least) are used: gaps need
+      Krippendorff's alpha.
+    - `level`: Confidence level of the interval over units (`fixed`): each unit left out once,
+      normal, cut at 1.
 
-    `n` counts the units used. The status is `insufficient` without a unit rated twice, `degenerate` for one category.
+    `n` counts the units used. The status is `insufficient` without a unit rated twice, `degenerate`
+    for one category.
 
     >>> round(fleiss_kappa([[1, 2, 1, 1], [1, 2, 1, 2], [1, 2, 2, 2]]).value, 4)
     0.3333
@@ -124,23 +139,27 @@ def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
     return _over_items(value, error, units, level, "unit jackknife")
 
 
-def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: float = 0.95) -> Coefficient:
+def gwet_ac1(
+    ratings: npt.ArrayLike, *, categories: int | None = None, level: float = 0.95
+) -> Coefficient:
     """Gwet's AC1: agreement beyond chance that does not collapse when one category prevails.
 
-    Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful", agreement on those
-    counts almost nothing. AC1 supposes that only hard units are guessed.
+    Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful",
+    agreement on those counts almost nothing. AC1 supposes that only hard units are guessed.
 
-        AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 - pi_k) / (q - 1)
+        AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 -
+        pi_k) / (q - 1)
 
-    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high agreement. British
-    Journal of Mathematical and Statistical Psychology, 61, 29-48.
+    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high
+    agreement. British Journal of Mathematical and Statistical Psychology, 61, 29-48.
 
     - `ratings`: (raters, units): category codes; NaN where a rater did not rate.
     - `categories`: How many categories there are to choose from, where some were never used.
-    - `level`: Confidence level of the interval over units (`fixed`), Student's with Gwet's variance, cut at 1.
+    - `level`: Confidence level of the interval over units (`fixed`), Student's with Gwet's
+      variance, cut at 1.
 
-    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a single category (when
-    no larger number of categories is given).
+    `n` counts units. The status is `insufficient` without a unit rated twice, `degenerate` for a
+    single category (when no larger number of categories is given).
 
     Gwet's example of four raters and twelve units (data cac.raw4raters of irrCAC):
 
@@ -163,8 +182,13 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
         return Coefficient.absent("degenerate", ONE_CATEGORY, units)
     shares = counts / rated[:, None]
     prevalence = shares.mean(axis=0)
-    pairs = np.where(twice, (counts * (counts - 1)).sum(axis=1) / np.maximum(rated * (rated - 1), 1), 0.0)
-    agreed, chance = float(pairs[twice].mean()), float((prevalence * (1 - prevalence)).sum()) / (q - 1)
+    pairs = np.where(
+        twice, (counts * (counts - 1)).sum(axis=1) / np.maximum(rated * (rated - 1), 1), 0.0
+    )
+    agreed, chance = (
+        float(pairs[twice].mean()),
+        float((prevalence * (1 - prevalence)).sum()) / (q - 1),
+    )
     value = (agreed - chance) / (1 - chance)
     if units < 3:
         return Coefficient(value, n=units, level=level)
@@ -178,13 +202,15 @@ def gwet_ac1(ratings: npt.ArrayLike, *, categories: int | None = None, level: fl
     return _over_items(value, error, units, level, "Gwet", factor)
 
 
-def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95) -> Coefficient:
+def flip_rate(
+    verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *, level: float = 0.95
+) -> Coefficient:
     """The probability that two verdicts on the same response differ.
 
         mean over items of the share of pairs of verdicts that differ
 
-    - `verdicts`: (verdicts, items): category codes; NaN where a verdict is missing. Items with one verdict are left
-      out.
+    - `verdicts`: (verdicts, items): category codes; NaN where a verdict is missing. Items with one
+      verdict are left out.
     - `clusters`: (items,): labels of what items share.
     - `level`: Confidence level of the normal interval over items (`fixed`).
 
@@ -216,7 +242,9 @@ def flip_rate(verdicts: npt.ArrayLike, clusters: npt.ArrayLike | None = None, *,
     return Coefficient(value, n=n, level=level, fixed=ends, se=spread)
 
 
-def _over_items(value: float, error: float, n: int, level: float, method: str, factor: float = math.nan) -> Coefficient:
+def _over_items(
+    value: float, error: float, n: int, level: float, method: str, factor: float = math.nan
+) -> Coefficient:
 
     if not error > 0:
         return Coefficient(value, n=n, level=level)

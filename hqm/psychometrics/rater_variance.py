@@ -14,7 +14,9 @@ from hqm.psychometrics.generalizability import g_study
 from hqm.psychometrics.result import Coefficient, Status
 
 _MOST = 300
-"""The labels that the likelihood is computed from: its time grows with their cube (a second for these)."""
+"""The labels that the likelihood is computed from: its time grows with their cube (a second for
+these).
+"""
 _FEWEST = 10
 _ZERO = 1e-6
 """A share below this is where the search for the largest likelihood stops on its way to 0."""
@@ -24,8 +26,10 @@ _ZERO = 1e-6
 class RaterVariance:
     """The variance of single labels, and where it comes from.
 
-    - `share`: The raters' part of the sum of the three. It has no interval: two or three raters support none.
-    - `answers, raters, residual`: The three variances; what a rater makes of one answer alone is in the residual.
+    - `share`: The raters' part of the sum of the three. It has no interval: two or three raters
+      support none.
+    - `answers, raters, residual`: The three variances; what a rater makes of one answer alone is in
+      the residual.
     - `n_raters, n_answers, n_labels`: What they were estimated from.
     - `method`: `mean squares` or `REML`.
     """
@@ -41,29 +45,34 @@ class RaterVariance:
 
 
 def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVariance:
-    """The share of the variance of single labels that strict and lenient raters make, by restricted likelihood.
+    """The share of the variance of single labels that strict and lenient raters make, by restricted
+    likelihood.
 
-    A label is the sum of a mean, an answer's effect, a rater's effect and a residual. Where raters make much of the
-    variance, it matters who labelled which answer, and more raters help more than more answers.
+    A label is the sum of a mean, an answer's effect, a rater's effect and a residual. Where raters
+    make much of the variance, it matters who labelled which answer, and more raters help more than
+    more answers.
 
         share = s2_rater / (s2_answer + s2_rater + s2_residual)
 
-    Where all raters labelled the same answers, the restricted likelihood (REML) is largest at the mean squares, those
-    that would make a variance negative pooled with the residual's; this is exact for any number of labels. Otherwise
-    `statsmodels` fits the mixed model; of more than 300 labels, it fits those of answers drawn at random, 300 or fewer,
-    since its time grows with the cube of their number.
+    Where all raters labelled the same answers, the restricted likelihood (REML) is largest at the
+    mean squares, those that would make a variance negative pooled with the residual's; this is
+    exact for any number of labels. Otherwise `statsmodels` fits the mixed model; of more than 300
+    labels, it fits those of answers drawn at random, 300 or fewer, since its time grows with the
+    cube of their number.
 
-    Searle, S. R., Casella, G. and McCulloch, C. E. (1992). Variance Components, chapter 4. Wiley. Labels of 0 and 1
-    are taken as numbers: the variances are those of the labels, not of logits.
+    Searle, S. R., Casella, G. and McCulloch, C. E. (1992). Variance Components, chapter 4. Wiley.
+    Labels of 0 and 1 are taken as numbers: the variances are those of the labels, not of logits.
 
-    - `labels`: (raters, answers); NaN where a rater did not label. Answers with a single label are left out.
+    - `labels`: (raters, answers); NaN where a rater did not label. Answers with a single label are
+      left out.
     - `rng`: Draws the answers where there are too many labels.
 
     Returns
     -------
     RaterVariance
-        `insufficient` for fewer than 2 raters or 10 answers that two raters labelled, `degenerate` when all labels are
-        equal or the fit does not converge, `not_informative` with 0 when the variance of the raters is 0.
+        `insufficient` for fewer than 2 raters or 10 answers that two raters labelled, `degenerate`
+        when all labels are equal or the fit does not converge, `not_informative` with 0 when the
+        variance of the raters is 0.
 
     Examples
     --------
@@ -82,9 +91,12 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
         x = x[:, np.sort(order[np.isfinite(x[:, order]).sum(axis=0).cumsum() <= _MOST])]
     x = x[np.isfinite(x).any(axis=1)]
     study = RaterVariance(
-        share=Coefficient(math.nan), n_raters=len(x), n_answers=x.shape[1], n_labels=int(np.isfinite(x).sum()),
+        share=Coefficient(math.nan),
+        n_raters=len(x),
+        n_answers=x.shape[1],
+        n_labels=int(np.isfinite(x).sum()),
         method="mean squares" if balanced else "REML",
-    )  # fmt: skip
+    )
 
     def refused(status: Status, reason: str, value: float = math.nan) -> RaterVariance:
         return replace(study, share=Coefficient(value, status=status, reason=reason))
@@ -102,7 +114,10 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
     study = replace(study, answers=parts[0], raters=parts[1], residual=parts[2])
     value = parts[1] / sum(parts)
     if value < _ZERO:
-        reason = "the raters' means differ no more than the residual makes them: their variance is estimated as 0"
+        reason = (
+            "the raters' means differ no more than the residual makes them: their variance is"
+            " estimated as 0"
+        )
         return refused("not_informative", reason, 0.0)
     return replace(study, share=Coefficient(value))
 
@@ -110,7 +125,9 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
 def _by_mean_squares(x: Array) -> tuple[float, float, float]:
     """The variances of answers, raters and residual of a full table."""
     study = g_study(x, ["rater", "answer"])
-    rater, answer, rest = (study.component(*effect) for effect in (["rater"], ["answer"], ["rater", "answer"]))
+    rater, answer, rest = (
+        study.component(*effect) for effect in (["rater"], ["answer"], ["rater", "answer"])
+    )
     residual, df = rest.mean_square, rest.df
     for part in sorted((rater, answer), key=lambda part: part.mean_square):
         if part.mean_square < residual:
@@ -135,7 +152,9 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
         warnings.simplefilter("ignore")  # of variances near 0, which the share's status tells
         try:
             model = MixedLM.from_formula("label ~ 1", columns, "0", effects, groups=everything)
-            fit = model.fit(method="powell", ftol=1e-10)  # the gradients of the other methods fail near 0
+            fit = model.fit(
+                method="powell", ftol=1e-10
+            )  # the gradients of the other methods fail near 0
         except (np.linalg.LinAlgError, ValueError):
             return None
     variances = dict(zip(model.exog_vc.names, map(float, fit.vcomp), strict=True))

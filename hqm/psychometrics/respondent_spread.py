@@ -1,4 +1,6 @@
-"""How far respondents spread: intervals of the variance between scores, for these respondents and for others."""
+"""How far respondents spread: intervals of the variance between scores, for these respondents and
+for others.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,31 @@ FEW_PLACES = (np.arange(1, 16) - 0.5) / 15
 class Spread:
     """Equally credible values of the variance between respondents' scores.
 
-    - `values`: (draws, ways): the variance of a score between respondents, measurement error included.
-    - `errors`: The same shape: how many times the error variance at hand goes with it. It is not 1 for other respondents
-      whose scores are shares: where they score higher, binomial errors are smaller.
+    - `values`: (draws, ways): the variance of a score between respondents, measurement error
+      included.
+    - `errors`: The same shape: how many times the error variance at hand goes with it. It is not 1
+      for other respondents whose scores are shares: where they score higher, binomial errors are
+      smaller.
     """
 
     values: Array
     errors: Array
 
 
-def spread_of_these(variance: float, error: float, respondents: int, *, along: float | None = None) -> Spread:
+def spread_of_these(
+    variance: float, error: float, respondents: int, *, along: float | None = None
+) -> Spread:
     """The variance that these respondents' scores are expected to have over other items and runs.
 
-    Their universe scores are fixed numbers, so that (M - 1) s2 / error is noncentral chi-square; the values are those
-    noncentralities that the observed variance leaves credible. (Its distribution as in Sankaran 1963, Biometrika, 50, 199-204.
-    Steiger, J. H. (2004). Beyond the F test. Psychological Methods, 9, 164-182.)
+    Their universe scores are fixed numbers, so that (M - 1) s2 / error is noncentral chi-square;
+    the values are those noncentralities that the observed variance leaves credible. (Its
+    distribution as in Sankaran 1963, Biometrika, 50, 199-204. Steiger, J. H. (2004). Beyond the F
+    test. Psychological Methods, 9, 164-182.)
 
-    - `variance, error`: The observed variance between the scores, and the mean error variance of one of them.
-    - `along`: The error variance along the direction in which the scores differ, where errors are unequal or go together: it
-      is what moves the variance. The same as `error` unless given.
+    - `variance, error`: The observed variance between the scores, and the mean error variance of
+      one of them.
+    - `along`: The error variance along the direction in which the scores differ, where errors are
+      unequal or go together: it is what moves the variance. The same as `error` unless given.
 
     >>> spread = spread_of_these(0.02, 0.001, 20)
     >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
@@ -71,13 +79,15 @@ def spread_of_these(variance: float, error: float, respondents: int, *, along: f
 
 
 def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float) -> Spread:
-    """The variance that scores have in the population that these respondents, and their items, are a sample of.
+    """The variance that scores have in the population that these respondents, and their items, are
+    a sample of.
 
-    Scores between 0 and 1 are taken to be normal on the logit scale, other scores to be normal: the squared spread is
-    chi-square there, and a share near a bound keeps its skewness. The variance of the shares follows from mean and spread on
-    the logit scale (a generalised confidence interval: Weerahandi 1993, Journal of the American Statistical Association, 88,
-    899-905; Chiang 2001, Technometrics, 43, 356-367). Errors of measurement and of item sampling are in the scores, and so in
-    the interval. Relatives make the variance of a sample too small, by what they share.
+    Scores between 0 and 1 are taken to be normal on the logit scale, other scores to be normal: the
+    squared spread is chi-square there, and a share near a bound keeps its skewness. The variance of
+    the shares follows from mean and spread on the logit scale (a generalised confidence interval:
+    Weerahandi 1993, Journal of the American Statistical Association, 88, 899-905; Chiang 2001,
+    Technometrics, 43, 356-367). Errors of measurement and of item sampling are in the scores, and
+    so in the interval. Relatives make the variance of a sample too small, by what they share.
 
     - `variance`: The observed variance between the scores.
     - `scores`: (respondents,).
@@ -107,7 +117,9 @@ def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float)
 
 
 def _of_shares(centre: Array, width: Array) -> tuple[Array, Array]:
-    """The variance of shares that are normal on the logit scale, and the mean of their p (1 - p)."""
+    """The variance of shares that are normal on the logit scale, and the mean of their p (1 -
+    p).
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(41)
     p = 1 / (1 + np.exp(-np.clip(centre[..., None] + width[..., None] * nodes, -500, 500)))
     weights = weights / weights.sum()
@@ -116,7 +128,9 @@ def _of_shares(centre: Array, width: Array) -> tuple[Array, Array]:
 
 
 def normal_places(places: Array) -> Array:
-    """The normal quantiles of these places, stretched to the variance 1 that so few points fall short of."""
+    """The normal quantiles of these places, stretched to the variance 1 that so few points fall
+    short of.
+    """
     from scipy.special import ndtri
 
     at = np.asarray(ndtri(places))
@@ -124,7 +138,9 @@ def normal_places(places: Array) -> Array:
 
 
 def student_places(df: float) -> Array:
-    """Quantiles of Student's t at the few places, stretched to its variance; as the normal's below 3 degrees of freedom."""
+    """Quantiles of Student's t at the few places, stretched to its variance; as the normal's below
+    3 degrees of freedom.
+    """
     from scipy.special import stdtrit
 
     at = np.asarray(stdtrit(df, FEW_PLACES))
@@ -132,5 +148,7 @@ def student_places(df: float) -> Array:
 
 
 def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:
-    """The interval that holds both: other respondents come with other items, so theirs is never the narrower one."""
+    """The interval that holds both: other respondents come with other items, so theirs is never the
+    narrower one.
+    """
     return min(bounds.low, other.low), max(bounds.high, other.high)

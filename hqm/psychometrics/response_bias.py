@@ -1,4 +1,6 @@
-"""A lean towards yes or no: acquiescence, excess of yes, coherence of item pairs, bias-cancelling scores."""
+"""A lean towards yes or no: acquiescence, excess of yes, coherence of item pairs, bias-cancelling
+scores.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from hqm.psychometrics.result import Bounds, Coefficient
 class ResponseBias:
     """A bias of every respondent with its mean and spread.
 
-    - `respondents`: One coefficient a respondent; the interval is over items (`fixed`) where items were given.
+    - `respondents`: One coefficient a respondent; the interval is over items (`fixed`) where items
+      were given.
     - `mean`: Over respondents, with Student's interval; its `status` speaks for the whole.
     - `deviation`: Standard deviation over respondents; NaN below 2.
     """
@@ -37,24 +40,34 @@ def acquiescence(
     *,
     level: float = 0.95,
 ) -> ResponseBias:
-    """How far the share of yes over two opposite forms lies above or below one half: (yes_A + yes_B) / 2 - 1/2.
+    """How far the share of yes over two opposite forms lies above or below one half: (yes_A +
+    yes_B) / 2 - 1/2.
 
-    A respondent who attends to the question says yes to exactly one of a question and its opposite. What is left over
-    is a habit of saying yes (above 0) or no. It is invalid where the second form's truths are not the opposite ones.
+    A respondent who attends to the question says yes to exactly one of a question and its opposite.
+    What is left over is a habit of saying yes (above 0) or no. It is invalid where the second
+    form's truths are not the opposite ones.
 
-    - `yes_first, yes_second`: (respondents,) yes rates, or (respondents, items) answers: 1 yes, 0 no, NaN neither.
-    - `clusters`: (items,): labels of what items share. Intervals of single respondents exist only for answers.
-    The status is `insufficient` without a respondent on both forms, `not_applicable` for a rate outside 0 to 1.
+    - `yes_first, yes_second`: (respondents,) yes rates, or (respondents, items) answers: 1 yes, 0
+      no, NaN neither.
+    - `clusters`: (items,): labels of what items share. Intervals of single respondents exist only
+      for answers.
+    The status is `insufficient` without a respondent on both forms, `not_applicable` for a rate
+    outside 0 to 1.
     >>> [round(c.value, 4) for c in acquiescence([0.783, 0.251], [0.706, 0.217]).respondents]
     [0.2445, -0.266]
     """
     a, b = np.asarray(yes_first, dtype=np.float64), np.asarray(yes_second, dtype=np.float64)
     if a.shape != b.shape or a.ndim not in (1, 2):
-        raise ValueError(f"two vectors of rates or two matrices of answers are needed, got {a.shape} and {b.shape}")
+        raise ValueError(
+            f"two vectors of rates or two matrices of answers are needed, got {a.shape} and"
+            f" {b.shape}"
+        )
     return _bias((a + b) / 2 - 0.5, (a, b), clusters, level)
 
 
-def _bias(values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike | None, level: float) -> ResponseBias:
+def _bias(
+    values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike | None, level: float
+) -> ResponseBias:
     known = np.concatenate([np.ravel(s) for s in sources])
     known = known[np.isfinite(known)]
     if (known < 0).any() or (known > 1).any():
@@ -62,13 +75,20 @@ def _bias(values: Array, sources: tuple[Array, Array], clusters: npt.ArrayLike |
         return ResponseBias((), none)
     if values.ndim == 1:
         each = tuple(
-            Coefficient(float(v), n=1) if math.isfinite(v) else Coefficient.absent("insufficient", "no rate of yes")
+            (
+                Coefficient(float(v), n=1)
+                if math.isfinite(v)
+                else Coefficient.absent("insufficient", "no rate of yes")
+            )
             for v in values
         )
         means = values
     else:
         means, error = _clustered(values, clusters)
-        each = tuple(_normal(float(m), float(e), level, "no answered item") for m, e in zip(means, error, strict=True))
+        each = tuple(
+            _normal(float(m), float(e), level, "no answered item")
+            for m, e in zip(means, error, strict=True)
+        )
     return ResponseBias(each, *_over_respondents(means, level))
 
 
@@ -90,7 +110,11 @@ def _normal(value: float, error: float, level: float, reason: str) -> Coefficien
     if not half > 0:
         return Coefficient(value, n=1, level=level)
     return Coefficient(
-        value, n=1, level=level, fixed=Bounds(value - half, value + half, "cluster normal", level), se=error
+        value,
+        n=1,
+        level=level,
+        fixed=Bounds(value - half, value + half, "cluster normal", level),
+        se=error,
     )
 
 
@@ -113,9 +137,10 @@ def _over_respondents(values: Array, level: float) -> tuple[Coefficient, float]:
 class PairCoherence:
     """How often a respondent answers the two opposite forms of an item coherently.
 
-    `coherent`, `chance` and `corrected` have one entry a respondent: the share of pairs with exactly one yes (interval
-    over items in `fixed`), what a respondent who ignores the question would reach at the same rates of yes, and the share beyond
-    chance, (coherent - chance) / (1 - chance), NaN where chance is 1.
+    `coherent`, `chance` and `corrected` have one entry a respondent: the share of pairs with
+    exactly one yes (interval over items in `fixed`), what a respondent who ignores the question
+    would reach at the same rates of yes, and the share beyond chance, (coherent - chance) / (1 -
+    chance), NaN where chance is 1.
     """
 
     coherent: tuple[Coefficient, ...]
@@ -131,14 +156,17 @@ def pair_coherence(
     *,
     level: float = 0.95,
 ) -> PairCoherence:
-    """The share of item pairs answered without contradiction: yes to exactly one of an item and its opposite.
+    """The share of item pairs answered without contradiction: yes to exactly one of an item and its
+    opposite.
 
-    A contradiction needs no truth to be seen as one. Scores on one form can be high by luck of the base rate; coherence
-    cannot. Saying yes at random with rate y is coherent with 2 y (1 - y), at most one half.
+    A contradiction needs no truth to be seen as one. Scores on one form can be high by luck of the
+    base rate; coherence cannot. Saying yes at random with rate y is coherent with 2 y (1 - y), at
+    most one half.
 
         coherent = mean(yes_A != yes_B),   chance = y_A (1 - y_B) + (1 - y_A) y_B
 
-    - `yes_first, yes_second`: (respondents, items): 1 for yes, 0 for no, NaN for neither (the pair is left out).
+    - `yes_first, yes_second`: (respondents, items): 1 for yes, 0 for no, NaN for neither (the pair
+      is left out).
     - `clusters`: (items,): labels of what items share.
 
     `mean` is `insufficient` without any pair, `not_applicable` when an answer is not 0 or 1.
@@ -150,14 +178,22 @@ def pair_coherence(
     a, b = shaped_alike(yes_first, yes_second, "respondents, items")
     both = np.isfinite(a) & np.isfinite(b)
     if not np.isin(np.concatenate([a[both], b[both]]), (0.0, 1.0)).all():
-        return PairCoherence((), (), (), Coefficient.absent("not_applicable", "an answer is not 0 or 1"))
+        return PairCoherence(
+            (), (), (), Coefficient.absent("not_applicable", "an answer is not 0 or 1")
+        )
     mean, error = _clustered(np.where(both, a != b, np.nan), clusters)
     n = both.sum(axis=1)
-    rates = [np.divide(np.where(both, x, 0).sum(axis=1), n, out=np.full(len(a), np.nan), where=n > 0) for x in (a, b)]
+    rates = [
+        np.divide(np.where(both, x, 0).sum(axis=1), n, out=np.full(len(a), np.nan), where=n > 0)
+        for x in (a, b)
+    ]
     chance = rates[0] * (1 - rates[1]) + (1 - rates[0]) * rates[1]
     corrected = np.divide(mean - chance, 1 - chance, out=np.full(len(a), np.nan), where=chance < 1)
     return PairCoherence(
-        tuple(_normal(float(m), float(e), level, "no pair is answered") for m, e in zip(mean, error, strict=True)),
+        tuple(
+            _normal(float(m), float(e), level, "no pair is answered")
+            for m, e in zip(mean, error, strict=True)
+        ),
         tuple(chance.tolist()),
         tuple(corrected.tolist()),
         _over_respondents(mean, level)[0],
@@ -168,21 +204,24 @@ def pair_coherence(
 class BalancedScore:
     """The mean of two opposite forms: a score in which a lean towards yes cancels.
 
-    `scores` has one entry a respondent (NaN without both forms); `reliability` is that of the mean for absolute values,
-    ICC(A,2), with the single form's ICC(A,1) stepped up.
+    `scores` has one entry a respondent (NaN without both forms); `reliability` is that of the mean
+    for absolute values, ICC(A,2), with the single form's ICC(A,1) stepped up.
     """
 
     scores: tuple[float, ...]
     reliability: Coefficient
 
 
-def balanced_score(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> BalancedScore:
-    """The mean score over two opposite forms, in which a habit of saying yes cancels, and its reliability.
+def balanced_score(
+    first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
+) -> BalancedScore:
+    """The mean score over two opposite forms, in which a habit of saying yes cancels, and its
+    reliability.
 
         score = (S_A + S_B) / 2,   reliability = 2 ICC(A,1) / (1 + ICC(A,1))
 
-    A respondent who always says yes gets one half. The reliability has the status of `icc`; it is `not_applicable`
-    where the ICC is -1 or less.
+    A respondent who always says yes gets one half. The reliability has the status of `icc`; it is
+    `not_applicable` where the ICC is -1 or less.
 
     - `first, second`: (respondents,): scores on each form.
 
@@ -199,4 +238,6 @@ def balanced_score(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float 
     if math.isnan(value):
         reason = f"an ICC(A,1) of {single.value:.4g} cannot be stepped up"
         return BalancedScore(scores, Coefficient.absent("not_applicable", reason, single.n))
-    return BalancedScore(scores, Coefficient(value, low, high, single.n, level, f"{single.method}, Spearman-Brown"))
+    return BalancedScore(
+        scores, Coefficient(value, low, high, single.n, level, f"{single.method}, Spearman-Brown")
+    )

@@ -31,7 +31,9 @@ def with_bounds(
     level: float,
     flags: tuple[str, ...],
 ) -> Coefficient:
-    """1 - ratio with the interval for these respondents and for others, from the spread of the mean of all runs."""
+    """1 - ratio with the interval for these respondents and for others, from the spread of the mean
+    of all runs.
+    """
     runs, count = scores.shape
     value, size = max(0.0, 1 - ratio), size_of(count, n_effective)
     average = scores.mean(axis=0)
@@ -44,7 +46,9 @@ def with_bounds(
         items, together = _error_of_noise(noise_without.mean(axis=0), apart.var(axis=0, ddof=1))
         these = spread_of_these(between, error, count, along=along)
         drawn = _noise_of_these(noise, items, together, clusters)
-        fixed = _bounds(value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife")
+        fixed = _bounds(
+            value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife"
+        )
     low = high = math.nan
     method = ""
     if count > 3 and size > 1:
@@ -61,7 +65,8 @@ def with_bounds(
 
 
 def _error_of_noise(noise: Array, between: Array) -> tuple[float, float]:
-    """The standard error of the logarithm of the noise over items, and its correlation with the variance of the scores.
+    """The standard error of the logarithm of the noise over items, and its correlation with the
+    variance of the scores.
 
     - `noise, between`: (clusters,): both without each cluster.
     """
@@ -75,21 +80,26 @@ def _error_of_noise(noise: Array, between: Array) -> tuple[float, float]:
 
 
 def _noise_of_these(noise: float, error: float, together: float, clusters: int) -> Array:
-    """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same place."""
+    """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same
+    place.
+    """
     along = together * normal_places(PLACES)[:, None, None]
     across = math.sqrt(max(0.0, 1 - together**2)) * student_places(clusters - 1)
     return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
 
 
 def _unequal(noises: Array, scores: Array) -> float:
-    """How unequal the respondents' noise is, as a share of it; for shares, beyond what their binomial variances explain."""
+    """How unequal the respondents' noise is, as a share of it; for shares, beyond what their
+    binomial variances explain.
+    """
     binomial = scores * (1 - scores)
     relative = noises / binomial if (binomial > 0).all() else noises
     return float(relative.std(ddof=1) / relative.mean())
 
 
 def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
-    """The error variance that items and seeds give to differences between respondents: its mean, and along the scores.
+    """The error variance that items and seeds give to differences between respondents: its mean,
+    and along the scores.
 
     - `without`: (respondents, clusters): the scores with each cluster left out.
     """
@@ -104,8 +114,12 @@ def _errors_of_items(scores: Array, without: Array) -> tuple[float, float]:
     return mean, along
 
 
-def _bounds(value: float, spread: Spread, noises: Array, runs: int, level: float, method: str) -> Bounds:
-    """Of one run's reliability: its spread is that of the mean of the runs and the noise that averaging removed."""
+def _bounds(
+    value: float, spread: Spread, noises: Array, runs: int, level: float, method: str
+) -> Bounds:
+    """Of one run's reliability: its spread is that of the mean of the runs and the noise that
+    averaging removed.
+    """
     noise = noises * spread.errors[..., None]  # (draws, ways, ways of the noise)
     rho = 1 - noise / (spread.values[..., None] + noise * (1 - 1 / runs))
     low, high = np.quantile(np.clip(rho, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2])

@@ -25,37 +25,50 @@ def mean_shift(
     n_effective: float | None = None,
     level: float = 0.95,
 ) -> Coefficient:
-    """How much higher the other administration is on average, with Student's interval over respondents.
+    """How much higher the other administration is on average, with Student's interval over
+    respondents.
 
         d = mean(y - x),   interval d +- t(n - 1) s_d / sqrt(n)
 
-    A correlation ignores it: scores can keep their order while all of them move. With `without`, other respondents answer
-    other items: the variance is that of `mean_variance`, and `fixed` is the interval for these respondents on other items.
+    A correlation ignores it: scores can keep their order while all of them move. With `without`,
+    other respondents answer other items: the variance is that of `mean_variance`, and `fixed` is
+    the interval for these respondents on other items.
 
-    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
-    - `without`: (respondents, clusters) of each administration: the scores with each cluster of items left out.
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left
+      out.
+    - `without`: (respondents, clusters) of each administration: the scores with each cluster of
+      items left out.
     - `n_effective`: The number of independent respondents, where some are relatives.
 
-    It is in score units. The status is `insufficient` without a pair; there is no interval below 2 pairs.
+    It is in score units. The status is `insufficient` without a pair; there is no interval below 2
+    pairs.
     >>> round(mean_shift([0.50, 0.60, 0.70], [0.52, 0.61, 0.75]).value, 4)
     0.0267
     """
     a, b = paired(x, y)
     n = len(a)
     if n == 0:
-        return Coefficient.absent("insufficient", "no respondent has a score in both administrations")
+        return Coefficient.absent(
+            "insufficient", "no respondent has a score in both administrations"
+        )
     difference = b - a
     value = float(difference.mean())
     if n < 2:
         return Coefficient(value, n=n)
     left = None
     if without is not None:
-        both = np.isfinite(np.asarray(x, dtype=np.float64)) & np.isfinite(np.asarray(y, dtype=np.float64))
+        both = np.isfinite(np.asarray(x, dtype=np.float64)) & np.isfinite(
+            np.asarray(y, dtype=np.float64)
+        )
         left = without[1][both] - without[0][both]
     variance = mean_variance(difference, left, n_effective=n_effective)
 
     def reach(square: float, freedom: float) -> float:
-        return float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(square) if freedom > 0 else math.nan
+        return (
+            float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(square)
+            if freedom > 0
+            else math.nan
+        )
 
     fixed, method = None, "paired t"
     if math.isfinite(variance.items):
@@ -70,14 +83,17 @@ def mean_shift(
 def own_shifts(
     x: npt.ArrayLike, y: npt.ArrayLike, without: tuple[Array, Array], *, level: float = 0.95
 ) -> tuple[Coefficient, ...]:
-    """How much higher each respondent itself is in the other administration, on other items of the same kind.
+    """How much higher each respondent itself is in the other administration, on other items of the
+    same kind.
 
         d = y - x,   SE^2 = (C - 1) / C  sum_c (d_(c) - mean(d_(.)))^2,   interval d +- t(C - 1) SE
 
-    The items are the same on both sides, so that what makes an item hard cancels. The units are the score's. The status is
-    `insufficient` without a score; there is no interval where no cluster moves the difference.
+    The items are the same on both sides, so that what makes an item hard cancels. The units are the
+    score's. The status is `insufficient` without a score; there is no interval where no cluster
+    moves the difference.
 
-    - `x, y`: (respondents,): scores. `without`: (respondents, clusters) of each administration: with each cluster left out.
+    - `x, y`: (respondents,): scores. `without`: (respondents, clusters) of each administration:
+      with each cluster left out.
 
     >>> right = np.array([[1.0, 1, 0, 1, 1, 0]]), np.array([[1.0, 0, 0, 1, 0, 0]])
     >>> without = tuple((each.sum(axis=1, keepdims=True) - each) / 5 for each in right)
@@ -91,25 +107,37 @@ def own_shifts(
     for shift, left in zip((other - first).tolist(), moved, strict=True):
         left, count = left[np.isfinite(left)], int(np.isfinite(left).sum())
         if not math.isfinite(shift):
-            made.append(Coefficient.absent("insufficient", "it has no score in both administrations", count))
+            made.append(
+                Coefficient.absent("insufficient", "it has no score in both administrations", count)
+            )
             continue
-        square = (count - 1) / count * float(((left - left.mean()) ** 2).sum()) if count > 1 else 0.0
-        half = float(student_quantile(0.5 + level / 2, count - 1)) * math.sqrt(square) if square > 0 else math.nan
-        made.append(Coefficient(shift, shift - half, shift + half, count, level, "t, pictures left out"))
+        square = (
+            (count - 1) / count * float(((left - left.mean()) ** 2).sum()) if count > 1 else 0.0
+        )
+        half = (
+            float(student_quantile(0.5 + level / 2, count - 1)) * math.sqrt(square)
+            if square > 0
+            else math.nan
+        )
+        made.append(
+            Coefficient(shift, shift - half, shift + half, count, level, "t, pictures left out")
+        )
     return tuple(made)
 
 
 def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> SignificanceTest:
-    """Whether the administrations differ in their mean: F = MSC / MSE with K - 1 and (M - 1)(K - 1) df.
+    """Whether the administrations differ in their mean: F = MSC / MSE with K - 1 and (M - 1)(K - 1)
+    df.
 
-    With two administrations it is the square of the paired t test. Where it is significant, ICC(A,1) must lead; to show
-    that there is no difference needs the test of `equivalence`.
+    With two administrations it is the square of the paired t test. Where it is significant,
+    ICC(A,1) must lead; to show that there is no difference needs the test of `equivalence`.
 
     - `scores`: (respondents, administrations); respondents with a missing score are left out.
     - `n_effective`: The number of independent respondents, where some are relatives.
 
-    The status is that of `icc`, `not_applicable` below 2 independent respondents, and `not_informative` for identical administrations. The statistic is infinite when all
-    respondents shift by exactly the same amount.
+    The status is that of `icc`, `not_applicable` below 2 independent respondents, and
+    `not_informative` for identical administrations. The statistic is infinite when all respondents
+    shift by exactly the same amount.
 
     >>> round(bias_test([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]).statistic, 3)
     31.866
@@ -118,7 +146,9 @@ def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> Sig
 
     correlations, name = icc(scores), "equal means (F)"
     if correlations.c1.status != "ok":
-        return SignificanceTest.absent(correlations.c1.status, correlations.c1.reason, correlations.n, name)
+        return SignificanceTest.absent(
+            correlations.c1.status, correlations.c1.reason, correlations.n, name
+        )
     size = size_of(correlations.n, n_effective)
     if size < 2:
         reason = "the respondents are of one family: nothing is known of other families"
@@ -137,8 +167,8 @@ def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> Sig
 class Equivalence:
     """The two one-sided tests of a mean difference.
 
-    - `shift`: Mean difference (other - first) with the 1 - 2 alpha interval; the administrations are equivalent
-      exactly when it lies inside -margin to +margin.
+    - `shift`: Mean difference (other - first) with the 1 - 2 alpha interval; the administrations
+      are equivalent exactly when it lies inside -margin to +margin.
     - `margin, alpha`: What was declared before looking.
     - `p_lower, p_upper`: Probabilities for "not above -margin" and "not below +margin".
     - `status, reason`: `ok`, or why there is no test, in a sentence.
@@ -159,58 +189,84 @@ class Equivalence:
 
 
 def equivalence(
-    x: npt.ArrayLike, y: npt.ArrayLike, margin: float, *, alpha: float = 0.05, n_effective: float | None = None
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    margin: float,
+    *,
+    alpha: float = 0.05,
+    n_effective: float | None = None,
 ) -> Equivalence:
-    """Whether two administrations have the same mean up to a margin: two one-sided tests (Schuirmann 1987).
+    """Whether two administrations have the same mean up to a margin: two one-sided tests
+    (Schuirmann 1987).
 
-    A paired t test that is not significant shows only that too little is known; this test shows equality. The margin is
-    declared before the scores are seen, or is the noise of the seeds (`equivalence_margin`).
+    A paired t test that is not significant shows only that too little is known; this test shows
+    equality. The margin is declared before the scores are seen, or is the noise of the seeds
+    (`equivalence_margin`).
 
-        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
+        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p =
+        max of both one-sided
 
-    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left out.
+    - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left
+      out.
     - `margin`: The largest mean difference that does not matter, in score units.
     - `alpha`: The level of each one-sided test.
     - `n_effective`: The number of independent respondents, where some are relatives.
 
-    The status is `insufficient` below 3 respondents or 2 independent ones, `degenerate` when all differences are equal, and `not_applicable`
-    for a margin that is not positive.
+    The status is `insufficient` below 3 respondents or 2 independent ones, `degenerate` when all
+    differences are equal, and `not_applicable` for a margin that is not positive.
 
     >>> round(equivalence([0.50, 0.60, 0.70], [0.52, 0.61, 0.70], 0.05).p, 3)
     0.01
     """
     a, b = paired(x, y)
     n = len(a)
-    shift, size = mean_shift(a, b, level=1 - 2 * alpha, n_effective=n_effective), size_of(n, n_effective)
+    shift, size = (
+        mean_shift(a, b, level=1 - 2 * alpha, n_effective=n_effective),
+        size_of(n, n_effective),
+    )
     status: Status = "ok"
     reason = ""
     if not margin > 0 or not math.isfinite(margin):
-        status, reason = "not_applicable", f"an equivalence margin must be a positive number, got {margin:.4g}"
+        status, reason = (
+            "not_applicable",
+            f"an equivalence margin must be a positive number, got {margin:.4g}",
+        )
     elif n < 3 or size < 2:
         count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
-        status, reason = "insufficient", f"an equivalence test needs 3 respondents, there are {count}"
+        status, reason = (
+            "insufficient",
+            f"an equivalence test needs 3 respondents, there are {count}",
+        )
     elif float(np.ptp(b - a)) <= 1e-12 * max(1.0, float(np.abs(a).max())):
-        status, reason = "degenerate", "all respondents differ by the same amount, so the difference has no error"
+        status, reason = (
+            "degenerate",
+            "all respondents differ by the same amount, so the difference has no error",
+        )
     if status != "ok":
         return Equivalence(shift, margin, alpha, status=status, reason=reason)
     from scipy.special import stdtr
 
     error = float((b - a).std(ddof=1)) / math.sqrt(size)
     lower, upper = (shift.value + margin) / error, (shift.value - margin) / error
-    return Equivalence(shift, margin, alpha, float(stdtr(size - 1, -lower)), float(stdtr(size - 1, upper)))
+    return Equivalence(
+        shift, margin, alpha, float(stdtr(size - 1, -lower)), float(stdtr(size - 1, upper))
+    )
 
 
 def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -> Coefficient:
-    """The margin of an equivalence test: the one that was declared, else what the seeds alone can move.
+    """The margin of an equivalence test: the one that was declared, else what the seeds alone can
+    move.
 
-    The two sets of scores that are compared never set it. A margin made from their own spread grows with the difference
-    that it should judge, and calls any shift equivalent.
+    The two sets of scores that are compared never set it. A margin made from their own spread grows
+    with the difference that it should judge, and calls any shift equivalent.
 
-    - `declared`: The largest mean difference that does not matter, in score units, decided beforehand.
-    - `mdc95`: The smallest difference between two runs of one respondent that is not noise (`rho_g`); NaN where the
-      questions were put once.
+    - `declared`: The largest mean difference that does not matter, in score units, decided
+      beforehand.
+    - `mdc95`: The smallest difference between two runs of one respondent that is not noise
+      (`rho_g`); NaN where the questions were put once.
 
-    The status is `not_applicable` where neither is known, and `degenerate` where the runs do not differ at all.
+    The status is `not_applicable` where neither is known, and `degenerate` where the runs do not
+    differ at all.
     >>> equivalence_margin(0.02, 0.09).value, equivalence_margin(mdc95=0.09).value, equivalence_margin().status
     (0.02, 0.09, 'not_applicable')
     """
@@ -220,7 +276,10 @@ def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -
         reason = f"an equivalence margin must be a positive number, got {declared:.4g}"
         return Coefficient.absent("not_applicable", reason)
     if not math.isfinite(mdc95):
-        reason = "no margin is declared (--margin), and without a second run the noise of the seeds is not known"
+        reason = (
+            "no margin is declared (--margin), and without a second run the noise of the seeds is"
+            " not known"
+        )
         return Coefficient.absent("not_applicable", reason)
     if mdc95 <= 0:
         reason = "the runs are identical, so that the seeds give no margin: declare one (--margin)"

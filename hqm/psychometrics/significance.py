@@ -12,7 +12,8 @@ from hqm.psychometrics.result import Status
 class SignificanceTest:
     """A test statistic with its degrees of freedom and its probability under the null hypothesis.
 
-    - `statistic`: The value of the statistic; infinite where any difference at all contradicts the hypothesis.
+    - `statistic`: The value of the statistic; infinite where any difference at all contradicts the
+      hypothesis.
     - `df, df2`: Degrees of freedom; `df2` only for an F ratio.
     - `p`: Probability of a statistic at least as large if the null hypothesis holds.
     - `name`: What is tested and how.

@@ -17,7 +17,9 @@ from hqm.psychometrics.result import Coefficient, Status
 
 @dataclass(frozen=True, slots=True)
 class BlindType:
-    """One type answered blind: cross-validated accuracy from the text, and that of the type's commonest label."""
+    """One type answered blind: cross-validated accuracy from the text, and that of the type's
+    commonest label.
+    """
 
     name: str
     items: int
@@ -33,10 +35,12 @@ class BlindType:
 class Solvability:
     """What the texts of the questions alone can answer.
 
-    - `accuracy, baseline`: Cross-validated accuracy from the texts; accuracy of the commonest label of each type.
+    - `accuracy, baseline`: Cross-validated accuracy from the texts; accuracy of the commonest label
+      of each type.
     - `gain, p`: Their difference, and its one-sided p-value with clusters as units.
     - `types`: The same for every type, q by Benjamini and Hochberg.
-    - `strata`: Types, parts and types of a part, each with ends of the gain that hold for all of them together.
+    - `strata`: Types, parts and types of a part, each with ends of the gain that hold for all of
+      them together.
     - `features`: Word and letter sequences the classifier saw.
     """
 
@@ -73,26 +77,30 @@ def blind_solvability(
 ) -> Solvability:
     """Predict each label from the question's text and see how often that is right.
 
-    A question that can be answered without its picture measures what a model believes about the world, not what it
-    sees. The classifier is a plain one, so the accuracy is a floor: a language model will do better.
+    A question that can be answered without its picture measures what a model believes about the
+    world, not what it sees. The classifier is a plain one, so the accuracy is a floor: a language
+    model will do better.
 
     Naive Bayes on which words, pairs of words and runs of 3 and 4 letters occur, one model a type:
 
         label = argmax_k log p_k + sum over f in text of log((n_fk + 1) / (sum_f n_fk + F))
 
-    The baseline is not cross-validated (the better for it), so the gain is a little too small where labels are
-    balanced.
+    The baseline is not cross-validated (the better for it), so the gain is a little too small where
+    labels are balanced.
 
     - `questions, labels`: (items,)
     - `rng`: Deals the clusters into folds.
-    - `clusters`: (items,): pictures. Questions of one picture, or of one pair, stay in one fold, else a question's
-      twin with the opposite label would be learnt. By default every item stands alone.
-    - `types, parts`: (items,): the strata; a model is learnt for each type, and for each type of each part.
+    - `clusters`: (items,): pictures. Questions of one picture, or of one pair, stay in one fold,
+      else a question's twin with the opposite label would be learnt. By default every item stands
+      alone.
+    - `types, parts`: (items,): the strata; a model is learnt for each type, and for each type of
+      each part.
     - `folds, level`: Of the cross-validation and of the intervals.
     - `alpha`: The chance that any stratum is called solvable although none is.
 
-    The status is `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels are the same;
-    `not_informative` when every type has one label only: the baseline is then 1 and the text can add nothing.
+    The status is `insufficient` for fewer than 20 items or 5 clusters; `degenerate` when all labels
+    are the same; `not_informative` when every type has one label only: the baseline is then 1 and
+    the text can add nothing.
 
     Questions about the sea are always "yes":
 
@@ -109,15 +117,32 @@ def blind_solvability(
 
     def absent(status: Status, reason: str, baseline: float = float("nan")) -> Solvability:
         none = Coefficient.absent(status, reason, groups)
-        return Solvability(none, baseline, none, float("nan"), (), count, groups, items.folds, 0, (), status, reason)
+        return Solvability(
+            none,
+            baseline,
+            none,
+            float("nan"),
+            (),
+            count,
+            groups,
+            items.folds,
+            0,
+            (),
+            status,
+            reason,
+        )
 
     if count < 20 or groups < 5:
-        return absent("insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}")
+        return absent(
+            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
+        )
     baseline = majority(items)
     if len(items.labels) < 2:
         return absent("degenerate", f"all labels are {items.labels[0]!r}", 1.0)
     if bool(baseline.all()):
-        return absent("not_informative", "every type has one label only: the type alone gives it", 1.0)
+        return absent(
+            "not_informative", "every type has one label only: the type alone gives it", 1.0
+        )
     item, feature, size = Questions.of(questions).features()
     hits = _predict(items, item, feature, size)
     rows = []
@@ -127,9 +152,13 @@ def blind_solvability(
         gain, p = gain_over(hits[inside], baseline[inside], cluster, level)
         distinct = len(np.unique(items.label[inside]))
         share = accuracy(hits[inside], cluster, level)
-        rows.append((name, int(inside.sum()), distinct, share, float(baseline[inside].mean()), gain, p))
+        rows.append(
+            (name, int(inside.sum()), distinct, share, float(baseline[inside].mean()), gain, p)
+        )
     # a type with one label is answered by its name: nothing is tested
-    q = benjamini_hochberg([p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows])
+    q = benjamini_hochberg(
+        [p if distinct > 1 else float("nan") for _, _, distinct, _, _, _, p in rows]
+    )
     per_type = tuple(BlindType(*row, float(value)) for row, value in zip(rows, q, strict=True))
     gain, p = gain_over(hits, baseline, items.cluster, level)
     share = accuracy(hits, items.cluster, level)
@@ -138,10 +167,17 @@ def blind_solvability(
         stratum
         for view in seen
         for stratum in judge_strata(
-            view, _learnt_forward(view.items, item, feature), rng, cue="words", tests=tests_in(seen), alpha=alpha
+            view,
+            _learnt_forward(view.items, item, feature),
+            rng,
+            cue="words",
+            tests=tests_in(seen),
+            alpha=alpha,
         )
-    )  # fmt: skip
-    return Solvability(share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size, strata)
+    )
+    return Solvability(
+        share, float(baseline.mean()), gain, p, per_type, count, groups, items.folds, size, strata
+    )
 
 
 def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Array:
@@ -167,7 +203,9 @@ def _predict(items: Labelled, item: Numbers, feature: Numbers, size: int) -> Arr
                 score = np.tile(np.log(prior / max(1, prior.sum())), (len(member), 1))
             weight = np.log((seen + 1) / (seen.sum(axis=1, keepdims=True) + max(1, width)))
             for k in range(count):
-                score[:, k] += np.bincount(at[test], weights=weight[k][what[test]], minlength=len(member))
+                score[:, k] += np.bincount(
+                    at[test], weights=weight[k][what[test]], minlength=len(member)
+                )
             hits[test_item] = score[test_item].argmax(axis=1) == items.label[test_item]
     return hits
 
@@ -186,14 +224,18 @@ def _learnt_forward(items: Labelled, item: Numbers, feature: Numbers) -> Callabl
     def predict(block: Numbers) -> Array:
         hits = np.zeros(len(items.label))
         for members, at, what, width in kinds:
-            right = _from_before(items.label[members], at, what, width, block[members], len(items.labels))
+            right = _from_before(
+                items.label[members], at, what, width, block[members], len(items.labels)
+            )
             hits[members] = right
         return hits
 
     return predict
 
 
-def _from_before(label: Numbers, at: Numbers, what: Numbers, width: int, turn: Numbers, count: int) -> Array:
+def _from_before(
+    label: Numbers, at: Numbers, what: Numbers, width: int, turn: Numbers, count: int
+) -> Array:
     """Which items of one type are predicted rightly from the turns before their own."""
     hits = np.zeros(len(label))
     blocks = int(turn.max(initial=-1)) + 1
@@ -212,7 +254,9 @@ def _from_before(label: Numbers, at: Numbers, what: Numbers, width: int, turn: N
             table = seen.reshape(count, width)
             weight = np.log((table + 1) / (table.sum(axis=1, keepdims=True) + max(1, width)))
             for k in range(count):
-                score[:, k] += np.bincount(at[part], weights=weight[k][what[part]], minlength=len(label))
+                score[:, k] += np.bincount(
+                    at[part], weights=weight[k][what[part]], minlength=len(label)
+                )
             hits[test] = score[test].argmax(axis=1) == label[test]
         seen += np.bincount(key[part], minlength=count * width)
         prior += np.bincount(label[test], minlength=count)

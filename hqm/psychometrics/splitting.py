@@ -17,8 +17,8 @@ from hqm.psychometrics.result import Status
 class SplitHalf:
     """Reliabilities of many splits of the items into halves.
 
-    `low` and `high` hold 95% of the splits: they show how much the choice of the split matters and are no confidence
-    interval. `undefined` counts splits where a half did not vary or r was -1.
+    `low` and `high` hold 95% of the splits: they show how much the choice of the split matters and
+    are no confidence interval. `undefined` counts splits where a half did not vary or r was -1.
     """
 
     mean: float
@@ -36,7 +36,8 @@ class SplitHalf:
 
 
 def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 1000) -> SplitHalf:
-    """Split-half reliability over all splits into halves, or over random ones where there are more than `draws`.
+    """Split-half reliability over all splits into halves, or over random ones where there are more
+    than `draws`.
 
         each split: 2 r / (1 + r), r = correlation of the two halves' totals (Spearman and Brown)
 
@@ -45,8 +46,9 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
     - `scores`: (respondents, items or types); respondents with a missing score are left out.
     - `rng`: Draws the splits where there are too many to try all.
 
-    The status is `insufficient` below 3 respondents or 2 items, `degenerate` where no split has a value. With an odd
-    number of items one half is longer by one, and the formula is an approximation.
+    The status is `insufficient` below 3 respondents or 2 items, `degenerate` where no split has a
+    value. With an odd number of items one half is longer by one, and the formula is an
+    approximation.
 
     >>> result = split_half([[3, 4, 3, 2], [1, 2, 2, 1], [4, 4, 5, 5], [2, 2, 3, 1]], np.random.default_rng(0))
     >>> result.splits, result.exhaustive, round(result.mean, 3)
@@ -77,10 +79,20 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
     r = r[r > -1 + 1e-12]
     if not len(r):
         reason = "in every split one half does not vary or the halves are opposed"
-        return SplitHalf(nan, nan, nan, nan, nan, len(mask), len(mask), exhaustive, m, k, "degenerate", reason)
+        return SplitHalf(
+            nan, nan, nan, nan, nan, len(mask), len(mask), exhaustive, m, k, "degenerate", reason
+        )
     values = 2 * r / (1 + r)
     low, high = np.quantile(values, [0.025, 0.975])
     ends = float(values.min()), float(values.max())
     return SplitHalf(
-        float(values.mean()), float(low), float(high), *ends, len(mask), len(mask) - len(r), exhaustive, m, k
+        float(values.mean()),
+        float(low),
+        float(high),
+        *ends,
+        len(mask),
+        len(mask) - len(r),
+        exhaustive,
+        m,
+        k,
     )

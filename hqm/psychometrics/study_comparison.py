@@ -17,7 +17,8 @@ from hqm.psychometrics.two_way import FEWEST_CLUSTERS
 class Contest:
     """A comparison of two forecasts for one population.
 
-    - `difference`: log(U1 / Q1) - log(U2 / Q2), above 0 where the first separates better; `error` its standard error.
+    - `difference`: log(U1 / Q1) - log(U2 / Q2), above 0 where the first separates better; `error`
+      its standard error.
     - `reason`: Why there is none.
     """
 
@@ -42,8 +43,10 @@ class Contest:
 class StudiesCompared:
     """Two studies side by side.
 
-    - `g`: How far differences between these respondents come back on other pictures and runs: U / (U + Q).
-    - `these, others`: For these respondents over other pictures; for other respondents over other pictures.
+    - `g`: How far differences between these respondents come back on other pictures and runs: U /
+      (U + Q).
+    - `these, others`: For these respondents over other pictures; for other respondents over other
+      pictures.
     """
 
     g: tuple[float, float]
@@ -52,19 +55,27 @@ class StudiesCompared:
 
 
 def compare_studies(
-    first: StudyParts, second: StudyParts, sizes: tuple[StudySize, StudySize], correlation: float, n_effective: float
+    first: StudyParts,
+    second: StudyParts,
+    sizes: tuple[StudySize, StudySize],
+    correlation: float,
+    n_effective: float,
 ) -> StudiesCompared:
     """Which of two benchmarks, each in a study of this size, tells respondents apart better.
 
-    U is the variance between respondents, Q that of the errors which come anew with pictures and runs (`forecast`):
+    U is the variance between respondents, Q that of the errors which come anew with pictures and
+    runs (`forecast`):
 
-        d = log(U1 / Q1) - log(U2 / Q2);   these: SE^2 by the delta method from each study's covariance of components
-        others: SE^2 + 2 (a1^2 + a2^2 - 2 a1 a2 r^2) / (n_eff - 1),   a = (U + Q0) / U as audited
+        d = log(U1 / Q1) - log(U2 / Q2);   these: SE^2 by the delta method from each study's
+        covariance of components others: SE^2 + 2 (a1^2 + a2^2 - 2 a1 a2 r^2) / (n_eff - 1),   a =
+        (U + Q0) / U as audited
 
-    Respondents' variances in two benchmarks go together by the square of their scores' correlation r (Morgan 1939, Biometrika, 31,
-    13-19). Pictures that both have are counted as independent, which makes the error too large, never too small.
+    Respondents' variances in two benchmarks go together by the square of their scores' correlation
+    r (Morgan 1939, Biometrika, 31, 13-19). Pictures that both have are counted as independent,
+    which makes the error too large, never too small.
 
-    - `correlation`: Of the respondents' scores in both; `n_effective`: how many independent respondents they share.
+    - `correlation`: Of the respondents' scores in both; `n_effective`: how many independent
+      respondents they share.
 
     >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), covariance=((1e-6, 0), (0, 1e-5)),
     ...                    respondents=20, families=20, items=100, pictures=100)
@@ -77,28 +88,49 @@ def compare_studies(
     for parts, size in zip((first, second), sizes, strict=True):
         if parts.status != "ok" or parts.between <= 0:
             reason = parts.reason or "its respondents do not differ beyond chance"
-            return StudiesCompared((math.nan, math.nan), Contest(reason=reason), Contest(reason=reason))
+            return StudiesCompared(
+                (math.nan, math.nan), Contest(reason=reason), Contest(reason=reason)
+            )
         ratios.append(_separation(parts, size))
         errors.append(_error(parts, size))
-        audited = StudySize(pictures=parts.pictures, items=parts.per_picture, forms=parts.forms, runs=parts.runs)
+        audited = StudySize(
+            pictures=parts.pictures, items=parts.per_picture, forms=parts.forms, runs=parts.runs
+        )
         swings.append(1 + 1 / math.exp(_separation(parts, audited)))
     g = tuple(1 / (1 + math.exp(-ratio)) for ratio in ratios)
     difference = ratios[0] - ratios[1]
     variance = errors[0] ** 2 + errors[1] ** 2
-    these = Contest(difference, math.sqrt(variance)) if math.isfinite(variance) else Contest(reason="the audit has no covariance of its components")  # fmt: skip
+    these = (
+        Contest(difference, math.sqrt(variance))
+        if math.isfinite(variance)
+        else Contest(reason="the audit has no covariance of its components")
+    )
     own = (
-        2 * (swings[0] ** 2 + swings[1] ** 2 - 2 * swings[0] * swings[1] * correlation**2) / max(n_effective - 1, 1e-9)
+        2
+        * (swings[0] ** 2 + swings[1] ** 2 - 2 * swings[0] * swings[1] * correlation**2)
+        / max(n_effective - 1, 1e-9)
     )
     count = min(n_effective, independent(first), independent(second))
-    few = f"a forecast for other respondents needs {FEWEST_CLUSTERS} independent ones, there are {count:.3g}"
-    others = Contest(reason=few) if count < FEWEST_CLUSTERS else Contest(difference, math.sqrt(variance + own), these.reason)  # fmt: skip
+    few = (
+        f"a forecast for other respondents needs {FEWEST_CLUSTERS} independent ones, there are"
+        f" {count:.3g}"
+    )
+    others = (
+        Contest(reason=few)
+        if count < FEWEST_CLUSTERS
+        else Contest(difference, math.sqrt(variance + own), these.reason)
+    )
     return StudiesCompared((g[0], g[1]), these, others)
 
 
 def _separation(parts: StudyParts, size: StudySize) -> float:
     """log(U / Q)."""
     made = error_parts(parts, size)
-    apart = sum(float(v) for e, v in made.items() if e == ("judge",) or ("respondent" in e and {"item", "picture"} & {*e}))  # fmt: skip
+    apart = sum(
+        float(v)
+        for e, v in made.items()
+        if e == ("judge",) or ("respondent" in e and {"item", "picture"} & {*e})
+    )
     return math.log(parts.between / apart) if apart > 0 and parts.between > 0 else math.nan
 
 
@@ -111,7 +143,9 @@ def _error(parts: StudyParts, size: StudySize) -> float:
     return math.sqrt(max(float(gradient @ covariance @ gradient), 0.0))
 
 
-def slopes(parts: StudyParts, of: Callable[[StudyParts], float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def slopes(
+    parts: StudyParts, of: Callable[[StudyParts], float]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """(effects,): how a figure changes with each component."""
     middle, changes = of(parts), []
     for i, value in enumerate(parts.values):

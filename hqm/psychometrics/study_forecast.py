@@ -1,15 +1,19 @@
-"""How precise a study of another size would be: reliability, standard errors and the smallest difference, from its parts.
+"""How precise a study of another size would be: reliability, standard errors and the smallest
+difference, from its parts.
 
 Reliabilities are ratios of variances, standard errors are in score units:
 
-    rho_g = 1 - noise / (U + D),  g = 1 - D / (U + D),  phi = U / (U + A),  sem = sqrt(P),  half_width = 1.96 sem
-    mdd = (t's critical value and its noncentral counterpart on C - 1 df) sqrt(2 Q)
+    rho_g = 1 - noise / (U + D),  g = 1 - D / (U + D),  phi = U / (U + A),  sem = sqrt(P),
+    half_width = 1.96 sem mdd = (t's critical value and its noncentral counterpart on C - 1 df)
+    sqrt(2 Q)
 
-U is the variance between respondents, D what moves them against each other, A what moves a score at all; P and Q are the parts of
-A and D that come anew with pictures and runs, the wordings kept, as an interval or a test over pictures has them. `labelled_sem` is
-the difference estimator (Cochran 1977, Sampling Techniques, section 9.6), `mean_sem` draws respondents anew (Owen 2007, Annals of
-Applied Statistics, 1, 386-411). Brennan, R. L. (2001). Generalizability Theory, chapter 4. Springer. Invalid where the new pictures,
-wordings or runs are of another kind than those that were measured.
+U is the variance between respondents, D what moves them against each other, A what moves a score at
+all; P and Q are the parts of A and D that come anew with pictures and runs, the wordings kept, as
+an interval or a test over pictures has them. `labelled_sem` is the difference estimator (Cochran
+1977, Sampling Techniques, section 9.6), `mean_sem` draws respondents anew (Owen 2007, Annals of
+Applied Statistics, 1, 386-411). Brennan, R. L. (2001). Generalizability Theory, chapter 4.
+Springer. Invalid where the new pictures, wordings or runs are of another kind than those that were
+measured.
 """
 
 from __future__ import annotations
@@ -26,7 +30,9 @@ from hqm.psychometrics.distributions import chi2_quantile
 from hqm.psychometrics.study_variance import Effect, StudyParts
 
 FEWEST_FORMS = 5
-"""With fewer wordings, what a wording does to all respondents alike is known from so few numbers that it stays out of the errors."""
+"""With fewer wordings, what a wording does to all respondents alike is known from so few numbers
+that it stays out of the errors.
+"""
 Z = 1.959963984540054
 _POWER = 0.8416212335729143
 _OBJECTS = frozenset(("respondent", "family"))
@@ -36,8 +42,8 @@ _OBJECTS = frozenset(("respondent", "family"))
 class StudySize:
     """How large a study is; each number may be an array, for many studies at once.
 
-    - `items`: In each picture. `askings`: how often the judge is asked about each answer. `labels`: answers of each respondent
-      that people label.
+    - `items`: In each picture. `askings`: how often the judge is asked about each answer. `labels`:
+      answers of each respondent that people label.
     """
 
     pictures: npt.ArrayLike = 100
@@ -52,19 +58,23 @@ class StudySize:
 def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:
     """What each effect adds to the variance of a respondent's score, the mean of all its answers.
 
-        part = sigma2 / number of levels that the mean averages over;   pictures of unequal size count as fewer equal ones
+        part = sigma2 / number of levels that the mean averages over;   pictures of unequal size
+        count as fewer equal ones
 
-    The last effect is taken apart where a judge was asked again: its noise, `("judge",)`, shrinks with the askings too.
-    Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 7. Springer.
+    The last effect is taken apart where a judge was asked again: its noise, `("judge",)`, shrinks
+    with the askings too. Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 7.
+    Springer.
 
     >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), per_picture=1, crowd=1)
     >>> float(error_parts(parts, StudySize(pictures=100))["respondent", "item"])
     0.002
     """
     pictures, items, forms, runs, askings = (
-        np.asarray(getattr(size, name), dtype=np.float64) for name in ("pictures", "items", "forms", "runs", "askings")
+        np.asarray(getattr(size, name), dtype=np.float64)
+        for name in ("pictures", "items", "forms", "runs", "askings")
     )
-    # pictures of one item each are even; with more items they become as uneven as those of the audit
+    # pictures of one item each are even; with more items they become as uneven as those of the
+    # audit
     grown = np.clip((items - 1) / max(parts.per_picture - 1, 1e-9), 0.0, 1.0)
     uneven = 1 + (parts.crowd / parts.per_picture - 1) * grown
     levels = {"picture": pictures / uneven, "item": pictures * items, "form": forms, "run": runs}
@@ -102,7 +112,9 @@ def _worded(effect: Effect) -> bool:
 
 
 def _absolute(parts: StudyParts) -> Callable[[Effect], bool]:
-    """Whether an effect moves a respondent's score at all; the effect of wordings on everybody only where it is known."""
+    """Whether an effect moves a respondent's score at all; the effect of wordings on everybody only
+    where it is known.
+    """
     alone = parts.forms < FEWEST_FORMS
     return lambda effect: not _OBJECTS.issuperset(effect) and not (alone and effect == ("form",))
 
@@ -145,15 +157,25 @@ def _mean_error(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]
     return np.asarray(np.sqrt(own + shared + _sum(made, _relative) / respondents), dtype=np.float64)
 
 
-def _half_width_for_others(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
-    free = np.asarray(size.respondents, dtype=np.float64) * (independent(parts) / max(parts.respondents, 1)) - 1
+def _half_width_for_others(
+    parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]
+) -> Array:
+    free = (
+        np.asarray(size.respondents, dtype=np.float64)
+        * (independent(parts) / max(parts.respondents, 1))
+        - 1
+    )
     different, place = np.unique(free, return_inverse=True)
-    span = ((chi2_quantile(0.975, different) - chi2_quantile(0.025, different)) / different)[place].reshape(free.shape)
+    span = ((chi2_quantile(0.975, different) - chi2_quantile(0.025, different)) / different)[
+        place
+    ].reshape(free.shape)
     return np.asarray(_sum(made, _noise) / _whole(parts, made) * span / 2, dtype=np.float64)
 
 
 def independent(parts: StudyParts) -> float:
-    """How many independent respondents there are: relatives count by how alike their scores are (Kish's design effect)."""
+    """How many independent respondents there are: relatives count by how alike their scores are
+    (Kish's design effect).
+    """
     if not parts.respondents or not parts.families or parts.families == parts.respondents:
         return float(parts.respondents)
     alike = parts.value("family") / parts.between if parts.between > 0 else 1.0
@@ -170,10 +192,12 @@ def _labelled_error(parts: StudyParts, size: StudySize, made: Mapping[Effect, Ar
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """A figure that a study is wanted to reach: what it is, which direction is good, and how it follows from the parts.
+    """A figure that a study is wanted to reach: what it is, which direction is good, and how it
+    follows from the parts.
 
     - `blames`: Which effects stand in the way of a better figure.
-    - `needs`: The facets that must have been measured: `runs`, `forms`, `labels`, `others` (independent respondents).
+    - `needs`: The facets that must have been measured: `runs`, `forms`, `labels`, `others`
+      (independent respondents).
     """
 
     name: str
@@ -184,13 +208,19 @@ class Precision:
     needs: tuple[str, ...] = ()
 
 
-def _reliability(errors: Callable[[Effect], bool]) -> Callable[[StudyParts, StudySize, Mapping[Effect, Array]], Array]:
+def _reliability(
+    errors: Callable[[Effect], bool],
+) -> Callable[[StudyParts, StudySize, Mapping[Effect, Array]], Array]:
     """What the errors leave of the variance between respondents that a study shows."""
-    return lambda parts, _, made: np.asarray(1 - _sum(made, errors) / _whole(parts, made), dtype=np.float64)
+    return lambda parts, _, made: np.asarray(
+        1 - _sum(made, errors) / _whole(parts, made), dtype=np.float64
+    )
 
 
 def _dependability(parts: StudyParts, _: StudySize, made: Mapping[Effect, Array]) -> Array:
-    return np.asarray(parts.between / (parts.between + _sum(made, _absolute(parts))), dtype=np.float64)
+    return np.asarray(
+        parts.between / (parts.between + _sum(made, _absolute(parts))), dtype=np.float64
+    )
 
 
 def _root_error(parts: StudyParts, _: StudySize, made: Mapping[Effect, Array]) -> Array:
@@ -205,54 +235,99 @@ PRECISIONS: Mapping[str, Precision] = {
     each.name: each
     for each in (
         Precision(
-            "rho_g", "test-retest reliability: the same items and wordings, other runs", True,
-            _reliability(_noise), _noise, ("runs",),
+            "rho_g",
+            "test-retest reliability: the same items and wordings, other runs",
+            True,
+            _reliability(_noise),
+            _noise,
+            ("runs",),
         ),
         Precision(
-            "g", "G: how far differences between respondents come back on other pictures, wordings and runs", True,
-            _reliability(_relative), _relative,
+            "g",
+            "G: how far differences between respondents come back on other pictures, wordings and"
+            " runs",
+            True,
+            _reliability(_relative),
+            _relative,
         ),
         Precision(
-            "phi", "Phi: how far the scores themselves come back on other pictures and runs", True,
-            _dependability, _all_but_objects,
+            "phi",
+            "Phi: how far the scores themselves come back on other pictures and runs",
+            True,
+            _dependability,
+            _all_but_objects,
         ),
         Precision(
-            "forms", "correlation with the same study in other wordings", True,
-            _reliability(lambda e: _relative(e) and _worded(e)), lambda e: _relative(e) and _worded(e), ("forms",),
+            "forms",
+            "correlation with the same study in other wordings",
+            True,
+            _reliability(lambda e: _relative(e) and _worded(e)),
+            lambda e: _relative(e) and _worded(e),
+            ("forms",),
         ),
         Precision(
-            "sem", "standard error of a respondent's score over other pictures and runs, the wordings kept", False,
-            _root_error, _of_pictures,
+            "sem",
+            "standard error of a respondent's score over other pictures and runs, the wordings"
+            " kept",
+            False,
+            _root_error,
+            _of_pictures,
         ),
         Precision(
-            "half_width", "half of the 95 % interval of a respondent's score", False,
-            _wide, _of_pictures,
+            "half_width",
+            "half of the 95 % interval of a respondent's score",
+            False,
+            _wide,
+            _of_pictures,
         ),
         Precision(
-            "mdd", "smallest difference between two respondents that a test over pictures finds with 80 % power", False,
-            _smallest_difference, _apart,
+            "mdd",
+            "smallest difference between two respondents that a test over pictures finds with 80 %"
+            " power",
+            False,
+            _smallest_difference,
+            _apart,
         ),
         Precision(
-            "labelled_sem", "standard error of a respondent's score as people would give it, from scores and labels", False,
-            _labelled_error, _of_pictures, ("labels",),
+            "labelled_sem",
+            "standard error of a respondent's score as people would give it, from scores and"
+            " labels",
+            False,
+            _labelled_error,
+            _of_pictures,
+            ("labels",),
         ),
         Precision(
-            "mean_sem", "standard error of the mean score over other respondents", False,
-            _mean_error, lambda e: True, ("others",),
+            "mean_sem",
+            "standard error of the mean score over other respondents",
+            False,
+            _mean_error,
+            lambda e: True,
+            ("others",),
         ),
         Precision(
-            "rho_g_half_width", "half of the 95 % interval of rho_g over other respondents", False,
-            _half_width_for_others, _noise, ("runs", "others"),
+            "rho_g_half_width",
+            "half of the 95 % interval of rho_g over other respondents",
+            False,
+            _half_width_for_others,
+            _noise,
+            ("runs", "others"),
         ),
     )
-}  # fmt: skip
+}
 """What a study may be wanted to reach, by name."""
-ALIASES: Mapping[str, str] = {"retest": "rho_g", "form_correlation": "forms", "se": "sem", "minimum_difference": "mdd"}
+ALIASES: Mapping[str, str] = {
+    "retest": "rho_g",
+    "form_correlation": "forms",
+    "se": "sem",
+    "minimum_difference": "mdd",
+}
 """Other names of the same figures."""
 
 
 def forecast(parts: StudyParts, name: str, size: StudySize) -> Array:
-    """A figure of `PRECISIONS` for a study, or for many at once, of the kind that the parts were measured in.
+    """A figure of `PRECISIONS` for a study, or for many at once, of the kind that the parts were
+    measured in.
 
     >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), per_picture=1, crowd=1)
     >>> [round(float(g), 3) for g in forecast(parts, "g", StudySize(pictures=[40, 90, 190]))]
@@ -265,11 +340,15 @@ def forecast(parts: StudyParts, name: str, size: StudySize) -> Array:
         return precision.compute(parts, size, error_parts(parts, size))
 
 
-def forecast_bounds(parts: StudyParts, name: str, size: StudySize, level: float = 0.95) -> tuple[float, float]:
-    """The interval of a forecast for these respondents: how exactly the pictures of the audit tell the parts.
+def forecast_bounds(
+    parts: StudyParts, name: str, size: StudySize, level: float = 0.95
+) -> tuple[float, float]:
+    """The interval of a forecast for these respondents: how exactly the pictures of the audit tell
+    the parts.
 
-    By the delta method from the components' covariance, on the scale log(figure), or log(1 - figure) of a reliability. NaN
-    without a covariance. It does not hold the chance that the new pictures are of another kind.
+    By the delta method from the components' covariance, on the scale log(figure), or log(1 -
+    figure) of a reliability. NaN without a covariance. It does not hold the chance that the new
+    pictures are of another kind.
 
     >>> rng = np.random.default_rng(0)
     >>> from hqm.psychometrics.study_variance import study_parts
@@ -296,9 +375,13 @@ def forecast_bounds(parts: StudyParts, name: str, size: StudySize, level: float 
     slopes = []
     for i, value in enumerate(parts.values):
         step = 1e-4 * max(value, 1e-8)
-        slopes.append((scaled((*parts.values[:i], value + step, *parts.values[i + 1 :])) - middle) / step)
+        slopes.append(
+            (scaled((*parts.values[:i], value + step, *parts.values[i + 1 :])) - middle) / step
+        )
     gradient = np.array(slopes)
-    half = float(ndtri(0.5 + level / 2)) * math.sqrt(max(float(gradient @ covariance @ gradient), 0.0))
+    half = float(ndtri(0.5 + level / 2)) * math.sqrt(
+        max(float(gradient @ covariance @ gradient), 0.0)
+    )
     if not math.isfinite(half):
         return math.nan, math.nan
     ends = (math.exp(middle - half), math.exp(min(middle + half, 700.0)))

@@ -1,4 +1,6 @@
-"""What the errors of a whole study are made of: respondents, pictures, items, wordings and runs in one analysis."""
+"""What the errors of a whole study are made of: respondents, pictures, items, wordings and runs in
+one analysis.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,16 @@ FEWEST_RESPONDENTS = 3
 class StudyParts:
     """The variance of single answers, effect by effect, and the study in which it was measured.
 
-    - `effects, values`: Facets that interact -> variance, 0 or more. The last effect is that of single answers: with runs it is the
-      noise from run to run, without them it holds the interactions of highest order too.
-    - `covariance`: (effects, effects): of the values, by leaving out each picture; empty where it was not asked for.
+    - `effects, values`: Facets that interact -> variance, 0 or more. The last effect is that of
+      single answers: with runs it is the noise from run to run, without them it holds the
+      interactions of highest order too.
+    - `covariance`: (effects, effects): of the values, by leaving out each picture; empty where it
+      was not asked for.
     - `per_picture`: Items a picture; `crowd` the same as the error of a mean has it, sum n_c^2 / n.
-    - `judge`: Of the last effect, the part that a judge who is asked again makes; None where nobody was asked again.
-    - `labels`: Variance of an answer's score minus its label by people, within a respondent; None without labels.
+    - `judge`: Of the last effect, the part that a judge who is asked again makes; None where nobody
+      was asked again.
+    - `labels`: Variance of an answer's score minus its label by people, within a respondent; None
+      without labels.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -61,7 +67,9 @@ class StudyParts:
     def value(self, *effect: str) -> float:
         """The variance of an effect, its facets in any order; 0 for one that is not there."""
         wanted = set(effect)
-        return next((v for e, v in zip(self.effects, self.values, strict=True) if set(e) == wanted), 0.0)
+        return next(
+            (v for e, v in zip(self.effects, self.values, strict=True) if set(e) == wanted), 0.0
+        )
 
     @property
     def between(self) -> float:
@@ -78,15 +86,17 @@ def study_parts(
 ) -> StudyParts:
     """The variance components of all administrations of a benchmark together.
 
-    Each wording need not be asked in each run. The components are those of `crossed_components`, with items in pictures,
-    respondents in families and runs as independent repetitions. A component that comes out negative is left out and the others
-    are estimated anew, so that the errors which were seen keep their sum (Searle, Casella and McCulloch 1992, section 4.4).
+    Each wording need not be asked in each run. The components are those of `crossed_components`,
+    with items in pictures, respondents in families and runs as independent repetitions. A component
+    that comes out negative is left out and the others are estimated anew, so that the errors which
+    were seen keep their sum (Searle, Casella and McCulloch 1992, section 4.4).
 
     - `scores`: (respondents, items, forms, runs): NaN where there is no score.
     - `pictures, families`: (items,), (respondents,): labels; None where each stands alone.
     - `jackknife`: Whether the covariance of the components is wanted.
 
-    The status is `insufficient` below 3 respondents or 10 pictures, `degenerate` where all scores are equal.
+    The status is `insufficient` below 3 respondents or 10 pictures, `degenerate` where all scores
+    are equal.
 
     >>> rng = np.random.default_rng(0)
     >>> right = rng.random((8, 300, 1, 2)) < np.linspace(0.3, 0.9, 8)[:, None, None, None]
@@ -102,9 +112,13 @@ def study_parts(
     counts = counts[counts > 0]
     n = int(counts.sum())
     sizes = {
-        "respondents": x.shape[0], "items": n, "pictures": len(counts), "forms": x.shape[2], "runs": x.shape[3],
+        "respondents": x.shape[0],
+        "items": n,
+        "pictures": len(counts),
+        "forms": x.shape[2],
+        "runs": x.shape[3],
         "families": len(np.unique(relatives)),
-    }  # fmt: skip
+    }
     if reason := _too_few(sizes):
         return StudyParts(**sizes, status="insufficient", reason=reason)
     if float(np.nanmax(x) - np.nanmin(x)) <= 1e-12:
@@ -113,11 +127,16 @@ def study_parts(
     system = _system(x, where, relatives, sizes, jackknife)
     kept = list(range(len(system.effects)))
     values, singular = solved(system.whole[np.ix_(kept, kept)], system.whole[kept, -1])
-    while not singular and (negative := _negative([system.effects[i] for i in kept], values)) is not None:
+    while (
+        not singular
+        and (negative := _negative([system.effects[i] for i in kept], values)) is not None
+    ):
         del kept[negative]
         values, singular = solved(system.whole[np.ix_(kept, kept)], system.whole[kept, -1])
     if singular:
-        return StudyParts(**sizes, status="insufficient", reason="the answers do not tell the facets apart")
+        return StudyParts(
+            **sizes, status="insufficient", reason="the answers do not tell the facets apart"
+        )
     covariance: tuple[tuple[float, ...], ...] = ()
     if jackknife:
         blocks = system.blocks[:, kept]
@@ -126,21 +145,32 @@ def study_parts(
     effects = tuple(system.effects[i] for i in kept)
     cut = tuple(max(0.0, v) for v in values.tolist())
     return StudyParts(
-        effects=effects, values=cut, covariance=covariance, **sizes, per_picture=n / len(counts), crowd=crowd
+        effects=effects,
+        values=cut,
+        covariance=covariance,
+        **sizes,
+        per_picture=n / len(counts),
+        crowd=crowd,
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _System:
-    """The equations of the components: (effects, effects + 1) with the sums of squares last, and the same without each picture."""
+    """The equations of the components: (effects, effects + 1) with the sums of squares last, and
+    the same without each picture.
+    """
 
     effects: tuple[Effect, ...]
     whole: Array
     blocks: Array
 
 
-def _system(x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int], jackknife: bool) -> _System:
-    """The moment equations (`crossed_components`) with runs as repetitions within a cell, so that no array is as large as all runs."""
+def _system(
+    x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int], jackknife: bool
+) -> _System:
+    """The moment equations (`crossed_components`) with runs as repetitions within a cell, so that
+    no array is as large as all runs.
+    """
     nested = {"item": ("picture", pictures), "respondent": ("family", families)}
     if sizes["families"] < 2:
         del nested["respondent"]
@@ -155,10 +185,16 @@ def _system(x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int
     squares: Array = np.asarray((x**2).sum(axis=3), dtype=np.float64)
     depths = depths_of(axes, _effects(sizes, axes))
     if sizes["runs"] < 2 or sizes["forms"] < 2:
-        # the finest margin is then that of single answers, or stands among the others without its one wording
+        # the finest margin is then that of single answers, or stands among the others without its
+        # one wording
         depths = depths[:-1]
-    several = {name for name, size in zip(FACETS, there.shape, strict=True) if size > 1} | {"picture", "family"}
-    named = [[n for axis, d in zip(axes, depth, strict=True) for n in axis.named(d)] for depth in depths]
+    several = {name for name, size in zip(FACETS, there.shape, strict=True) if size > 1} | {
+        "picture",
+        "family",
+    }
+    named = [
+        [n for axis, d in zip(axes, depth, strict=True) for n in axis.named(d)] for depth in depths
+    ]
     names = [tuple(n for n in names if n in several) for names in named]
     facets = [name for name in FACETS if name in several]
     grand = (0, 0, 0)
@@ -170,7 +206,10 @@ def _system(x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int
         without = Blocks(sums, filled, 1)
         made = [_rows_without(without, depth, depths) for depth in (grand, *depths)]
         left = total - without.total(counts, axes[1].depth)
-        last = [*[left] * (len(depths) + 1), float(squares.sum()) - without.total(squares, axes[1].depth)]
+        last = [
+            *[left] * (len(depths) + 1),
+            float(squares.sum()) - without.total(squares, axes[1].depth),
+        ]
         each = np.stack([*made, np.stack(last, axis=1)], axis=1)
         blocks = each[:, 1:] - each[:, :1]
     return _System((*names, tuple(facets)), whole[1:] - whole[0], blocks)
@@ -199,37 +238,61 @@ def _rows_without(blocks: Blocks, depth: Depth, depths: list[Depth]) -> Array:
 
 
 def _numbered(labels: npt.ArrayLike | None, count: int) -> npt.NDArray[np.generic]:
-    return np.arange(count) if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1]
+    return (
+        np.arange(count)
+        if labels is None
+        else np.unique(np.asarray(labels), return_inverse=True)[1]
+    )
 
 
 def _with_scores(x: Array, pictures: Numbers, families: Numbers) -> tuple[Array, Numbers, Numbers]:
     """What has a score at all."""
     there = np.isfinite(x)
-    axes = [np.flatnonzero(there.any(axis=tuple(i for i in range(4) if i != axis))) for axis in range(4)]
+    axes = [
+        np.flatnonzero(there.any(axis=tuple(i for i in range(4) if i != axis))) for axis in range(4)
+    ]
     return x[np.ix_(*axes)], pictures[axes[1]], families[axes[0]]
 
 
 def _too_few(sizes: dict[str, int]) -> str:
     if sizes["respondents"] < FEWEST_RESPONDENTS:
-        return f"there are {sizes['respondents']} respondents with scores, and {FEWEST_RESPONDENTS} are needed"
+        return (
+            f"there are {sizes['respondents']} respondents with scores, and {FEWEST_RESPONDENTS}"
+            " are needed"
+        )
     if sizes["pictures"] < FEWEST_CLUSTERS:
-        return f"there are {sizes['pictures']} pictures with scores, and {FEWEST_CLUSTERS} are needed"
+        return (
+            f"there are {sizes['pictures']} pictures with scores, and {FEWEST_CLUSTERS} are needed"
+        )
     return ""
 
 
 def _effects(sizes: dict[str, int], axes: tuple[Axis, ...]) -> list[list[str]]:
-    """The effects to tell apart beside that of single answers; relatives differ in their level alone."""
+    """The effects to tell apart beside that of single answers; relatives differ in their level
+    alone.
+    """
     of_items = [["item"]] if not axes[1].group else [["picture"], ["item"]]
     inner = [[], *([["form"]] if sizes["forms"] > 1 else [])]
-    effects = [[*who, *what, *wording] for who in ([], ["respondent"]) for what in ([], *of_items) for wording in inner]
+    effects = [
+        [*who, *what, *wording]
+        for who in ([], ["respondent"])
+        for what in ([], *of_items)
+        for wording in inner
+    ]
     single = {"respondent", "item", "form"} if sizes["forms"] > 1 else {"respondent", "item"}
-    effects = [effect for effect in effects if effect and (set(effect) != single or sizes["runs"] > 1)]
+    effects = [
+        effect for effect in effects if effect and (set(effect) != single or sizes["runs"] > 1)
+    ]
     return [*([["family"]] if axes[0].group else []), *effects]
 
 
 def _negative(effects: list[Effect], values: Array) -> int | None:
     """The place of the component that lies farthest below 0, of those that may be left out."""
-    free = [(v, i) for i, (v, e) in enumerate(zip(values[:-1].tolist(), effects, strict=False)) if e != _RESPONDENT]
+    free = [
+        (v, i)
+        for i, (v, e) in enumerate(zip(values[:-1].tolist(), effects, strict=False))
+        if e != _RESPONDENT
+    ]
     lowest, place = min(free, default=(0.0, 0))
     return place if lowest < 0 else None
 

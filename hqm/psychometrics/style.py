@@ -17,12 +17,13 @@ from hqm.psychometrics.result import Coefficient
 class LengthElasticity:
     """How a score moves with the length of the answers.
 
-    - `elasticity`: Per cent by which the score changes with one per cent of length, respondents' and forms' levels
-      taken out: do respondents whose answers grow more also change more? Its `status` speaks for the whole.
-    - `within`: The same with respondents' levels alone taken out: what a change of form moves, by length or
-      otherwise.
-    - `correlation`: Correlation of log score and log length over all respondents and forms, nothing taken out; its
-      interval counts respondents, not cells.
+    - `elasticity`: Per cent by which the score changes with one per cent of length, respondents'
+      and forms' levels taken out: do respondents whose answers grow more also change more? Its
+      `status` speaks for the whole.
+    - `within`: The same with respondents' levels alone taken out: what a change of form moves, by
+      length or otherwise.
+    - `correlation`: Correlation of log score and log length over all respondents and forms, nothing
+      taken out; its interval counts respondents, not cells.
     """
 
     elasticity: Coefficient
@@ -30,19 +31,23 @@ class LengthElasticity:
     correlation: Coefficient
 
 
-def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: float = 0.95) -> LengthElasticity:
+def length_elasticity(
+    scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: float = 0.95
+) -> LengthElasticity:
     """How much of a score's change between forms goes with a change of length, within respondents.
 
-    A rate of hallucinated objects rises with every sentence written, so a form that changes the length changes the
-    score. Comparing each respondent with itself takes out that talkative models may also be worse ones.
+    A rate of hallucinated objects rises with every sentence written, so a form that changes the
+    length changes the score. Comparing each respondent with itself takes out that talkative models
+    may also be worse ones.
 
         log score_mf = a_m + c_f + b log length_mf  (`within`: without c_f)
         b = sum u v / sum u^2 over what the levels leave of both;  interval b +- t(df) SE
 
-    - `scores, lengths`: (respondents, forms): positive scores and mean lengths; other cells are left out.
+    - `scores, lengths`: (respondents, forms): positive scores and mean lengths; other cells are
+      left out.
 
-    The status is `insufficient` below 3 respondents with 2 forms and `degenerate` when lengths do not vary beyond the
-    levels. There is no interval when the fit is exact.
+    The status is `insufficient` below 3 respondents with 2 forms and `degenerate` when lengths do
+    not vary beyond the levels. There is no interval when the fit is exact.
     >>> round(length_elasticity([[0.15, 0.04], [0.08, 0.03], [0.1, 0.13]], [[105, 10], [80, 11], [47, 63]]).within.value, 3)
     0.537
     """
@@ -51,7 +56,9 @@ def length_elasticity(scores: npt.ArrayLike, lengths: npt.ArrayLike, *, level: f
     there &= (there.sum(axis=1) >= 2)[:, None]
     m = int(there.any(axis=1).sum())
     if m < 3:
-        none = Coefficient.absent("insufficient", f"an elasticity needs 3 respondents with 2 forms, there are {m}", m)
+        none = Coefficient.absent(
+            "insufficient", f"an elasticity needs 3 respondents with 2 forms, there are {m}", m
+        )
         return LengthElasticity(none, none, none)
     respondent, form = np.nonzero(there)
     y, x = np.log(s[there]), np.log(w[there])
@@ -69,7 +76,9 @@ def _slope(y: Array, x: Array, levels: Array, m: int, level: float) -> Coefficie
     u, v = (np.stack([x, y], axis=1) - levels @ fitted).T
     spread = float(np.dot(u, u))
     if spread <= 1e-20 * len(x):
-        return Coefficient.absent("degenerate", "lengths do not vary beyond respondents' and forms' levels", m)
+        return Coefficient.absent(
+            "degenerate", "lengths do not vary beyond respondents' and forms' levels", m
+        )
     value = float(np.dot(u, v)) / spread
     df, residual = len(x) - int(rank) - 1, v - value * u
     squares = float(np.dot(residual, residual))

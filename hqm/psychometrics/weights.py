@@ -20,9 +20,11 @@ CHUNK = 2_000_000
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of one indicator, from the audit's seed and a hash of the indicator's name.
+    """The random numbers of one indicator, from the audit's seed and a hash of the indicator's
+    name.
 
-    Adding an indicator, or computing them in another order or in several processes, changes no number of another.
+    Adding an indicator, or computing them in another order or in several processes, changes no
+    number of another.
 
     >>> bool(stream(7, "score").random() == stream(7, "rank").random())
     False
@@ -30,14 +32,17 @@ def stream(seed: int, name: str) -> np.random.Generator:
     if seed < 0:
         raise ValueError(f"a seed is not negative, got {seed}")
     words = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=16).digest(), dtype="<u4")
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(int(w) for w in words)))
+    return np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=tuple(int(w) for w in words))
+    )
 
 
 @cache
 def poisson_table() -> npt.NDArray[np.float32]:
     """A Poisson(1) variable for each of the 65,536 values of 16 random bits.
 
-    Every value has the share of entries that comes nearest to its probability; the mean is 1 to five digits.
+    Every value has the share of entries that comes nearest to its probability; the mean is 1 to
+    five digits.
 
     >>> table = poisson_table()
     >>> len(table), round(float(table.mean()), 4), round(float(table.var()), 3), int(table.max())
@@ -51,20 +56,27 @@ def poisson_table() -> npt.NDArray[np.float32]:
     return table
 
 
-def _weights(draw: Draw, rng: np.random.Generator, rows: int, count: int) -> npt.NDArray[np.float32]:
+def _weights(
+    draw: Draw, rng: np.random.Generator, rows: int, count: int
+) -> npt.NDArray[np.float32]:
     if draw == "poisson":
         # four draws from each 64 random bits, in the same order on every machine
-        bits = rng.integers(0, 2**64, size=-(-rows * count // 4), dtype=np.uint64).astype("<u8", copy=False)
+        bits = rng.integers(0, 2**64, size=-(-rows * count // 4), dtype=np.uint64).astype(
+            "<u8", copy=False
+        )
         return np.take(poisson_table(), bits.view("<u2")[: rows * count]).reshape(rows, count)
     picked = rng.integers(0, count, size=(rows, count)) + np.arange(rows)[:, None] * count
-    return np.bincount(picked.ravel(), minlength=rows * count).reshape(rows, count).astype(np.float32)
+    return (
+        np.bincount(picked.ravel(), minlength=rows * count).reshape(rows, count).astype(np.float32)
+    )
 
 
 def _product(tallies: Array) -> Callable[[npt.NDArray[np.float32]], Array]:
-    """Weights -> weighted sums and, last, the weights' own sum; in single precision where that loses nothing.
+    """Weights -> weighted sums and, last, the weights' own sum; in single precision where that
+    loses nothing.
 
-    Counts whose sums stay below 2^24 are exact in single precision. Other tallies are centred first, so that rounding
-    is relative to the sampling noise and not to the total.
+    Counts whose sums stay below 2^24 are exact in single precision. Other tallies are centred
+    first, so that rounding is relative to the sampling noise and not to the total.
     """
     magnitude = float(np.abs(tallies).sum(axis=0).max(initial=0.0))
     counted = np.hstack([tallies, np.ones((len(tallies), 1))])
@@ -98,14 +110,15 @@ def resampled_sums(
 ) -> Iterator[Array]:
     """Totals of the tallies in each replicate, chunk by chunk.
 
-    Poisson weights have a random total; each stratum's sums are scaled back to the stratum's number of clusters, so
-    that totals are comparable between replicates. Each chunk has its own child stream, so a chunk repeats bit for bit
-    whatever ran before it.
+    Poisson weights have a random total; each stratum's sums are scaled back to the stratum's number
+    of clusters, so that totals are comparable between replicates. Each chunk has its own child
+    stream, so a chunk repeats bit for bit whatever ran before it.
 
     - `tallies`: (clusters, columns).
-    - `strata`: (clusters,): number of each cluster's stratum, 0 to S - 1; clusters are drawn within it.
-    - `draw`: `poisson`, `multinomial` (exactly as many clusters as there are) or `gaussian` (the limit law of the
-      totals).
+    - `strata`: (clusters,): number of each cluster's stratum, 0 to S - 1; clusters are drawn within
+      it.
+    - `draw`: `poisson`, `multinomial` (exactly as many clusters as there are) or `gaussian` (the
+      limit law of the totals).
 
     (replicates of the chunk, columns).
 

@@ -18,11 +18,13 @@ from hqm.psychometrics.result import Coefficient, Status
 class LengthRule:
     """One threshold of the number of words, in one type and part.
 
-    - `stratum`: The test, learnt forward: whether the rule beats the commonest label, with ends of the gain that hold for
-      all rules together.
-    - `accuracy`: Cross-validated share of labels that are right; its interval holds for all rules together.
+    - `stratum`: The test, learnt forward: whether the rule beats the commonest label, with ends of
+      the gain that hold for all rules together.
+    - `accuracy`: Cross-validated share of labels that are right; its interval holds for all rules
+      together.
     - `baseline`: Share of the commonest label.
-    - `threshold, short, long`: Learnt from all items: the label of texts of at most so many words, and of longer ones.
+    - `threshold, short, long`: Learnt from all items: the label of texts of at most so many words,
+      and of longer ones.
     """
 
     stratum: Stratum
@@ -75,20 +77,24 @@ def length_cue(
     level: float = 0.95,
     alpha: float = ALPHA,
 ) -> LengthCue:
-    """Predict each of two labels from the number of words alone, by one threshold, on items not learnt from.
+    """Predict each of two labels from the number of words alone, by one threshold, on items not
+    learnt from.
 
-    A made-up caption is often longer than a true one, and a right answer longer than a wrong one. Who counts words then
-    needs no picture. A threshold is the weakest of such readers: it has two numbers to learn, and cannot learn by heart.
+    A made-up caption is often longer than a true one, and a right answer longer than a wrong one.
+    Who counts words then needs no picture. A threshold is the weakest of such readers: it has two
+    numbers to learn, and cannot learn by heart.
 
     - `lengths, labels`: (items,): words of each text, and its right answer.
     - `rng`: Deals the clusters into folds.
     - `clusters`: (items,): pictures; what belongs to one picture stays in one fold.
-    - `types, parts`: (items,): a rule is learnt in each. Items without a type belong to every type that has one label
-      only: Hal-Eval's true captions are compared with the false ones of each type.
-    - `folds, level, alpha`: Of the cross-validation, of the intervals, and of the test of all rules together.
+    - `types, parts`: (items,): a rule is learnt in each. Items without a type belong to every type
+      that has one label only: Hal-Eval's true captions are compared with the false ones of each
+      type.
+    - `folds, level, alpha`: Of the cross-validation, of the intervals, and of the test of all rules
+      together.
 
-    The status is `not_applicable` for more than two labels, `not_informative` where no type has two, and `insufficient`
-    where none has 20 items in 5 clusters.
+    The status is `not_applicable` for more than two labels, `not_informative` where no type has
+    two, and `insufficient` where none has 20 items in 5 clusters.
 
     >>> lengths = [9, 21, 11, 19, 10, 24, 8, 22] * 20
     >>> study = length_cue(lengths, ["yes", "no"] * 80, rng=np.random.default_rng(0))
@@ -106,22 +112,31 @@ def length_cue(
         return LengthCue((), count, groups, whole.folds, status, reason)
 
     if len(whole.labels) > 2:
-        return absent("not_applicable", f"a threshold divides two labels, there are {len(whole.labels)}")
+        return absent(
+            "not_applicable", f"a threshold divides two labels, there are {len(whole.labels)}"
+        )
     asked = list(_comparisons(whole, types, parts))
     if not asked:
         return absent("not_informative", "no type has two labels: the type alone gives the label")
     chosen = [(kind, part, inside) for kind, part, inside in asked if not untested(whole, inside)]
     if not chosen:
-        return absent("insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}")
+        return absent(
+            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
+        )
     share = 1 - (1 - level) / len(chosen)
-    rules = [_rule(kind, part, _within(whole, inside), words[inside], rng, len(chosen), share, alpha) for kind, part, inside in chosen]  # fmt: skip
+    rules = [
+        _rule(kind, part, _within(whole, inside), words[inside], rng, len(chosen), share, alpha)
+        for kind, part, inside in chosen
+    ]
     return LengthCue(tuple(rules), count, groups, whole.folds)
 
 
 def _comparisons(
     items: Labelled, types: Sequence[str | None] | None, parts: Sequence[str] | None
 ) -> Iterator[tuple[str, str, Flags]]:
-    """Each type in all parts and in each: its name, the part's, and which items; those with one label are left out."""
+    """Each type in all parts and in each: its name, the part's, and which items; those with one
+    label are left out.
+    """
     kinds = np.array(["" if kind is None else kind for kind in types or [""] * len(items.label)])
     names = [str(name) for name in dict.fromkeys(kinds.tolist())]
     sections = np.array(list(parts or [""] * len(items.label)))
@@ -141,12 +156,21 @@ def _within(items: Labelled, inside: Flags) -> Labelled:
     """These items as one type, in the folds that they have."""
     cluster = np.unique(items.cluster[inside], return_inverse=True)[1].astype(np.int64)
     zero = np.zeros(int(inside.sum()), dtype=np.int64)
-    return Labelled(items.label[inside], zero, cluster, items.fold[inside], items.labels, ("all",), items.folds)
+    return Labelled(
+        items.label[inside], zero, cluster, items.fold[inside], items.labels, ("all",), items.folds
+    )
 
 
 def _rule(
-    kind: str, part: str, items: Labelled, words: Numbers, rng: np.random.Generator, rules: int, level: float, alpha: float
-) -> LengthRule:  # fmt: skip
+    kind: str,
+    part: str,
+    items: Labelled,
+    words: Numbers,
+    rng: np.random.Generator,
+    rules: int,
+    level: float,
+    alpha: float,
+) -> LengthRule:
     learnt = _threshold(_counts(items.label, words))
     hits = np.zeros(len(words))
     for fold in range(items.folds):
@@ -155,7 +179,12 @@ def _rule(
         hits[test] = _predicted(words[test], threshold, short) == items.label[test]
     view = View(items, ((kind, part, np.ones(len(words), dtype=bool)),))
     (stratum,) = judge_strata(
-        view, lambda block: _forward(items, words, block), rng, cue="number of words", tests=rules, alpha=alpha
+        view,
+        lambda block: _forward(items, words, block),
+        rng,
+        cue="number of words",
+        tests=rules,
+        alpha=alpha,
     )
     threshold, short = learnt
     return LengthRule(
@@ -175,7 +204,9 @@ def _counts(label: Numbers, words: Numbers) -> Numbers:
 
 
 def _threshold(table: Numbers) -> tuple[int, int]:
-    """The threshold with the most right labels, the lowest of equals, and the label of the texts up to it."""
+    """The threshold with the most right labels, the lowest of equals, and the label of the texts up
+    to it.
+    """
     below = table.cumsum(axis=1)
     above = below[:, -1:] - below
     right = below + above[::-1]  # row k: label k up to the threshold, the other label beyond it

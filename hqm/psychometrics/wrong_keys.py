@@ -26,7 +26,8 @@ class ItemToRead:
     """An item of the list.
 
     - `item`: Its number.
-    - `item_rest`: The correlation of its scores with the mean of the other items; NaN where all score alike.
+    - `item_rest`: The correlation of its scores with the mean of the other items; NaN where all
+      score alike.
     - `fails`: Numbers of the respondents below the middle of the scale, the ablest first.
     - `expected`: The chance that its key is wrong: of ten items with .7, seven are.
     """
@@ -44,9 +45,9 @@ class ReadingList:
     - `items`: The likeliest wrong key first.
     - `expected, faults`: Wrong keys to be expected in the list, and among all items.
     - `named`: As many items from the top as have a mean chance of a right key of at most alpha.
-    - `planted, power, power_named`: Wrong keys are planted in copies of the scores, so many in each. The share of true
-      ones among as many items from the top, and the share of them that is named: what this design can find,
-      whatever it has found.
+    - `planted, power, power_named`: Wrong keys are planted in copies of the scores, so many in
+      each. The share of true ones among as many items from the top, and the share of them that is
+      named: what this design can find, whatever it has found.
     """
 
     items: tuple[ItemToRead, ...]
@@ -79,27 +80,31 @@ def reading_list(
 ) -> ReadingList:
     """Rank items by the chance that their key is wrong.
 
-    A wrong key turns a yes/no item round: who is right is scored wrong, so able respondents fail and weak ones pass, or
-    all fail an item that is easy. A test can seldom prove that of one item, but a ranking can say where to look first.
+    A wrong key turns a yes/no item round: who is right is scored wrong, so able respondents fail
+    and weak ones pass, or all fail an item that is easy. A test can seldom prove that of one item,
+    but a ranking can say where to look first.
 
-        P(pass | right key) = p = 1 / (1 + exp(-(a theta + b)))        P(pass | wrong key) = hit (1 - p)
-        expected = pi W / (pi W + (1 - pi) R),    R, W = likelihood under either key, averaged over the kinds of items
+        P(pass | right key) = p = 1 / (1 + exp(-(a theta + b)))        P(pass | wrong key) = hit (1
+        - p) expected = pi W / (pi W + (1 - pi) R),    R, W = likelihood under either key, averaged
+        over the kinds of items
 
-    The distribution of slopes a > 0 and easiness b is free on a grid and learnt from all items, with the abilities and
-    the share pi of wrong keys (EM; over pi is integrated with Jeffreys' prior). Hard items that all fail are thereby
-    weighed against easy ones with a wrong key. Relatives who err together show as flat slopes, and lower what is
-    expected of every item. An item that able respondents fail for another reason than its key ranks high too.
-    Efron, B. (2010). Large-Scale Inference, chapter 5 (local false discovery rate). Cambridge.
+    The distribution of slopes a > 0 and easiness b is free on a grid and learnt from all items,
+    with the abilities and the share pi of wrong keys (EM; over pi is integrated with Jeffreys'
+    prior). Hard items that all fail are thereby weighed against easy ones with a wrong key.
+    Relatives who err together show as flat slopes, and lower what is expected of every item. An
+    item that able respondents fail for another reason than its key ranks high too. Efron, B.
+    (2010). Large-Scale Inference, chapter 5 (local false discovery rate). Cambridge.
 
-    - `scores`: (respondents, items): higher is better; NaN where an answer was not scored. What is not 0 or 1 is
-      brought to that range.
+    - `scores`: (respondents, items): higher is better; NaN where an answer was not scored. What is
+      not 0 or 1 is brought to that range.
     - `rng`: Draws the sample of a large set, and the planted items.
-    - `hit`: One number or (items,): the chance that a wrong answer meets a wrong key: 1 for yes/no, 1 / (k - 1) for k
-      options.
+    - `hit`: One number or (items,): the chance that a wrong answer meets a wrong key: 1 for yes/no,
+      1 / (k - 1) for k options.
     - `most`: Length of the list. `share`: of the items, how many wrong keys are planted.
     - `alpha`: The share of right keys that `named` may hold.
 
-    The status is `insufficient` for fewer than 5 respondents or 20 items, `degenerate` when no item varies.
+    The status is `insufficient` for fewer than 5 respondents or 20 items, `degenerate` when no item
+    varies.
 
     >>> rng = np.random.default_rng(0)
     >>> passed = (rng.random((20, 200)) < np.linspace(0.5, 0.95, 20)[:, None]).astype(float)
@@ -111,7 +116,9 @@ def reading_list(
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 20:
-        reason = f"a reading list needs 5 respondents and 20 items, there are {respondents} and {count}"
+        reason = (
+            f"a reading list needs 5 respondents and 20 items, there are {respondents} and {count}"
+        )
         return ReadingList((), status="insufficient", reason=reason)
     seen = np.isfinite(x)
     spread = np.where(seen, x, -np.inf).max(axis=0) - np.where(seen, x, np.inf).min(axis=0)
@@ -130,7 +137,8 @@ def reading_list(
     def rows(places: Numbers) -> tuple[ItemToRead, ...]:
         fails = (tuple(int(m) for m in ablest if x[m, i] < 0.5) for i in places)
         return tuple(
-            ItemToRead(int(i), float(rest[i]), who, float(chance[i])) for i, who in zip(places, fails, strict=True)
+            ItemToRead(int(i), float(rest[i]), who, float(chance[i]))
+            for i, who in zip(places, fails, strict=True)
         )
 
     planted = max(1, round(share * count))
@@ -141,13 +149,17 @@ def reading_list(
 
 
 def _sure(chance: Array, alpha: float) -> int:
-    """How many of the greatest chances, given in falling order, can be named with a mean error of at most alpha."""
+    """How many of the greatest chances, given in falling order, can be named with a mean error of
+    at most alpha.
+    """
     error = np.cumsum(1 - chance) / np.arange(1, len(chance) + 1)
     return int((error <= alpha).sum())
 
 
 def _likelihoods(x: Array, hits: Array, ability: Array) -> tuple[Array, Array]:
-    """(items, kinds) twice: the log likelihood of each item's scores under the right key and under a wrong one."""
+    """(items, kinds) twice: the log likelihood of each item's scores under the right key and under
+    a wrong one.
+    """
     slope, easiness = np.repeat(_SLOPES, len(_EASINESS)), np.tile(_EASINESS, len(_SLOPES))
     logit = np.outer(ability, slope) + easiness
     passes, fails = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
@@ -168,7 +180,11 @@ def _learn(x: Array, hits: Array, rng: np.random.Generator, rounds: int = 60) ->
     if len(kinds) > _FITTED:
         kinds = columns[np.sort(rng.choice(len(columns), _FITTED, replace=False))]
         copies = np.ones(_FITTED, dtype=np.int64)
-    x, hits, copies = np.where(kinds[:, :-1] < 0, np.nan, kinds[:, :-1]).T, kinds[:, -1], copies / copies.sum()
+    x, hits, copies = (
+        np.where(kinds[:, :-1] < 0, np.nan, kinds[:, :-1]).T,
+        kinds[:, -1],
+        copies / copies.sum(),
+    )
     seen = np.isfinite(x)
     ones = np.where(seen, x, 0.0)
     rate = np.clip((ones @ copies) / np.maximum(seen @ copies, _LOW), 0.02, 0.98)
@@ -180,7 +196,10 @@ def _learn(x: Array, hits: Array, rng: np.random.Generator, rounds: int = 60) ->
     for _ in range(rounds):
         right, wrong = _likelihoods(x, hits, ability)
         top = np.maximum(right.max(axis=1), wrong.max(axis=1))[:, None]
-        right, wrong = np.exp(right - top) * (weight * (1 - share)), np.exp(wrong - top) * (weight * share)
+        right, wrong = (
+            np.exp(right - top) * (weight * (1 - share)),
+            np.exp(wrong - top) * (weight * share),
+        )
         total = right.sum(axis=1) + wrong.sum(axis=1)
         likelihood = float(((np.log(total) + top[:, 0]) * copies).sum())
         right, wrong = right * (copies / total)[:, None], wrong * (copies / total)[:, None]
@@ -217,16 +236,28 @@ def _chances(odds: Array) -> Array:
 
 
 def _planted(
-    x: Array, hits: Array, model: _Model, odds: Array, chance: Array, planted: int, alpha: float, rng: np.random.Generator
-) -> tuple[float, float]:  # fmt: skip
-    """Shares of planted wrong keys: true among the first, and named. Items that may be wrong already make way for them."""
+    x: Array,
+    hits: Array,
+    model: _Model,
+    odds: Array,
+    chance: Array,
+    planted: int,
+    alpha: float,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Shares of planted wrong keys: true among the first, and named.
+
+    Items that may be wrong already make way for them.
+    """
     repeats = min(40, max(4, math.ceil(400 / planted)))
     places = [rng.choice(x.shape[1], planted, replace=False) for _ in range(repeats)]
     every = np.concatenate(places)
     turned = _log_odds(with_wrong_keys(x[:, every], rng=rng, hit=hits[every]), hits[every], model)
     rates, named = [], []
     for k, chosen in enumerate(places):
-        others = np.delete(odds, chosen)[rng.random(len(odds) - planted) >= np.delete(chance, chosen)]
+        others = np.delete(odds, chosen)[
+            rng.random(len(odds) - planted) >= np.delete(chance, chosen)
+        ]
         both = np.concatenate([turned[k * planted : (k + 1) * planted], others])
         order = np.argsort(-both, kind="stable")
         rates.append(float((order[:planted] < planted).mean()))

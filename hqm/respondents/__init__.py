@@ -19,8 +19,8 @@ def make_respondent(
     text
         A name of one of the kinds in `hqm.respondents.kinds`.
     device, dtype, batch, vllm
-        Settings of this machine; a kind of respondent gets those that its class takes. `vllm` is the program, or the
-        environment it is installed in, that serves `vllm/<model>`.
+        Settings of this machine; a kind of respondent gets those that its class takes. `vllm` is
+        the program, or the environment it is installed in, that serves `vllm/<model>`.
 
     Raises
     ------
@@ -41,5 +41,7 @@ def make_respondent(
     made = kind.load()
     settings = {"device": device, "dtype": dtype, "batch": batch, "vllm": vllm}
     taken = inspect.signature(made).parameters
-    respondent: Respondent = made(name, **{key: value for key, value in settings.items() if key in taken})
+    respondent: Respondent = made(
+        name, **{key: value for key, value in settings.items() if key in taken}
+    )
     return respondent

@@ -1,7 +1,9 @@
-"""Attention of a few tokens of many rows on a CPU: two products over all rows at once, in memory without gaps.
+"""Attention of a few tokens of many rows on a CPU: two products over all rows at once, in memory
+without gaps.
 
-Torch's fused attention serves many tokens of a few rows. For one token of each of some hundred rows it is slower than plain
-products, by half to twice where the memory has room that is not read: a processor reads ahead, and each gap stops it.
+Torch's fused attention serves many tokens of a few rows. For one token of each of some hundred rows
+it is slower than plain products, by half to twice where the memory has room that is not read: a
+processor reads ahead, and each gap stops it.
 """
 
 from __future__ import annotations
@@ -13,11 +15,19 @@ from typing import Any
 _NAME = "hqm_rows"
 """What the function is called in transformers' table of attention functions."""
 _SCORES = 8192
-"""Scores of a row and head above which the fused form is faster: they no longer stay near the processor."""
+"""Scores of a row and head above which the fused form is faster: they no longer stay near the
+processor.
+"""
 
 
 def by_rows(
-    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None, **settings: Any
+    module: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attention_mask: Any,
+    scaling: float | None = None,
+    **settings: Any,
 ) -> tuple[Any, None]:
     """Attention as a model of transformers calls it, every row over its own keys and values.
 
@@ -26,8 +36,8 @@ def by_rows(
     query
         Of shape (rows, heads, tokens, width).
     key, value
-        Of shape (rows, heads, places, width); fewer heads are shared by neighbouring heads of the query. Places behind those of the
-        mask are left out.
+        Of shape (rows, heads, places, width); fewer heads are shared by neighbouring heads of the
+        query. Places behind those of the mask are left out.
     attention_mask
         What is added to the scores, shape (rows, 1, tokens, places).
     """
@@ -54,13 +64,18 @@ def by_rows(
 def attending_by_rows(model: Any) -> Iterator[bool]:
     """Have a model's decoder attend by rows within; false where it stays as it is.
 
-    That is on a GPU, without fused attention, and in 16 bits: there the fused form keeps its sums in 32.
+    That is on a GPU, without fused attention, and in 16 bits: there the fused form keeps its sums
+    in 32.
     """
     import torch
 
     config = model.get_decoder().config
     before = config._attn_implementation
-    if model.device.type != "cpu" or before != "sdpa" or model.dtype not in (torch.float32, torch.float64):
+    if (
+        model.device.type != "cpu"
+        or before != "sdpa"
+        or model.dtype not in (torch.float32, torch.float64)
+    ):
         yield False
         return
     from transformers import AttentionInterface

@@ -1,6 +1,7 @@
 """What a respondent is: a name, an identity, and a way to answer requests.
 
-A name is a kind (`hqm.respondents.kinds`), a slash and what that kind asks. Settings may follow as in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it parses.
+A name is a kind (`hqm.respondents.kinds`), a slash and what that kind asks. Settings may follow as
+in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it parses.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from hqm.types import Response
 class Sampling:
     """How answers are drawn; part of a respondent's identity.
 
-    A temperature of 0 means the likeliest token each time. `seed` is the base seed that every request's own seed is
-    derived from.
+    A temperature of 0 means the likeliest token each time. `seed` is the base seed that every
+    request's own seed is derived from.
     """
 
     temperature: float = 1.0
@@ -36,16 +37,21 @@ class Sampling:
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < math.inf or not 0 < self.top_p <= 1 or self.max_tokens < 1:
             raise UsageError(
-                f"temperature {self.temperature:g}, top-p {self.top_p:g}, max tokens {self.max_tokens} cannot be used",
-                remedy="Temperature is at least 0, top-p above 0 and at most 1, max tokens at least 1.",
+                f"temperature {self.temperature:g}, top-p {self.top_p:g}, max tokens"
+                f" {self.max_tokens} cannot be used",
+                remedy=(
+                    "Temperature is at least 0, top-p above 0 and at most 1, max tokens at least 1."
+                ),
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a respondent: the text, the picture's file, how to draw the answer, and its own seed.
+    """One question to a respondent: the text, the picture's file, how to draw the answer, and its
+    own seed.
 
-    `words` are the answers whose probability as the first token is to be recorded; the answer does not depend on them.
+    `words` are the answers whose probability as the first token is to be recorded; the answer does
+    not depend on them.
     """
 
     prompt: str
@@ -75,10 +81,13 @@ class Respondent(Protocol):
         """Whether it looks at pictures when asked; a recorded one does not."""
 
     def identity(self) -> Mapping[str, Any]:
-        """Everything beside the sampling that its answers depend on: weights, revision, device, dtype."""
+        """Everything beside the sampling that its answers depend on: weights, revision, device,
+        dtype.
+        """
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Answer requests, batch by batch, in any order; a request that fails comes back in the state `error`.
+        """Answer requests, batch by batch, in any order; a request that fails comes back in the
+        state `error`.
 
         Raises
         ------
@@ -91,18 +100,25 @@ class Respondent(Protocol):
 
 
 _REACHED = frozenset({"kind", "base_url", "device", "dtype", "attention", "vllm", "seed"})
-"""The parts of an identity that say how a respondent is reached or run, and the base seed, which is hashed beside it."""
-_OF_THE_MODEL = frozenset({"quantization", "hf_overrides", "lora_modules", "chat_template", "mm_processor_kwargs"})
+"""The parts of an identity that say how a respondent is reached or run, and the base seed, which is
+hashed beside it.
+"""
+_OF_THE_MODEL = frozenset(
+    {"quantization", "hf_overrides", "lora_modules", "chat_template", "mm_processor_kwargs"}
+)
 """The options of `vllm serve` that make another model of the same weights."""
 
 
 def who_answers(name: str, identity: Mapping[str, Any]) -> str:
-    """The content hash of an identity without how the respondent is reached; it is part of every request's seed.
+    """The content hash of an identity without how the respondent is reached; it is part of every
+    request's seed.
 
-    A model that runs here is told by the content of its folder, any other by its name and revision, and what names no
-    model by the respondent's name; the sampling (all but the base seed) belongs to it too. The kind of respondent, a server's address, the device, the number format and the
-    engine's version do not. So one model gives its requests the same seeds on two servers, or here and under vLLM, and
-    two models never do. A server that was given a folder under a name of its own is known by that name only.
+    A model that runs here is told by the content of its folder, any other by its name and revision,
+    and what names no model by the respondent's name; the sampling (all but the base seed) belongs
+    to it too. The kind of respondent, a server's address, the device, the number format and the
+    engine's version do not. So one model gives its requests the same seeds on two servers, or here
+    and under vLLM, and two models never do. A server that was given a folder under a name of its
+    own is known by that name only.
 
     >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1", "temperature": 1.0}
     >>> there = {**here, "base_url": "http://127.0.0.1:9000/v1"}
@@ -117,7 +133,9 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
         parts["options"] = {key: value for key, value in given.items() if key in _OF_THE_MODEL}
     if not parts.get("weights") and not parts.get("model"):
         parts["name"] = name
-    if parts.get("weights"):  # the folder's content says all that its path, and the prompt form told from it, can say
+    if parts.get(
+        "weights"
+    ):  # the folder's content says all that its path, and the prompt form told from it, can say
         for key in ("model", "revision", "prompt"):
             parts.pop(key, None)
     if parts.get("revision") == "main":
@@ -126,41 +144,62 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
 
 
 _ADDRESS = re.compile(r"@([A-Za-z][A-Za-z0-9+.-]*:/.*)", re.DOTALL)
-_SECRET = re.compile(r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$", re.I)
+_SECRET = re.compile(
+    r"(api|access|auth|secret).?(key|token)|^(key|token|secret|password|authorization|bearer)$",
+    re.I,
+)
 _NEAR = 0.84
 """How alike a setting that is handed on must be to one of ours to be taken for its misspelling."""
-_KEYS = "A name is stored and printed. Put the key into an environment variable and name that: ?key_env=NAME."
+_KEYS = (
+    "A name is stored and printed. Put the key into an environment variable and name that:"
+    " ?key_env=NAME."
+)
 
 
 def _check_address(at: str, place: str) -> None:
-    """Refuse what is no address of a server, and one with a user's name or password in it, which is not repeated."""
+    """Refuse what is no address of a server, and one with a user's name or password in it, which is
+    not repeated.
+    """
     if "@" in at:
         raise UsageError("the address holds a user's name or password", place=place, remedy=_KEYS)
     try:
         parts = urlsplit(at)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.fragment
+        usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and not parts.fragment
+        )
     except ValueError:  # a port of 99999, half an IPv6 address
         usable = False
     if not usable or not at.isprintable() or " " in at:
-        raise UsageError(f"the address {at!r} cannot be used", place=place, remedy="Write http://HOST:PORT/v1.")
+        raise UsageError(
+            f"the address {at!r} cannot be used", place=place, remedy="Write http://HOST:PORT/v1."
+        )
 
 
 def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str) -> None:
-    """Refuse keys, settings that the kind does not have, and one that is given twice; no value is repeated."""
+    """Refuse keys, settings that the kind does not have, and one that is given twice; no value is
+    repeated.
+    """
     names = [name for name, _ in settings]
     known = (*(field.name for field in fields(Sampling)), *(kind.settings or ()))
     for name in names:
         if _SECRET.search(name):
             raise UsageError(f"{name}= would put a key into the name", place=place, remedy=_KEYS)
         if names.count(name) > 1:
-            raise UsageError(f"the setting {name} is given twice", place=place, remedy="Give it once.")
+            raise UsageError(
+                f"the setting {name} is given twice", place=place, remedy="Give it once."
+            )
         if kind.settings is None or name in known:
             continue
         near = difflib.get_close_matches(name.lower(), known, 1, _NEAR if kind.passes_on else 0.5)
         if near or not kind.passes_on:
             meant = f"Did you mean {near[0]}? " if near else ""
             raise UsageError(
-                f"there is no setting {name!r}", place=place, remedy=f"{meant}The settings are {', '.join(known)}."
+                f"there is no setting {name!r}",
+                place=place,
+                remedy=f"{meant}The settings are {', '.join(known)}.",
             )
 
 
@@ -186,8 +225,8 @@ class RespondentName:
         Raises
         ------
         UsageError
-            There is no such kind of respondent, or no such setting; the error lists the kinds, or names the nearest
-            setting. The address is no web address, or a key stands in the name.
+            There is no such kind of respondent, or no such setting; the error lists the kinds, or
+            names the nearest setting. The address is no web address, or a key stands in the name.
         """
         name, slash, rest = text.partition("/")
         kind = kind_of(name) if slash and rest else None
@@ -202,7 +241,8 @@ class RespondentName:
             target, sign, at = rest[: address.start()], "@", address[1]
             _check_address(at, f"{name}/{target}")
         else:
-            # what stands behind the last @ belongs to the target unless it is what this kind knows there
+            # what stands behind the last @ belongs to the target unless it is what this kind knows
+            # there
             target, sign, at = rest.rpartition("@")
         known = address is not None or ("revision" in kind.behind and "/" not in at)
         made = cls(name, target, at, settings) if sign and known else cls(name, rest, "", settings)

@@ -1,4 +1,6 @@
-"""Which requests run together: one kind of sampling at a time, the questions about a picture one behind the other."""
+"""Which requests run together: one kind of sampling at a time, the questions about a picture one
+behind the other.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ Taken = tuple[int, Prompt]
 
 
 def kinds(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """Requests that can run together, in the order of their pictures and, within a picture, of their lengths.
+    """Requests that can run together, in the order of their pictures and, within a picture, of
+    their lengths.
 
     Examples
     --------
@@ -24,7 +27,9 @@ def kinds(requests: Sequence[Request]) -> Iterator[list[Request]]:
     >>> [[f"{r.image}{r.prompt}" for r in kind] for kind in kinds(asked)]
     [['a!', 'a??', 'b?']]
     """
-    ordered = sorted(requests, key=lambda r: (*_kind(r), str(r.image or ""), len(r.prompt), r.prompt))
+    ordered = sorted(
+        requests, key=lambda r: (*_kind(r), str(r.image or ""), len(r.prompt), r.prompt)
+    )
     for _, kind in groupby(ordered, _kind):
         yield list(kind)
 
@@ -42,7 +47,8 @@ class Waiting:
     requests
         In the order in which they are taken.
     prepare
-        What the model reads of a request; a response where it cannot be asked, which is kept in `refused`.
+        What the model reads of a request; a response where it cannot be asked, which is kept in
+        `refused`.
     ahead
         Called after some were taken with one request for each of the pictures that come next.
     """
@@ -117,5 +123,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     return any(sign in text for sign in _OUT_OF_MEMORY)
 
 
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "status_alloc_failed")
-"""What the CUDA driver, torch's allocators on Linux and on Windows, and NVIDIA's libraries (cuBLAS, cuDNN) say of it."""
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "status_alloc_failed",
+)
+"""What the CUDA driver, torch's allocators on Linux and on Windows, and NVIDIA's libraries (cuBLAS,
+cuDNN) say of it.
+"""

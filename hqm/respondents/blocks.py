@@ -1,9 +1,11 @@
-"""Many questions behind each picture, many pictures at a time: one loop that draws a token for every row.
+"""Many questions behind each picture, many pictures at a time: one loop that draws a token for
+every row.
 
-A *block* is one picture's prefix, its questions side by side behind it, and their answers behind these. A mask lets a token
-see the prefix, its own question and its own answer. All blocks end at the same place, so that pictures of any size run
-together; what is finished is let go, and other blocks join. The keys stand in the order: places of no use, prefix, questions,
-and then, for every token drawn, one place for each row of the block.
+A *block* is one picture's prefix, its questions side by side behind it, and their answers behind
+these. A mask lets a token see the prefix, its own question and its own answer. All blocks end at
+the same place, so that pictures of any size run together; what is finished is let go, and other
+blocks join. The keys stand in the order: places of no use, prefix, questions, and then, for every
+token drawn, one place for each row of the block.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ from hqm.respondents.prefix import padding, positions
 from hqm.respondents.reading import Seen
 
 AHEAD = 32
-"""Tokens of every row for which room is made at a time, where it is not known that answers are shorter."""
+"""Tokens of every row for which room is made at a time, where it is not known that answers are
+shorter.
+"""
 _WIDEST = 2
-"""Questions and answers beside each other take so many times the places of their prefix at most: else it is repeated."""
+"""Questions and answers beside each other take so many times the places of their prefix at most:
+else it is repeated.
+"""
 _TIRED = 0.75
 """Rows are put together anew when fewer of them than this share go on."""
 
@@ -38,7 +44,9 @@ class Block:
     """The rows that ask each tail."""
     places: int = 0
     parts: bool = False
-    """Whether its rows part when their one question is read: their answers are too long to stand beside each other."""
+    """Whether its rows part when their one question is read: their answers are too long to stand
+    beside each other.
+    """
 
     @property
     def rows(self) -> list[int]:
@@ -84,7 +92,8 @@ class Running:
     Parameters
     ----------
     hidden
-        What is added to attention scores, shape (blocks, 1, rows of a block, capacity): 0 where a row sees a place.
+        What is added to attention scores, shape (blocks, 1, rows of a block, capacity): 0 where a
+        row sees a place.
     position
         The position of each row's next token, before the shift, shape (blocks, rows of a block).
     tokens
@@ -119,7 +128,9 @@ class Running:
 
     @property
     def tired(self) -> bool:
-        """Whether the rows should be put together anew: so many are finished, or some have to part."""
+        """Whether the rows should be put together anew: so many are finished, or some have to
+        part.
+        """
         return bool(self.parting) or self.alive < _TIRED * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
@@ -143,7 +154,12 @@ class Running:
             )
         self.buffers.length += wide
         self.position = self.position + 1
-        at = [(b, q, row) for b, members in enumerate(self.members) for q, row in enumerate(members) if row is not None]
+        at = [
+            (b, q, row)
+            for b, members in enumerate(self.members)
+            for q, row in enumerate(members)
+            if row is not None
+        ]
         rows = [row for _, _, row in at]
         scores = out.logits.flatten(0, 1)
         if len(at) == count * wide:
@@ -157,7 +173,9 @@ class Running:
 
     def drop(self, finished: set[int]) -> None:
         """Let rows go; the places they took stay until the blocks are put together anew."""
-        self.members = [[None if row in finished else row for row in members] for members in self.members]
+        self.members = [
+            [None if row in finished else row for row in members] for members in self.members
+        ]
 
     @property
     def full(self) -> bool:
@@ -166,7 +184,8 @@ class Running:
 
 
 def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | None:
-    """The rows that go on, with room for `ahead` further tokens of each; None where all are finished.
+    """The rows that go on, with room for `ahead` further tokens of each; None where all are
+    finished.
 
     A block that parts becomes one block for each of its rows.
     """
@@ -175,8 +194,16 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
     kept: list[list[int]] = []
     picks: list[list[list[int]]] = []
     for part in parts:
-        going = [(b, [q for q, row in enumerate(members) if row is not None]) for b, members in enumerate(part.members)]
-        split = [(b, p) for b, own in going if own for p in ([[q] for q in own] if b in part.parting else [own])]
+        going = [
+            (b, [q for q, row in enumerate(members) if row is not None])
+            for b, members in enumerate(part.members)
+        ]
+        split = [
+            (b, p)
+            for b, own in going
+            if own
+            for p in ([[q] for q in own] if b in part.parting else [own])
+        ]
         kept.append([b for b, _ in split])
         picks.append([p for _, p in split])
     wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
@@ -194,7 +221,9 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
     first = parts[0]
     device, dtype = first.tokens.device, first.hidden.dtype
     count = sum(map(len, kept))
-    hidden = torch.full((count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device)
+    hidden = torch.full(
+        (count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
+    )
     made: dict[str, list[Any]] = {"position": [], "tokens": [], "shift": []}
     members: list[list[int | None]] = []
     begins: list[int] = []
@@ -248,8 +277,11 @@ def begin(
     device, dtype = model.device, model.dtype
     tails = [block.tails for block in blocks]
     slots = max(map(len, tails))
-    # the last question of every block stands last; each place is as wide as the longest question that stands there
-    widths = [max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)]
+    # the last question of every block stands last; each place is as wide as the longest question
+    # that stands there
+    widths = [
+        max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)
+    ]
     ends = [sum(widths[: s + 1]) for s in range(slots)]
     width, wide = ends[-1], max(len(block.rows) for block in blocks)
     texts = torch.zeros((3, len(blocks), width), dtype=torch.long)
@@ -269,10 +301,14 @@ def begin(
     prefix = _hidden(places < placed(begins, device)[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
     last = placed(ends, device) - 1
-    hidden = torch.full((len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device)
+    hidden = torch.full(
+        (len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
+    )
     # where each row's question ends: its slot, the last one again where a block has fewer rows
-    source = [[s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
-              for own, block in zip(tails, blocks, strict=True)]  # fmt: skip
+    source = [
+        [s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
+        for own, block in zip(tails, blocks, strict=True)
+    ]
     query = placed([own + [own[-1]] * (wide - len(own)) for own in source], device)
     scores = []
     starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
@@ -280,24 +316,40 @@ def begin(
         gap = min(starts[part])
         same = (slot[part, gap:, None] == slot[part, None, gap:]) & (slot[part, gap:, None] >= 0)
         within = _hidden(~(same & causal[gap:, gap:]), dtype)
-        seen = torch.cat([prefix[part], torch.full_like(prefix[part, :1], _least(dtype)).expand(-1, gap)], dim=1)
+        seen = torch.cat(
+            [prefix[part], torch.full_like(prefix[part, :1], _least(dtype)).expand(-1, gap)], dim=1
+        )
         mask = torch.cat([seen[:, None, :].expand(-1, width - gap, -1), within], dim=2)[:, None]
         with attending_by_rows(model) as whole:
             out = model(
                 input_ids=ids[part, gap:],
                 attention_mask=mask,
-                position_ids=positions(position[part, gap:], None if shift is None else shift[part]),
+                position_ids=positions(
+                    position[part, gap:], None if shift is None else shift[part]
+                ),
                 past_key_values=buffers.cache(part, gap=gap, whole=whole),
                 use_cache=True,
                 logits_to_keep=(last - gap).clamp(min=0),
             )
         scores.append(out.logits)
         seen_by = mask[:, 0, (last - gap).clamp(min=0)]
-        hidden[part, 0, :, : before + width] = seen_by[torch.arange(len(seen_by), device=device)[:, None], query[part]]
+        hidden[part, 0, :, : before + width] = seen_by[
+            torch.arange(len(seen_by), device=device)[:, None], query[part]
+        ]
     buffers.length = before + width
     logits = scores[0] if len(scores) == 1 else torch.cat(scores)
     following = position.gather(1, last[query]) + 1
-    return _drawn(model, blocks, buffers, hidden, following, shift, before, lambda b, q: logits[b, query[b, q]], choose)
+    return _drawn(
+        model,
+        blocks,
+        buffers,
+        hidden,
+        following,
+        shift,
+        before,
+        lambda b, q: logits[b, query[b, q]],
+        choose,
+    )
 
 
 def begin_read(
@@ -334,7 +386,17 @@ def begin_read(
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)
     hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
     following = (lengths + first).repeat(1, wide)
-    return _drawn(model, blocks, buffers, hidden, following, shift, buffers.length, lambda b, _q: scores[b], choose)
+    return _drawn(
+        model,
+        blocks,
+        buffers,
+        hidden,
+        following,
+        shift,
+        buffers.length,
+        lambda b, _q: scores[b],
+        choose,
+    )
 
 
 def _drawn(
@@ -348,7 +410,9 @@ def _drawn(
     scores: Callable[[Any, Any], Any],
     choose: Choose,
 ) -> tuple[dict[int, int], Running]:
-    """Draw the first token of every row of blocks that were read: their prefixes end at the place `read`."""
+    """Draw the first token of every row of blocks that were read: their prefixes end at the place
+    `read`.
+    """
     import torch
 
     device, wide = model.device, position.shape[1]
@@ -361,12 +425,16 @@ def _drawn(
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
     parting = frozenset(b for b, block in enumerate(blocks) if block.parts)
-    running = Running(model, buffers, hidden, position, tokens, shift, members, begins, parting=parting)
+    running = Running(
+        model, buffers, hidden, position, tokens, shift, members, begins, parting=parting
+    )
     return dict(zip(rows, chosen.tolist(), strict=True)), running
 
 
 def _cut(widths: Sequence[int], most: int) -> list[slice]:
-    """Cut blocks into parts that run together: each holds about `most` places at most, and is not much wider than it must be."""
+    """Cut blocks into parts that run together: each holds about `most` places at most, and is not
+    much wider than it must be.
+    """
     parts: list[slice] = []
     start = 0
     for end in range(1, len(widths) + 1):
@@ -391,4 +459,6 @@ def _hidden(unseen: Any, dtype: Any) -> Any:
     """What is added to attention scores: the least number where a place is not seen."""
     import torch
 
-    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(unseen, _least(dtype))
+    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
+        unseen, _least(dtype)
+    )

@@ -14,7 +14,9 @@ LOGPROBS_MODE = "logprobs_mode"
 """The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
 _MODES = ("raw_logprobs", "processed_logprobs")
 _LISTED, _LISTED_OFTEN = 20, 5
-"""Alternatives of a token that the interface allows at most, and those that servers with a lower limit allow too."""
+"""Alternatives of a token that the interface allows at most, and those that servers with a lower
+limit allow too.
+"""
 
 
 class Settings(NamedTuple):
@@ -44,11 +46,14 @@ class BodyWriter:
         self._limit_name = "max_tokens"
         self._schemas = True
         self._written: dict[tuple[Sampling, bool, int], Settings] = {}
-        """The settings of every kind of request; a schema is told by its number, and kept beside it."""
+        """The settings of every kind of request; a schema is told by its number, and kept beside
+        it.
+        """
 
     @staticmethod
     def content(request: Request) -> list[bytes]:
-        """The parts of the message in JSON; the picture's is written once a picture, and stands before the question.
+        """The parts of the message in JSON; the picture's is written once a picture, and stands
+        before the question.
 
         Raises
         ------
@@ -56,7 +61,9 @@ class BodyWriter:
             The picture cannot be read.
         """
         question = b'{"type": "text", "text": %b}' % json.dumps(request.prompt).encode()
-        return [question] if request.image is None else [picture_part(request.image), b", ", question]
+        return (
+            [question] if request.image is None else [picture_part(request.image), b", ", question]
+        )
 
     @staticmethod
     def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
@@ -72,12 +79,16 @@ class BodyWriter:
         )
 
     def settings(self, request: Request) -> Settings:
-        """All but the message and the seed, as the server takes it now; written once for all requests that have the same."""
+        """All but the message and the seed, as the server takes it now; written once for all
+        requests that have the same.
+        """
         key = (request.sampling, bool(request.words), id(request.schema))
         settings = self._written.get(key)
         if settings is None:
             sent = self._sent(request)
-            settings = self._written[key] = Settings(sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema)
+            settings = self._written[key] = Settings(
+                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema
+            )
         return settings
 
     def _sent(self, request: Request) -> dict[str, Any]:
@@ -90,13 +101,18 @@ class BodyWriter:
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
-        wanted = (_LISTED if request.words else _LISTED_OFTEN) if self._logprobs is None else self._logprobs
+        wanted = (
+            (_LISTED if request.words else _LISTED_OFTEN)
+            if self._logprobs is None
+            else self._logprobs
+        )
         if listed := min(wanted, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
 
     def simplify(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Leave out from now on, or call by its other name, what a server does not take and no answer depends on.
+        """Leave out from now on, or call by its other name, what a server does not take and no
+        answer depends on.
 
         Whether there is such a thing in what was sent and in what the server said of it.
         """
@@ -117,5 +133,7 @@ def _mode_of(name: RespondentName) -> str:
     mode = name.option(LOGPROBS_MODE, _MODES[0])
     if mode not in _MODES:
         remedy = f"It is {' or '.join(_MODES)}."
-        raise UsageError(f"{LOGPROBS_MODE}={mode!r} is no probability of a token", place=str(name), remedy=remedy)
+        raise UsageError(
+            f"{LOGPROBS_MODE}={mode!r} is no probability of a token", place=str(name), remedy=remedy
+        )
     return mode

@@ -1,7 +1,7 @@
 """What one command may spend: requests, tokens and money, over all its respondents and judges.
 
-A request is let through only where what is spent, what the requests in flight may take at most and what it may take itself
-stay within the bounds. What a server does not count is estimated.
+A request is let through only where what is spent, what the requests in flight may take at most and
+what it may take itself stay within the bounds. What a server does not count is estimated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def price(read: float, written: float, prices: Prices | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What a request in flight is let through with: its tokens read and written at most, and their price."""
+    """What a request in flight is let through with: its tokens read and written at most, and their
+    price.
+    """
 
     read: int
     written: int
@@ -82,8 +84,8 @@ class Budget:
     def begin(self, request: Request, prices: Prices | None) -> Hold | None:
         """Let a request through; None where the bounds do not allow it.
 
-        A bound is `reached` when what is spent leaves no room. Where only the requests in flight take the room, there may be
-        some again when they have ended.
+        A bound is `reached` when what is spent leaves no room. Where only the requests in flight
+        take the room, there may be some again when they have ended.
         """
         prices = self.prices or prices
         hold = Hold(tokens_in(request) + self._largest, request.sampling.max_tokens, prices)
@@ -104,8 +106,12 @@ class Budget:
         self._held_tokens, self._held_cost = held_tokens, held_cost
         return hold
 
-    def admit(self, requests: Sequence[Request], prices: Prices | None) -> tuple[list[Request], list[Hold]]:
-        """The requests from the first that may all be asked together, with what each is let through with."""
+    def admit(
+        self, requests: Sequence[Request], prices: Prices | None
+    ) -> tuple[list[Request], list[Hold]]:
+        """The requests from the first that may all be asked together, with what each is let through
+        with.
+        """
         holds: list[Hold] = []
         for request in requests:
             hold = self.begin(request, prices)
@@ -126,7 +132,10 @@ class Budget:
         """
         self._release(hold)
         estimate = tokens_in(request)
-        read, written = _counted(response.detail, "tokens_in"), _counted(response.detail, "tokens_out")
+        read, written = (
+            _counted(response.detail, "tokens_in"),
+            _counted(response.detail, "tokens_out"),
+        )
         if read is not None:
             self._largest = max(self._largest, read - estimate)
         read = estimate if read is None else read
@@ -153,4 +162,8 @@ class Budget:
 
 def _counted(detail: Mapping[str, Any], name: str) -> int | None:
     count = detail.get(name)
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MOST_TOKENS else None
+    return (
+        count
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MOST_TOKENS
+        else None
+    )

@@ -1,7 +1,8 @@
-"""Keys and values with room behind them: a token's are written where they belong, and nothing is copied to make room.
+"""Keys and values with room behind them: a token's are written where they belong, and nothing is
+copied to make room.
 
-All rows end at the same place, whatever their lengths: a shorter row stands behind places that nobody sees. So rows of
-different pictures run together, finished ones are let go, and others join.
+All rows end at the same place, whatever their lengths: a shorter row stands behind places that
+nobody sees. So rows of different pictures run together, finished ones are let go, and others join.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ Layers = Sequence[tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of a cache that are taken over into another one, and the places of each, from `begin` to before `end`."""
+    """Rows of a cache that are taken over into another one, and the places of each, from `begin` to
+    before `end`.
+    """
 
     layers: Layers
     rows: Sequence[int]
@@ -33,12 +36,16 @@ class Part:
     def copied(self) -> Part:
         """These rows alone, in memory of their own."""
         rows = placed(self.rows, self.layers[0][0].device)
-        layers = [(keys.index_select(0, rows), values.index_select(0, rows)) for keys, values in self.layers]
+        layers = [
+            (keys.index_select(0, rows), values.index_select(0, rows))
+            for keys, values in self.layers
+        ]
         return Part(layers, range(len(self.rows)), self.begin, self.end)
 
 
 class Spare:
-    """Memory of rows that are finished, for the rows that come: to be given new memory takes as long as to fill it.
+    """Memory of rows that are finished, for the rows that come: to be given new memory takes as
+    long as to fill it.
 
     On a GPU torch does this itself.
     """
@@ -48,7 +55,9 @@ class Spare:
         self._numbers = True
 
     def heed(self, scores: torch.Tensor) -> None:
-        """Give nothing again once a model's scores are no numbers: what it has kept of such a row would spoil others."""
+        """Give nothing again once a model's scores are no numbers: what it has kept of such a row
+        would spoil others.
+        """
         if self._numbers and scores.device.type == "cpu" and bool(scores.isnan().any()):
             self._numbers = False
             self._free.clear()
@@ -83,7 +92,8 @@ class Spare:
 
 
 class Buffers:
-    """The keys and values of rows that end at the same place, in memory that is longer than they are.
+    """The keys and values of rows that end at the same place, in memory that is longer than they
+    are.
 
     Parameters
     ----------
@@ -100,13 +110,19 @@ class Buffers:
     def of(cls, parts: Sequence[Part], room: int, spare: Spare) -> Buffers:
         """Copy rows so that all end at the same place, with `room` places behind them."""
         parts = _joined(parts)
-        length = max(end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True))
+        length = max(
+            end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True)
+        )
         count = sum(len(part.rows) for part in parts)
         # which rows go where is found once for all layers
         device = parts[0].layers[0][0].device
-        moves = [(part, _chosen(rows, device), len(rows), begin, end)
-                 for part in parts for rows, begin, end in _alike(part)]  # fmt: skip
-        # what nobody sees is multiplied by a weight of nought, which only a number survives; 16 bits hold infinity soon
+        moves = [
+            (part, _chosen(rows, device), len(rows), begin, end)
+            for part in parts
+            for rows, begin, end in _alike(part)
+        ]
+        # what nobody sees is multiplied by a weight of nought, which only a number survives; 16
+        # bits hold infinity soon
         numbers = device.type == "cpu" and parts[0].layers[0][0].dtype.itemsize >= 4
         layers = []
         for number in range(len(parts[0].layers)):
@@ -121,7 +137,11 @@ class Buffers:
                     first = length - (end - begin)
                     if not numbers:
                         made[at : at + many, :, :first] = 0
-                    _copy(part.layers[number][side][:, :, begin:end], rows, made[at : at + many, :, first:length])
+                    _copy(
+                        part.layers[number][side][:, :, begin:end],
+                        rows,
+                        made[at : at + many, :, first:length],
+                    )
                     at += many
                 both.append(made)
             layers.append((both[0], both[1]))
@@ -133,11 +153,16 @@ class Buffers:
         return int(self.layers[0][0].shape[2])
 
     def cache(self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False) -> Any:
-        """A cache of transformers over these rows, which writes into this memory after a gap; it gives all of it where `whole`."""
+        """A cache of transformers over these rows, which writes into this memory after a gap; it
+        gives all of it where `whole`.
+        """
         from transformers import DynamicCache
 
         cache = DynamicCache()
-        cache.layers = [_layer(keys[rows], values[rows], self.length + gap, whole) for keys, values in self.layers]
+        cache.layers = [
+            _layer(keys[rows], values[rows], self.length + gap, whole)
+            for keys, values in self.layers
+        ]
         return cache
 
 
@@ -152,7 +177,12 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
     for part in parts:
         if joined and joined[-1].layers is part.layers:
             last = joined.pop()
-            part = Part(part.layers, [*last.rows, *part.rows], [*last.begin, *part.begin], [*last.end, *part.end])
+            part = Part(
+                part.layers,
+                [*last.rows, *part.rows],
+                [*last.begin, *part.begin],
+                [*last.end, *part.end],
+            )
         joined.append(part)
     return joined
 
@@ -169,7 +199,9 @@ def _alike(part: Part) -> list[tuple[list[int], int, int]]:
 
 
 def _chosen(rows: list[int], device: torch.device) -> Any:
-    """What picks these rows: a slice, which copies nothing, where they stand one behind the other."""
+    """What picks these rows: a slice, which copies nothing, where they stand one behind the
+    other.
+    """
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
     return placed(rows, device)
@@ -187,7 +219,9 @@ def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
 
 @functools.cache
 def _roomy() -> Any:
-    """The class of a layer that writes into memory that is there; transformers is imported when it is first wanted."""
+    """The class of a layer that writes into memory that is there; transformers is imported when it
+    is first wanted.
+    """
     from transformers.cache_utils import DynamicLayer
 
     class Roomy(DynamicLayer):  # type: ignore[misc]
@@ -196,7 +230,9 @@ def _roomy() -> Any:
         keys: Any
         values: Any
 
-        def update(self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any) -> tuple[Any, Any]:
+        def update(
+            self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
+        ) -> tuple[Any, Any]:
             begin = self.keys.shape[2]
             end = begin + key_states.shape[2]
             for memory, states in zip(self.memory, (key_states, value_states), strict=True):

@@ -1,7 +1,9 @@
-"""The connection to a server: which key it is sent, how much of a reply is read, and what of the key a reply may repeat.
+"""The connection to a server: which key it is sent, how much of a reply is read, and what of the
+key a reply may repeat.
 
-`OPENAI_API_KEY` goes to OpenAI. A server on this machine gets it where the respondent's name says so
-(`?key_env=OPENAI_API_KEY`), and any other server gets the variable that its name gives, which cannot be that one.
+`OPENAI_API_KEY` goes to OpenAI. A server on this machine gets it where the respondent's name says
+so (`?key_env=OPENAI_API_KEY`), and any other server gets the variable that its name gives, which
+cannot be that one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"
 _SHORTEST = 6
-"""Characters of a key below which it is a word that stands for none ("EMPTY"), and may occur in an answer."""
+"""Characters of a key below which it is a word that stands for none ("EMPTY"), and may occur in an
+answer.
+"""
 
 
 class ReplyTooLarge(ValueError):  # noqa: N818 (it says what is wrong)
@@ -50,7 +54,10 @@ def check_variable(url: str | None, variable: str, place: str) -> None:
         raise UsageError(
             f"{OPENAI_KEY} is sent to OpenAI and to servers of this machine only",
             place=place,
-            remedy="Put this server's key into a variable of its own, and name that with ?key_env=NAME.",
+            remedy=(
+                "Put this server's key into a variable of its own, and name that with"
+                " ?key_env=NAME."
+            ),
         )
 
 
@@ -77,7 +84,9 @@ def key_for(url: str | None, variable: str, place: str) -> str:
     wanted = variable or (OPENAI_KEY if is_openai(_address(url)) else "")
     key = os.environ.get(wanted, "").strip() if wanted else ""
     if wanted and not key:
-        raise RespondentError(f"the variable {wanted} is not set", place=place, remedy=f"Set {wanted}.")
+        raise RespondentError(
+            f"the variable {wanted} is not set", place=place, remedy=f"Set {wanted}."
+        )
     if not (key.isascii() and (key.isprintable() or not key)):
         what = f"the variable {wanted} holds characters that no key has"
         raise RespondentError(what, place=place, remedy=f"Correct {wanted}.")
@@ -113,12 +122,15 @@ _JSON = {"headers": {"Content-Type": "application/json"}}
 
 
 class Client:
-    """A client of the `openai` package that follows no redirection and reads no more than `largest` bytes of a reply.
+    """A client of the `openai` package that follows no redirection and reads no more than `largest`
+    bytes of a reply.
 
-    The package writes the head of the first request: address, key, headers. Later requests repeat that head with another body in
-    the session that the package's aiohttp transport has opened, because writing a head anew, and its response in the classes of
-    two libraries, takes longer than all the rest of a request. A request in flight has a connection of its own, which the next one
-    takes over. Where the transport shows no session, or asks through a proxy, the package writes every request.
+    The package writes the head of the first request: address, key, headers. Later requests repeat
+    that head with another body in the session that the package's aiohttp transport has opened,
+    because writing a head anew, and its response in the classes of two libraries, takes longer than
+    all the rest of a request. A request in flight has a connection of its own, which the next one
+    takes over. Where the transport shows no session, or asks through a proxy, the package writes
+    every request.
 
     Later requests have no limit of time of their own: the caller sets one for the whole of each.
 
@@ -128,7 +140,9 @@ class Client:
         The address cannot be used.
     """
 
-    def __init__(self, url: str | None, key: str, *, timeout: float, largest: int, connections: int) -> None:
+    def __init__(
+        self, url: str | None, key: str, *, timeout: float, largest: int, connections: int
+    ) -> None:
         import openai
 
         self._largest = largest
@@ -137,12 +151,17 @@ class Client:
             await _hold(response, largest)
 
         # the class says which library's limits it takes: the client has changed it before
-        self._library = importlib.import_module(openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0])
+        self._library = importlib.import_module(
+            openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0]
+        )
         self._http = openai.DefaultAioHttpClient(
-            verify=urlsplit(_address(url)).scheme != "http",  # certificates take half a second to read
+            verify=urlsplit(_address(url)).scheme
+            != "http",  # certificates take half a second to read
             follow_redirects=False,
             timeout=timeout,
-            limits=self._library.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=self._library.Limits(
+                max_connections=connections, max_keepalive_connections=connections
+            ),
             event_hooks={"request": [self._remember], "response": [hold]},
         )
         self._client: Any = openai.AsyncOpenAI(
@@ -173,12 +192,14 @@ class Client:
         await self._client.close()
 
     async def post(self, body: bytes) -> bytes:
-        """The reply to a chat completion, as it is: the package's models take longer to make than the reply to read.
+        """The reply to a chat completion, as it is: the package's models take longer to make than
+        the reply to read.
 
         Raises
         ------
         openai.APIError
-            The server answered with another status than success, or not at all, as the package says it.
+            The server answered with another status than success, or not at all, as the package says
+            it.
         """
         if self._again is None and self._begun is not None:
             await self._begun.wait()
@@ -192,7 +213,8 @@ class Client:
             self._begun.set()
 
     async def _remember(self, request: Any) -> None:
-        # the transport by itself: the authentication and redirection that a client looks for around it are not used
+        # the transport by itself: the authentication and redirection that a client looks for around
+        # it are not used
         choose = getattr(self._http, "_transport_for_url", None)
         if self._first is None and choose is not None:
             self._first, self._transport = request, choose(request.url)
@@ -200,19 +222,34 @@ class Client:
             self._begun.set()
 
     def _repeating(self) -> Callable[[bytes], Any] | None:
-        """What posts a body with the head of the first request; None where the transport does not show how."""
+        """What posts a body with the head of the first request; None where the transport does not
+        show how.
+        """
         import aiohttp
         from multidict import CIMultiDict
         from yarl import URL
 
         session = getattr(self._transport, "client", None)
-        if not isinstance(session, aiohttp.ClientSession) or getattr(self._transport, "proxy", None) is not None:
+        if (
+            not isinstance(session, aiohttp.ClientSession)
+            or getattr(self._transport, "proxy", None) is not None
+        ):
             return None
-        names = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._first.headers.raw)
-        head = CIMultiDict((name, value) for name, value in names if name.lower() != "content-length")
+        names = (
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in self._first.headers.raw
+        )
+        head = CIMultiDict(
+            (name, value) for name, value in names if name.lower() != "content-length"
+        )
         url, endless = URL(str(self._first.url)), aiohttp.ClientTimeout()
         return lambda body: session.post(
-            url, data=body, headers=head, allow_redirects=False, auto_decompress=False, timeout=endless
+            url,
+            data=body,
+            headers=head,
+            allow_redirects=False,
+            auto_decompress=False,
+            timeout=endless,
         )
 
     async def _post_again(self, posted: Any) -> bytes:
@@ -222,13 +259,17 @@ class Client:
         try:
             async with posted as reply:
                 content = await _read(reply, self._largest)
-        except aiohttp.ClientConnectionError as error:  # the names that the package's transport gives them
+        except (
+            aiohttp.ClientConnectionError
+        ) as error:  # the names that the package's transport gives them
             raise openai.APITimeoutError(request=self._first) from error
         except aiohttp.ClientPayloadError as error:
             raise openai.APIConnectionError(request=self._first) from error
         if not 200 <= reply.status < 300:
             raise _refusal(
-                self._library.Response(reply.status, headers=reply.raw_headers, content=content, request=self._first)
+                self._library.Response(
+                    reply.status, headers=reply.raw_headers, content=content, request=self._first
+                )
             )
         return content
 
@@ -274,14 +315,17 @@ def _refusal(response: Any) -> Exception:
         body = text
     error = body.get("error", body) if isinstance(body, dict) else body
     said = error.get("message") if isinstance(error, dict) else None
-    message = f"Error code: {response.status_code}" + (f" - {said}" if isinstance(said, str) and said else "")
+    message = f"Error code: {response.status_code}" + (
+        f" - {said}" if isinstance(said, str) and said else ""
+    )
     return openai.APIStatusError(message, response=response, body=error)
 
 
 async def _hold(response: Any, largest: int) -> None:
     """Count a reply's bytes while it is read, and stop at the limit."""
     _check_size(response.headers, largest)
-    # the client has changed the library that it speaks HTTP with: take the one that this reply comes from
+    # the client has changed the library that it speaks HTTP with: take the one that this reply
+    # comes from
     streams: Any = importlib.import_module(type(response).__module__.partition(".")[0])
     inner = response.stream
 
@@ -314,9 +358,18 @@ class Redaction:
     def __init__(self, key: str) -> None:
         key = key if len(key) >= _SHORTEST else ""
         encoded = base64.b64encode(key.encode()).decode().rstrip("=")
-        spellings = {key, quote(key, safe=""), quote_plus(key), key.replace("/", "\\/"), encoded, key[::-1]} - {""}
+        spellings = {
+            key,
+            quote(key, safe=""),
+            quote_plus(key),
+            key.replace("/", "\\/"),
+            encoded,
+            key[::-1],
+        } - {""}
         ordered = sorted(spellings, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if key else None
+        self._pattern = (
+            re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if key else None
+        )
 
     def __call__(self, text: str) -> str:
         return self._pattern.sub(self.mark, text) if self._pattern else text
@@ -326,7 +379,9 @@ class Redaction:
         if self._pattern is None:
             return response
         return response._replace(
-            text=self(response.text), reason=self(response.reason), detail=self._value(response.detail)
+            text=self(response.text),
+            reason=self(response.reason),
+            detail=self._value(response.detail),
         )
 
     def _value(self, value: Any) -> Any:
@@ -334,7 +389,9 @@ class Redaction:
             return self(value)
         if isinstance(value, Mapping):
             return {self._value(name): self._value(member) for name, member in value.items()}
-        return [self._value(member) for member in value] if isinstance(value, (list, tuple)) else value
+        return (
+            [self._value(member) for member in value] if isinstance(value, (list, tuple)) else value
+        )
 
 
 def shown(text: str) -> str:

@@ -1,21 +1,26 @@
-"""How many requests are in flight at a server: as many as bring more answers a second, and half as many when it says stop.
+"""How many requests are in flight at a server: as many as bring more answers a second, and half as
+many when it says stop.
 
-Answers a second are requests in flight divided by their latency. While latency stays the same, twice the requests bring twice
-the answers; once they wait in the server's queue, latency grows as much as they do and nothing is gained. So the number in
-flight is judged by what it brings, which holds too for a server that answers many at once and each a little slower.
+Answers a second are requests in flight divided by their latency. While latency stays the same,
+twice the requests bring twice the answers; once they wait in the server's queue, latency grows as
+much as they do and nothing is gained. So the number in flight is judged by what it brings, which
+holds too for a server that answers many at once and each a little slower.
 
-At first every answer adds a request in flight, so that their number doubles with each round, until two rounds hardly
-bring more answers a second. From then on a larger or a smaller number is tried now and then and kept where it is the better bargain.
+At first every answer adds a request in flight, so that their number doubles with each round, until
+two rounds hardly bring more answers a second. From then on a larger or a smaller number is tried
+now and then and kept where it is the better bargain.
 
-429, 503 and a timeout halve the number, once for all requests that were in flight together, and down to a quarter while requests that
-were asked before are answered and new ones are not. Then three quarters of what was too much come back with the next answers, and half of
-what is left with each further round. What was too much is tried again after as many quiet rounds as it was found to be too much, and
-where it no longer is, the number doubles as at first. A server that turns everything away, also what was asked after it said stop, is
-asked by a few requests until it answers one; the number is then what it was. The first requests of all say
-nothing of a number when they are turned away, and are not halved.
+429, 503 and a timeout halve the number, once for all requests that were in flight together, and
+down to a quarter while requests that were asked before are answered and new ones are not. Then
+three quarters of what was too much come back with the next answers, and half of what is left with
+each further round. What was too much is tried again after as many quiet rounds as it was found to
+be too much, and where it no longer is, the number doubles as at first. A server that turns
+everything away, also what was asked after it said stop, is asked by a few requests until it answers
+one; the number is then what it was. The first requests of all say nothing of a number when they are
+turned away, and are not halved.
 
-The idea of adapting a limit by latency and queue is that of TCP congestion control (V. Jacobson, 1988, Congestion avoidance
-and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
+The idea of adapting a limit by latency and queue is that of TCP congestion control (V. Jacobson,
+1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
 """
 
 from __future__ import annotations
@@ -54,7 +59,8 @@ class Concurrency:
     first
         Requests in flight at first.
     most
-        The number that is never exceeded; where it is not larger than `first`, the number stays fixed.
+        The number that is never exceeded; where it is not larger than `first`, the number stays
+        fixed.
 
     Examples
     --------
@@ -116,14 +122,22 @@ class Concurrency:
             self._settle(self.limit, skip=self.limit)
 
     def unanswered(self) -> bool:
-        """The server takes its time for the first answer: allow more in the meantime; False when no more is allowed."""
-        if self._answered or not self.adapts or not self._aim or self.limit >= min(_UNANSWERED, self.most):
+        """The server takes its time for the first answer: allow more in the meantime; False when no
+        more is allowed.
+        """
+        if (
+            self._answered
+            or not self.adapts
+            or not self._aim
+            or self.limit >= min(_UNANSWERED, self.most)
+        ):
             return False
         self._change(min(2 * self.limit, _UNANSWERED, self.most))
         return True
 
     def answered(self, began: float, at: float) -> bool:
-        """An answer came while there was more to ask; one that was asked for before the number was halved says nothing.
+        """An answer came while there was more to ask; one that was asked for before the number was
+        halved says nothing.
 
         Whether a server that turned everything away answers again.
         """
@@ -158,7 +172,8 @@ class Concurrency:
     def refused(self, began: float, at: float) -> bool:
         """The server said that it is too much, or kept a request waiting for too long.
 
-        Whether it turns everything away: this was asked after it last said so, and nothing was answered since.
+        Whether it turns everything away: this was asked after it last said so, and nothing was
+        answered since.
         """
         if began < self._halved:
             return False
@@ -173,13 +188,19 @@ class Concurrency:
 
     def _lower(self, at: float) -> bool:
         """Halve the number; False where it is low enough for this burst of refusals."""
-        if not self._answered:  # what is said to the very first requests says not how many are too much
+        if (
+            not self._answered
+        ):  # what is said to the very first requests says not how many are too much
             self._change(min(self.limit, FIRST))
             return True
         if not self._in_burst or math.isinf(self._ceiling):
-            self._calm = min(2 * self._calm, _CALMEST) if self.limit <= 1.25 * self._known < math.inf else 1
+            self._calm = (
+                min(2 * self._calm, _CALMEST) if self.limit <= 1.25 * self._known < math.inf else 1
+            )
             # a refusal of fewer than were known to be too much may have other reasons
-            higher = self.limit if math.isinf(self._ceiling) else max(self.limit, int(self._ceiling))
+            higher = (
+                self.limit if math.isinf(self._ceiling) else max(self.limit, int(self._ceiling))
+            )
             self._ceiling = self._known = (self.limit + higher) // 2
             self._aim = max(1, math.floor(0.75 * self._ceiling))
         elif self.limit <= max(1, self._ceiling // 4):
@@ -197,7 +218,11 @@ class Concurrency:
         if self.limit + 1 >= self._ceiling:
             self._wanted = self._calm * max(self.limit, _FEWEST // 8)
         else:  # on the way back to what was too much nothing is judged
-            self._wanted = self.limit if self._aim or self._ceiling < math.inf else max(2 * self.limit, _FEWEST)
+            self._wanted = (
+                self.limit
+                if self._aim or self._ceiling < math.inf
+                else max(2 * self.limit, _FEWEST)
+            )
 
     def _settle(self, limit: int, skip: int) -> None:
         """Judge by windows from now on, the next of which is at this number."""
@@ -207,13 +232,19 @@ class Concurrency:
 
     def _round(self, at: float, rate: float) -> None:
         """A round while the number doubles: go on while it brings more."""
-        if math.isinf(self._ceiling) and self._kept is not None and not _is_worth(self._wanted, rate, *self._kept):
+        if (
+            math.isinf(self._ceiling)
+            and self._kept is not None
+            and not _is_worth(self._wanted, rate, *self._kept)
+        ):
             if not self._again:
                 self._again = True
                 self._open(at, skip=0)
                 return
             base, base_rate = self._kept
-            self._settle(base if rate < _MORE * base_rate else min(2 * base, self.limit), skip=self.limit)
+            self._settle(
+                base if rate < _MORE * base_rate else min(2 * base, self.limit), skip=self.limit
+            )
         elif self.limit >= self._aim:
             self._settle(self.limit, skip=self.limit if math.isinf(self._ceiling) else 1)
         else:
@@ -223,7 +254,11 @@ class Concurrency:
     def _window(self, at: float, rate: float) -> None:
         """A window at one number: judge a trial, or begin the next."""
         before, now = self.limit, (self.limit, rate)
-        if self._kept is not None and self._kept[0] != self.limit and not _is_worth(*now, *self._kept):
+        if (
+            self._kept is not None
+            and self._kept[0] != self.limit
+            and not _is_worth(*now, *self._kept)
+        ):
             self._change(self._kept[0])  # the trial brought nothing
             self._up, self._quiet, self._kept = not self._up, _REST, None
         elif math.ceil(_STEP * self.limit) >= self._ceiling:
@@ -238,7 +273,9 @@ class Concurrency:
         self._open(at, skip=max(before, self.limit) if self.limit != before else 0)
 
     def _climb(self) -> None:
-        """Half of the way to what was too much, which is kept without a trial; doubling, where that is no longer too much."""
+        """Half of the way to what was too much, which is kept without a trial; doubling, where that
+        is no longer too much.
+        """
         larger = self.limit + max(1, (int(self._ceiling) - self.limit) // 2)
         if larger > self._ceiling:
             self._ceiling, self._aim = math.inf, self.most

@@ -1,13 +1,15 @@
-"""Decoding with a shared image prefix: the picture is seen once, its keys and values serve every question about it.
+"""Decoding with a shared image prefix: the picture is seen once, its keys and values serve every
+question about it.
 
-A prompt that puts the picture first is a prefix (system text, picture) and a tail (the question). The prefix of each
-picture runs through the model once; the tails of all its questions follow behind it (`hqm.respondents.blocks`), and tokens
-are drawn row by row. A question asked in several runs is read once. Rows that finish make room for others (`hqm.respondents.flow`).
+A prompt that puts the picture first is a prefix (system text, picture) and a tail (the question).
+The prefix of each picture runs through the model once; the tails of all its questions follow behind
+it (`hqm.respondents.blocks`), and tokens are drawn row by row. A question asked in several runs is
+read once. Rows that finish make room for others (`hqm.respondents.flow`).
 
-Where no prefix can be shared (the question stands first, the picture sees the question), the vision tower still runs once
-a picture, and plain `generate` does the rest. Prompts without a picture are read whole. What comes out is what plain
-`generate` gives: the first batch is checked against it, and a model that disagrees shares less. `Engine.how` says what is
-shared, and why no more.
+Where no prefix can be shared (the question stands first, the picture sees the question), the vision
+tower still runs once a picture, and plain `generate` does the rest. Prompts without a picture are
+read whole. What comes out is what plain `generate` gives: the first batch is checked against it,
+and a model that disagrees shares less. `Engine.how` says what is shared, and why no more.
 """
 
 from __future__ import annotations
@@ -32,15 +34,23 @@ from hqm.respondents.reading import Prompt, Reader, Unsplit
 from hqm.respondents.tower import Tower
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
-_IN_WORDS = {"prefix": "shared image prefix", "features": "shared vision features", "nothing": "plain generate"}
+_IN_WORDS = {
+    "prefix": "shared image prefix",
+    "features": "shared vision features",
+    "nothing": "plain generate",
+}
 _CHECKED, _BEGINNING = 4, 16
 """Rows that are compared with plain `generate`, and how many of their tokens."""
 _NEAR = 0.1
-"""In half precision, how far (total variation) a first token's distribution may be from that of plain `generate`."""
+"""In half precision, how far (total variation) a first token's distribution may be from that of
+plain `generate`.
+"""
 _FREE = 0.25
 """Further rows join when so large a share of the places is free."""
 _SHORT, _TOGETHER = 16, 64
-"""Rows that plain `generate` answers together at most, where answers may be longer than a few tokens: the longest is waited for."""
+"""Rows that plain `generate` answers together at most, where answers may be longer than a few
+tokens: the longest is waited for.
+"""
 _HELD = 0.25
 """Seconds for which answers are held, so that many are stored together; the first are not."""
 _FIRST = 64
@@ -49,7 +59,9 @@ _FIRST = 64
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The new tokens of one prompt, the end token included where it came, and the first token's probabilities."""
+    """The new tokens of one prompt, the end token included where it came, and the first token's
+    probabilities.
+    """
 
     tokens: list[int]
     first: dict[str, float]
@@ -70,7 +82,11 @@ class Engine:
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.reader, self.name = Reader(loaded), name
         settings, text = self.model.generation_config, self.model.config.get_text_config()
-        ends = settings.eos_token_id if settings.eos_token_id is not None else getattr(text, "eos_token_id", None)
+        ends = (
+            settings.eos_token_id
+            if settings.eos_token_id is not None
+            else getattr(text, "eos_token_id", None)
+        )
         ends = self.tokenizer.eos_token_id if ends is None else ends
         self.ends = frozenset(ends if isinstance(ends, list) else [ends])
         start = settings.decoder_start_token_id
@@ -80,13 +96,19 @@ class Engine:
         self._words = Words(self.tokenizer)
         self.tower = Tower(self.model, self.reader, loaded.family.towers)
         self.packs = True
-        """Whether the questions about a picture run as one sequence; no longer once a model gave other answers so."""
+        """Whether the questions about a picture run as one sequence; no longer once a model gave
+        other answers so.
+        """
         self.most: int | None = None
         """The most rows that are answered at a time, once memory ran out."""
         self.whole = not getattr(self.model.config, "is_encoder_decoder", False)
-        """Whether prompts that share no prefix are read once for all their runs; no longer once a model gave other answers so."""
+        """Whether prompts that share no prefix are read once for all their runs; no longer once a
+        model gave other answers so.
+        """
         self._texts: bool | None = None
-        """Whether prompts without a picture are read once for all their runs, and join others; None while it is not known."""
+        """Whether prompts without a picture are read once for all their runs, and join others; None
+        while it is not known.
+        """
         self._first = loaded.family.first_position
         self._spare = Spare()
         self._checked: set[Sharing] = {"nothing"}
@@ -124,7 +146,9 @@ class Engine:
         logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare the pictures that come next while others are answered, where prompts come apart."""
+        """Prepare the pictures that come next while others are answered, where prompts come
+        apart.
+        """
         if self._joins(pictured=True):
             self.reader.look_ahead(prompts)
 
@@ -147,7 +171,8 @@ class Engine:
     def stream(
         self, waiting: Waiting, temperature: float, top_p: float, max_tokens: int, limit: int
     ) -> Iterator[list[tuple[int, Drawn | None]]]:
-        """Answer what waits, and give what has finished, with its number; None where memory has no room for it alone.
+        """Answer what waits, and give what has finished, with its number; None where memory has no
+        room for it alone.
 
         Parameters
         ----------
@@ -175,7 +200,9 @@ class Engine:
             failed = False
             try:
                 with torch.inference_mode():
-                    if taken and (self.sharing not in self._checked if pictured else self._texts is None):
+                    if taken and (
+                        self.sharing not in self._checked if pictured else self._texts is None
+                    ):
                         settle = self._settle if pictured else self._settle_texts
                         settle(taken, temperature, top_p, max_tokens)
                         running = flow()
@@ -200,14 +227,19 @@ class Engine:
                 if not failed:
                     yield held
                     raise
-            done = [(row, self._drawn(tokens, running.chooser.leave(row))) for row, tokens in running.collect()]
+            done = [
+                (row, self._drawn(tokens, running.chooser.leave(row)))
+                for row, tokens in running.collect()
+            ]
             held += done
             if not failed:
                 largest = max(largest, running.alive, len(taken))
             if failed:  # outside of the handler, whose traceback holds the tensors that did not fit
                 known = {number for number, _ in done}
                 lost = {
-                    number: (number, prompt) for number, prompt in (*running.unfinished, *taken) if number not in known
+                    number: (number, prompt)
+                    for number, prompt in (*running.unfinished, *taken)
+                    if number not in known
                 }
                 running = flow()
                 self.release()
@@ -225,14 +257,20 @@ class Engine:
 
     def _enter(self, chooser: Chooser, taken: Sequence[Taken], *, watch: bool = False) -> None:
         for number, prompt in taken:
-            chooser.enter(number, prompt.seed, {} if watch else self._words.of(prompt.words), watch=watch)
+            chooser.enter(
+                number, prompt.seed, {} if watch else self._words.of(prompt.words), watch=watch
+            )
 
-    def _chooser(self, taken: Sequence[Taken], temperature: float, top_p: float, *, watch: bool = False) -> Chooser:
+    def _chooser(
+        self, taken: Sequence[Taken], temperature: float, top_p: float, *, watch: bool = False
+    ) -> Chooser:
         chooser = Chooser(temperature, top_p)
         self._enter(chooser, taken, watch=watch)
         return chooser
 
-    def _apart(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
+    def _apart(
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
+    ) -> list[tuple[int, Drawn | None]]:
         """Answer these and no others, sharing what can be shared."""
         ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
             "prefix": self._shared,
@@ -242,14 +280,18 @@ class Engine:
         level = "nothing" if taken[0][1].picture is None else self.sharing
         return ways[level](taken, chooser, max_tokens)
 
-    def _settle(self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int) -> None:
+    def _settle(
+        self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
+    ) -> None:
         """Find out what can be shared: a few answers are begun with it, and by plain `generate`."""
         few, tokens = _spread(taken), min(max_tokens, _BEGINNING)
         while self.sharing not in self._checked:
             level, drawing = self.sharing, self._chooser(few, temperature, top_p, watch=True)
             try:
                 drawn = self._apart(few, drawing, tokens)
-            except Exception as error:  # a model whose forward pass is not that of others ends in any way
+            except (
+                Exception
+            ) as error:  # a model whose forward pass is not that of others ends in any way
                 if level == "features" and self.whole and not is_out_of_memory(error):
                     self.whole = False
                 elif isinstance(error, Unsplit):
@@ -265,10 +307,16 @@ class Engine:
             elif level == "features" and self.whole:
                 self.whole = False
             else:
-                self.share_less(f"with {_IN_WORDS[level]} the answers are not those of plain generate")
+                self.share_less(
+                    f"with {_IN_WORDS[level]} the answers are not those of plain generate"
+                )
 
-    def _settle_texts(self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int) -> None:
-        """Find out whether prompts without a picture can be read once for all their runs, in the same way."""
+    def _settle_texts(
+        self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
+    ) -> None:
+        """Find out whether prompts without a picture can be read once for all their runs, in the
+        same way.
+        """
         few, tokens = _spread(taken), min(max_tokens, _BEGINNING)
         plain = self._chooser(few, temperature, top_p, watch=True)
         try:
@@ -280,7 +328,9 @@ class Engine:
         drawing = self._chooser(few, temperature, top_p, watch=True)
         try:
             drawn = dict(self._shared(few, drawing, tokens))
-        except Exception as error:  # a model whose forward pass is not that of others ends in any way
+        except (
+            Exception
+        ) as error:  # a model whose forward pass is not that of others ends in any way
             if is_out_of_memory(error):
                 raise
             self._texts = False
@@ -288,14 +338,23 @@ class Engine:
             self._texts = self._same(drawn, drawing, again, plain)
 
     def _same(
-        self, drawn: dict[int, Drawn | None], drawing: Chooser, again: dict[int, Drawn | None], plain: Chooser
+        self,
+        drawn: dict[int, Drawn | None],
+        drawing: Chooser,
+        again: dict[int, Drawn | None],
+        plain: Chooser,
     ) -> bool:
-        """Whether answers are those of plain `generate`; in half precision, whether their distributions are near."""
+        """Whether answers are those of plain `generate`; in half precision, whether their
+        distributions are near.
+        """
         import torch
 
         if torch.finfo(self.model.dtype).bits >= 32:
             return drawn == again
-        return all(float((drawing.watched[row] - plain.watched[row]).abs().sum()) / 2 < _NEAR for row in plain.watched)
+        return all(
+            float((drawing.watched[row] - plain.watched[row]).abs().sum()) / 2 < _NEAR
+            for row in plain.watched
+        )
 
     # --- plain ---
 
@@ -307,7 +366,9 @@ class Engine:
         numbers = [number for number, _ in taken]
 
         def choose(_input_ids: Any, scores: Any) -> Any:
-            """As a logits processor of `generate`: everything but the chosen token becomes impossible."""
+            """As a logits processor of `generate`: everything but the chosen token becomes
+            impossible.
+            """
             chosen = chooser.choose(scores, numbers)
             if chooser.temperature == 0:
                 return scores
@@ -325,7 +386,9 @@ class Engine:
             pad_token_id=self.tokenizer.pad_token_id,
             decoder_start_token_id=self._start,
         )
-        tokens = self.model.generate(**inputs, generation_config=config, logits_processor=LogitsProcessorList([choose]))
+        tokens = self.model.generate(
+            **inputs, generation_config=config, logits_processor=LogitsProcessorList([choose])
+        )
         asked = inputs["input_ids"]
         begin = asked.shape[1]
         # an encoder-decoder gives its first token back, some families nothing of the prompt
@@ -356,7 +419,9 @@ class Engine:
 
     # --- prefix ---
 
-    def _shared(self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int) -> list[tuple[int, Drawn | None]]:
+    def _shared(
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
+    ) -> list[tuple[int, Drawn | None]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise Unsplit("an encoder-decoder has no prefix to share")
         flow = self._flow(chooser, max_tokens, pictured=taken[0][1].picture is not None)

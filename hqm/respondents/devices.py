@@ -1,7 +1,8 @@
 """Between host and device: small tensors that the host makes, and what it reads back.
 
-A GPU works through a queue. Reading a number back waits until the queue is empty, and so does copying ordinary memory to it;
-a copy from pinned memory takes its place in the queue, and nobody waits.
+A GPU works through a queue. Reading a number back waits until the queue is empty, and so does
+copying ordinary memory to it; a copy from pinned memory takes its place in the queue, and nobody
+waits.
 """
 
 from __future__ import annotations

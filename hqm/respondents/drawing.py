@@ -1,4 +1,6 @@
-"""Drawing tokens: one random stream a request, and the first token's probabilities of the answers that count."""
+"""Drawing tokens: one random stream a request, and the first token's probabilities of the answers
+that count.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ from hqm.respondents.first_token import SPACES, forms
 class Chooser:
     """Draws each row's next token with that row's own random stream.
 
-    Token t of a request uses number t of the Philox stream keyed by the request's seed; the token is the one where the
-    cumulative distribution, in vocabulary order, passes that number. So an answer depends on its request alone: not on
-    the batch, the place in it, the order, or the number of workers. With temperature 0 it is the likeliest token.
+    Token t of a request uses number t of the Philox stream keyed by the request's seed; the token
+    is the one where the cumulative distribution, in vocabulary order, passes that number. So an
+    answer depends on its request alone: not on the batch, the place in it, the order, or the number
+    of workers. With temperature 0 it is the likeliest token.
 
     Examples
     --------
@@ -38,14 +41,20 @@ class Chooser:
         self._watch: set[int] = set()
 
     def enter(
-        self, row: int, seed: int, words: Mapping[str, Sequence[int]] | None = None, *, watch: bool = False
+        self,
+        row: int,
+        seed: int,
+        words: Mapping[str, Sequence[int]] | None = None,
+        *,
+        watch: bool = False,
     ) -> None:
         """Let a row begin, or begin again.
 
         Parameters
         ----------
         words
-            The answers whose probability as a first token is wanted, each with its tokens (`Words`); it is found in `first`.
+            The answers whose probability as a first token is wanted, each with its tokens
+            (`Words`); it is found in `first`.
         watch
             Keep the whole distribution of the first token in `watched`.
         """
@@ -65,7 +74,9 @@ class Chooser:
         """The next token of each row; `rows` says which streams the rows of `scores` belong to."""
         import torch
 
-        noted = [place for place, row in enumerate(rows) if row in self._wanted or row in self._watch]
+        noted = [
+            place for place, row in enumerate(rows) if row in self._wanted or row in self._watch
+        ]
         if self.temperature == 0:
             if noted:
                 self._note(torch.softmax(_wide(scores), dim=-1), rows, noted)
@@ -73,7 +84,9 @@ class Chooser:
         chances = torch.softmax(_wide(scores) / self.temperature, dim=-1)
         if self.top_p < 1:
             ranked, order = chances.sort(dim=-1, descending=True, stable=True)
-            spare = ranked.cumsum(dim=-1) - ranked > self.top_p  # kept until the mass before a token passes top-p
+            spare = (
+                ranked.cumsum(dim=-1) - ranked > self.top_p
+            )  # kept until the mass before a token passes top-p
             chances = chances.masked_fill(torch.zeros_like(spare).scatter(-1, order, spare), 0.0)
         if noted:
             self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
@@ -84,7 +97,9 @@ class Chooser:
         return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """As a logits processor of `generate`: everything but the chosen token becomes impossible."""
+        """As a logits processor of `generate`: everything but the chosen token becomes
+        impossible.
+        """
         import torch
 
         chosen = self.choose(scores, range(len(scores)))
@@ -108,7 +123,9 @@ class Chooser:
         probabilities = chances[places][:, wanted].tolist()
         for place, own, values in zip(places, words, probabilities, strict=True):
             self.first[rows[place]] = {
-                word: sum(values[column[token]] for token in tokens) for word, tokens in own.items() if tokens
+                word: sum(values[column[token]] for token in tokens)
+                for word, tokens in own.items()
+                if tokens
             }
 
 
@@ -120,10 +137,10 @@ def _wide(scores: Any) -> Any:
 class Words:
     """The tokens by which an answer may begin.
 
-    A word counts in every case (yes, Yes, YES) with and without a space before it, as far as one token says it: the
-    probabilities of these tokens are summed. A word that no single token says is counted by the first token of its
-    spellings, as long as no other word of the same question begins so; otherwise it has no tokens, and its probability
-    is not recorded.
+    A word counts in every case (yes, Yes, YES) with and without a space before it, as far as one
+    token says it: the probabilities of these tokens are summed. A word that no single token says is
+    counted by the first token of its spellings, as long as no other word of the same question
+    begins so; otherwise it has no tokens, and its probability is not recorded.
 
     Parameters
     ----------
@@ -152,7 +169,13 @@ class Words:
             whole = {word: self._whole(word) for word in words}
             begun = {word: tokens or self._begin(word) for word, tokens in whole.items()}
             self._known[words] = {
-                word: tuple(sorted(t for t in tokens if not any(t in begun[other] for other in words if other != word)))
+                word: tuple(
+                    sorted(
+                        t
+                        for t in tokens
+                        if not any(t in begun[other] for other in words if other != word)
+                    )
+                )
                 for word, tokens in begun.items()
             }
         return self._known[words]
@@ -163,6 +186,9 @@ class Words:
         return {self._vocabulary[text] for text in spelt if text in self._vocabulary}
 
     def _begin(self, word: str) -> set[int]:
-        rows = (self._tokenizer(space + form, add_special_tokens=False)["input_ids"]
-                for space in ("", " ") for form in forms(word))  # fmt: skip
+        rows = (
+            self._tokenizer(space + form, add_special_tokens=False)["input_ids"]
+            for space in ("", " ")
+            for form in forms(word)
+        )
         return {row[0] for row in rows if row}

@@ -1,9 +1,11 @@
-"""The families of vision-language models: how each is asked, and what of a picture its questions share.
+"""The families of vision-language models: how each is asked, and what of a picture its questions
+share.
 
-One record a family. Nothing in it is needed to *run* an unknown family: its processor's chat template says how it is asked,
-its prompts show whether the picture stands first, and the first answers are compared with plain `generate`. The records
-hold what cannot be seen: the documented prompt form of families older than chat templates, where the vision tower is, and,
-for those that cannot work, why.
+One record a family. Nothing in it is needed to *run* an unknown family: its processor's chat
+template says how it is asked, its prompts show whether the picture stands first, and the first
+answers are compared with plain `generate`. The records hold what cannot be seen: the documented
+prompt form of families older than chat templates, where the vision tower is, and, for those that
+cannot work, why.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Sharing = Literal["prefix", "features", "nothing"]
-"""What the questions about one picture share: the prefix's keys and values, the vision tower's output, or nothing."""
+"""What the questions about one picture share: the prefix's keys and values, the vision tower's
+output, or nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +39,25 @@ class Family:
     why: str = ""
     """Why they share less than the prefix."""
     form: str = ""
-    """The documented prompt, for a model without a chat template: `{question}` is put in; the picture's mark stands as it
-    is written."""
+    """The documented prompt, for a model without a chat template: `{question}` is put in; the
+    picture's mark stands as it is written."""
     source: str = ""
     """Where the form is documented."""
-    towers: tuple[str, ...] = ("model.vision_tower", "model.visual", "model.vision_model", "vision_model")
+    towers: tuple[str, ...] = (
+        "model.vision_tower",
+        "model.visual",
+        "model.vision_model",
+        "vision_model",
+    )
     """Where the vision tower may be within the model."""
     nested: bool = True
     """Whether its processor takes the pictures as one list a prompt."""
     needs: tuple[str, ...] = ()
     """Modules that its processor cannot do without, and HQM does not bring."""
     reads_pixels: bool = False
-    """Whether its processor reads the finished pictures, which would have to come back from a GPU."""
+    """Whether its processor reads the finished pictures, which would have to come back from a
+    GPU.
+    """
     first_position: int = 0
     """The position that its decoder gives the first token."""
     refusal: str = ""
@@ -57,7 +68,10 @@ class Family:
         return self.form.replace("{question}", question)
 
 
-_BLIP = "its Q-Former's few features are cheap to place before every question; the vision tower is the cost"
+_BLIP = (
+    "its Q-Former's few features are cheap to place before every question; the vision tower is the"
+    " cost"
+)
 
 FAMILIES: tuple[Family, ...] = (
     Family(
@@ -80,7 +94,10 @@ FAMILIES: tuple[Family, ...] = (
         "PaliGemma",
         ("paligemma",),
         sharing="features",
-        why="its picture and question see each other both ways, so that no prefix is the same for two questions",
+        why=(
+            "its picture and question see each other both ways, so that no prefix is the same for"
+            " two questions"
+        ),
         form="<image>answer en {question}",
         source="transformers' page of PaliGemma; the task prefixes of its model cards",
         first_position=1,
@@ -98,7 +115,10 @@ FAMILIES: tuple[Family, ...] = (
         "InstructBLIP",
         ("instructblip",),
         sharing="features",
-        why="its Q-Former reads the question with the picture, so that only the vision tower's output is the same",
+        why=(
+            "its Q-Former reads the question with the picture, so that only the vision tower's"
+            " output is the same"
+        ),
         form="{question}",
         source="transformers' page of InstructBLIP; the model card of instructblip-vicuna-7b",
         nested=False,
@@ -111,17 +131,34 @@ FAMILIES: tuple[Family, ...] = (
         sharing="nothing",
         why="the picture enters by cross-attention and stands in no prefix",
     ),
-    Family("BLIP", ("blip",), refusal="BLIP's class for text from pictures writes captions and answers no questions"),
-    Family("GIT", ("git",), refusal="GIT's class for text from pictures writes captions and answers no questions"),
-    Family("Florence-2", ("florence2",), refusal="Florence-2 takes task tokens in place of free questions"),
-    Family("Pix2Struct", ("pix2struct",), refusal="Pix2Struct takes the question drawn onto the picture"),
+    Family(
+        "BLIP",
+        ("blip",),
+        refusal="BLIP's class for text from pictures writes captions and answers no questions",
+    ),
+    Family(
+        "GIT",
+        ("git",),
+        refusal="GIT's class for text from pictures writes captions and answers no questions",
+    ),
+    Family(
+        "Florence-2",
+        ("florence2",),
+        refusal="Florence-2 takes task tokens in place of free questions",
+    ),
+    Family(
+        "Pix2Struct",
+        ("pix2struct",),
+        refusal="Pix2Struct takes the question drawn onto the picture",
+    ),
 )
 
 _BY_TYPE = {kind: family for family in FAMILIES for kind in family.types}
 
 
 def family_of(model_type: str) -> Family:
-    """The family of a `model_type`; one that HQM does not know is tried as if its picture stood first.
+    """The family of a `model_type`; one that HQM does not know is tried as if its picture stood
+    first.
 
     >>> family_of("qwen2_5_vl").name
     'Qwen2.5-VL'

@@ -27,12 +27,14 @@ class Flow:
     ends
         The tokens that end an answer.
     packs
-        Whether questions may stand side by side behind their picture; otherwise the prefix is repeated for each.
+        Whether questions may stand side by side behind their picture; otherwise the prefix is
+        repeated for each.
     spare
         Memory that earlier rows have left.
     whole
-        How prompts are read that share no prefix, or have no picture: a context for the prompts that run together, within
-        which the vision tower gives what it gave before. Each prompt is then read once for all its runs.
+        How prompts are read that share no prefix, or have no picture: a context for the prompts
+        that run together, within which the vision tower gives what it gave before. Each prompt is
+        then read once for all its runs.
     first
         The position of a prompt's first token.
     """
@@ -72,7 +74,9 @@ class Flow:
 
     @property
     def _ahead(self) -> int:
-        """For how many tokens room is made: every step reads all of it, and answers are mostly as long as those before."""
+        """For how many tokens room is made: every step reads all of it, and answers are mostly as
+        long as those before.
+        """
         longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
         return min(AHEAD, longest) if self._longest else AHEAD
 
@@ -105,7 +109,9 @@ class Flow:
             if prompts[0].picture is None
             else self.reader.split(prompts, one_head=self.whole is None)
         )
-        rows = [(number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)]
+        rows = [
+            (number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)
+        ]
         asked = {number: (number, prompt) for number, prompt in taken}
         if self.whole is not None:
             drawn, fresh = self._read(rows, self.whole)
@@ -118,7 +124,9 @@ class Flow:
         if not beside:
             return
         # the widest last, so that those of like width are read together
-        blocks = sorted(blocks_of(beside, self.max_tokens), key=lambda block: sum(map(len, block.tails)))
+        blocks = sorted(
+            blocks_of(beside, self.max_tokens), key=lambda block: sum(map(len, block.tails))
+        )
         prefixes = self._prefixes([block.seen for block in blocks])
         parts = [prefixes[id(block.seen)] for block in blocks]
         shift = None
@@ -127,9 +135,15 @@ class Flow:
 
             shift = torch.cat([shift for _, shift in parts])
         read = [part for part, _ in parts]
-        drawn, fresh = begin(self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._spare)
+        drawn, fresh = begin(
+            self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._spare
+        )
         last = next(
-            (seen for (_, prompt), (seen, _) in zip(taken, split, strict=True) if prompt.picture_key == next_picture),
+            (
+                seen
+                for (_, prompt), (seen, _) in zip(taken, split, strict=True)
+                if prompt.picture_key == next_picture
+            ),
             None,
         )
         self._kept = None
@@ -145,7 +159,9 @@ class Flow:
             self._running = fresh
         else:
             self._running = together(
-                [part for part in (self._running, fresh) if part is not None], self._ahead, self._spare
+                [part for part in (self._running, fresh) if part is not None],
+                self._ahead,
+                self._spare,
             )
 
     def _read(
@@ -175,7 +191,17 @@ class Flow:
         read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
         shift = None if shifts[0] is None else torch.cat(shifts)
         scored = torch.stack(scores)
-        return begin_read(self.model, blocks, read, shift, scored, self._choose, self.first, self._ahead, self._spare)
+        return begin_read(
+            self.model,
+            blocks,
+            read,
+            shift,
+            scored,
+            self._choose,
+            self.first,
+            self._ahead,
+            self._spare,
+        )
 
     def step(self) -> None:
         """Draw another token of every row."""
@@ -210,12 +236,16 @@ class Flow:
         self.finished.append((row, tokens))
 
     def _fits(self, seen: Seen, tail: Sequence[int]) -> bool:
-        """Whether a question can stand beside others: not where a layer would look back a window only."""
+        """Whether a question can stand beside others: not where a layer would look back a window
+        only.
+        """
         length = len(seen.prefix) + len(tail) + self.max_tokens
         return self.packs and (self._window is None or length < self._window)
 
     def _prefixes(self, pictures: Sequence[Seen]) -> dict[int, tuple[Part, Any]]:
-        """Every picture's keys and values, and its shift: those that are not kept run through the model."""
+        """Every picture's keys and values, and its shift: those that are not kept run through the
+        model.
+        """
         made: dict[int, tuple[Part, Any]] = {}
         if self._kept is not None:
             seen, part, shift = self._kept
@@ -239,13 +269,17 @@ class Flow:
             prefill = Prefill.of(self.model, pictures)
             for part in _of_like_length(same, exact=prefill.window is not None):
                 numbers, seen, tails = zip(*part, strict=True)
-                asked = Questions(self.model, prefill, numbers, [place[id(s)] for s in seen], tails, self.ends)
+                asked = Questions(
+                    self.model, prefill, numbers, [place[id(s)] for s in seen], tails, self.ends
+                )
                 for number, tokens in decode_rows(asked, self.chooser, self.max_tokens).items():
                     self._finish(number, tokens)
 
 
 def alike(pictures: Sequence[Seen], most: int) -> list[list[Seen]]:
-    """Pictures that run together: their tensors are of one shape, their prefixes of like length, with `most` tokens in all."""
+    """Pictures that run together: their tensors are of one shape, their prefixes of like length,
+    with `most` tokens in all.
+    """
     groups: list[list[Seen]] = []
     for seen in sorted(pictures, key=lambda s: (str(s.shape[1]), len(s.prefix))):
         group = groups[-1] if groups else []

@@ -1,7 +1,8 @@
 """How answers go from the workers that ask a server to the caller that stores them.
 
-A worker begins its next request when its answer is stored. Answers that come at about the same time are handed over together,
-because waking the other thread takes a busy machine longer than an answer.
+A worker begins its next request when its answer is stored. Answers that come at about the same time
+are handed over together, because waking the other thread takes a busy machine longer than an
+answer.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def release(answers: Sequence[Answer]) -> None:
     """Say, from the caller's thread, that these answers are stored: every loop is woken once."""
     for loop in {answer.loop for answer in answers}:
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(_set, [answer.stored for answer in answers if answer.loop is loop])
+            loop.call_soon_threadsafe(
+                _set, [answer.stored for answer in answers if answer.loop is loop]
+            )
 
 
 def _set(stored: Sequence[asyncio.Future[None]]) -> None:
@@ -70,11 +73,15 @@ class Floor:
 
     @property
     def active(self) -> int:
-        """Workers that are in flight or about to be; where some sleep, as many others may ask when an answer comes."""
+        """Workers that are in flight or about to be; where some sleep, as many others may ask when
+        an answer comes.
+        """
         return self.workers - self.asleep
 
     async def hand_over(self, request: Request, response: Response) -> None:
-        """Give an answer to the caller, with the others that this turn of the loop brings, and wait until it is stored."""
+        """Give an answer to the caller, with the others that this turn of the loop brings, and wait
+        until it is stored.
+        """
         stored = self.loop.create_future()
         self._came.append(Answer(request, response, stored, self.loop))
         if len(self._came) == 1:
@@ -98,7 +105,9 @@ def waiting(done: Done) -> Iterator[Answer]:
 
 
 def batches(done: Done) -> Iterator[list[tuple[Request, Response]]]:
-    """What has come in, batch by batch, and an empty one where a second brought nothing; released when the caller is back."""
+    """What has come in, batch by batch, and an empty one where a second brought nothing; released
+    when the caller is back.
+    """
     while True:
         try:
             came = [done.get(timeout=_TURN_SECONDS)]

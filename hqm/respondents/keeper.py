@@ -1,9 +1,11 @@
-"""Keep a server no longer than the process that wants it: `python -m hqm.respondents.keeper LOG PROGRAM ARGUMENT...`.
+"""Keep a server no longer than the process that wants it: `python -m hqm.respondents.keeper LOG
+PROGRAM ARGUMENT...`.
 
-The keeper runs the program in a session of its own and reads its own standard input, which its owner holds open. When that
-ends, because the owner closed it or because the owner was killed, the program and all it started are ended too: SIGTERM, and
-SIGKILL for what is still there after some seconds. A program that was ended in this way needs no log: the file LOG is removed,
-unless the owner wrote `KEEP_LOG` before. The log of a program that ended by itself stays.
+The keeper runs the program in a session of its own and reads its own standard input, which its
+owner holds open. When that ends, because the owner closed it or because the owner was killed, the
+program and all it started are ended too: SIGTERM, and SIGKILL for what is still there after some
+seconds. A program that was ended in this way needs no log: the file LOG is removed, unless the
+owner wrote `KEEP_LOG` before. The log of a program that ended by itself stays.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from pathlib import Path
 PATIENCE = 20.0
 """Seconds between SIGTERM and SIGKILL."""
 KEEP_LOG = b"keep the log"
-"""What the owner writes before it closes the keeper's standard input, to read the log afterwards."""
+"""What the owner writes before it closes the keeper's standard input, to read the log
+afterwards.
+"""
 
 
 def keep(command: list[str], log: Path) -> int:
-    """Run a command until it ends or standard input does; its exit status, negative for a signal."""
+    """Run a command until it ends or standard input does; its exit status, negative for a
+    signal.
+    """
     # Ctrl-C in a terminal is for the owner, who decides what becomes of the server
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -32,7 +38,9 @@ def keep(command: list[str], log: Path) -> int:
 
     def end() -> None:
         wanted = False
-        while said := os.read(0, 4096):  # unbuffered: a thread may not hold a buffer's lock when the interpreter ends
+        while said := os.read(
+            0, 4096
+        ):  # unbuffered: a thread may not hold a buffer's lock when the interpreter ends
             wanted = wanted or said.startswith(KEEP_LOG)
         if not wanted:
             removed.set()

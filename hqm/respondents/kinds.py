@@ -1,7 +1,9 @@
-"""The kinds of respondents, in one table: how their names begin, which class answers, and what that takes.
+"""The kinds of respondents, in one table: how their names begin, which class answers, and what that
+takes.
 
-Another package brings a kind by an entry point of the group `hqm.respondents`, whose name is the kind and whose value is the
-class: `echo = "my_package.echo:EchoRespondent"`. The class is made from a `RespondentName`.
+Another package brings a kind by an entry point of the group `hqm.respondents`, whose name is the
+kind and whose value is the class: `echo = "my_package.echo:EchoRespondent"`. The class is made from
+a `RespondentName`.
 """
 
 from __future__ import annotations
@@ -16,9 +18,16 @@ from hqm.errors import RespondentError, UsageError
 
 GROUP = "hqm.respondents"
 SERVER = (
-    "concurrency", "requests_per_minute", "tokens_per_minute", "retries", "timeout", "max_reply", "logprobs", "price_in",
+    "concurrency",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "retries",
+    "timeout",
+    "max_reply",
+    "logprobs",
+    "price_in",
     "price_out",
-)  # fmt: skip
+)
 """Settings that say how a server is reached; `hqm.respondents.openai` explains them."""
 LOCAL = ("torch", "transformers")
 """What a model that runs in this process needs; the extra `local` installs it."""
@@ -68,8 +77,8 @@ class Kind:
         missing = [package for package in LOCAL if not _is_installed(package)] if self.local else []
         if missing:
             raise RespondentError(
-                f"models that run on this machine ({self.form}) need {' and '.join(missing)}, which "
-                f"{'is' if len(missing) == 1 else 'are'} not installed",
+                f"models that run on this machine ({self.form}) need {' and '.join(missing)}, which"
+                f" {'is' if len(missing) == 1 else 'are'} not installed",
                 remedy='Install the extra: pip install "hqm-audit[local]"',
             )
         module, _, name = self.target.partition(":")
@@ -88,7 +97,8 @@ KINDS: tuple[Kind, ...] = (
         "hf",
         "hqm.respondents.transformers:TransformersRespondent",
         "hf/<folder or hub id>[@revision]",
-        "a vision-language model that transformers runs on this machine; hf/<benchmark>:<name> is one that HQM comes with",
+        "a vision-language model that transformers runs on this machine; hf/<benchmark>:<name> is"
+        " one that HQM comes with",
         local=True,
         seconds=0.5,  # a 7B model on one GPU without batching
         behind=("revision",),
@@ -108,7 +118,8 @@ KINDS: tuple[Kind, ...] = (
         "openai",
         "hqm.respondents.openai:OpenAIRespondent",
         "openai/<model>[@<base url>]",
-        "a server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, transformers serve, ...",
+        "a server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, transformers"
+        " serve, ...",
         price="per token",
         seconds=0.2,  # with 16 requests in flight
         behind=("address",),
@@ -152,28 +163,39 @@ def unknown(text: str) -> UsageError:
         near = get_close_matches(kind.lower(), [other.name for other in kinds], 1, _NEAR)
         nearest = f"{near[0]}/{target}" if near else ""
     else:
-        nearest = {full.rpartition(":")[2]: full for full in embedded()}.get(name.rpartition(":")[2], "")
+        nearest = {full.rpartition(":")[2]: full for full in embedded()}.get(
+            name.rpartition(":")[2], ""
+        )
     meant = f"Did you mean {nearest!r}? " if nearest else ""
     remedy = f"{meant}Write {', '.join(forms[:-1])} or {forms[-1]}."
     return UsageError(f"{name!r} names no respondent", remedy=remedy)
 
 
 _NEAR = 0.5
-"""How alike two kinds must be: they are short, so that one slip (`hg` for `hf`) is half the name."""
+"""How alike two kinds must be: they are short, so that one slip (`hg` for `hf`) is half the
+name.
+"""
 
 
 def embedded() -> list[str]:
     """The names of the models that HQM comes with."""
     from hqm.benchmark.registry import shipped
 
-    return sorted(f"hf/{path.parent.parent.name}:{path.name}" for path in shipped().glob("*/respondents/*/"))
+    return sorted(
+        f"hf/{path.parent.parent.name}:{path.name}" for path in shipped().glob("*/respondents/*/")
+    )
 
 
 def _brought() -> list[Kind]:
     from importlib.metadata import entry_points
 
     return [
-        Kind(point.name, point.value, f"{point.name}/<model>", f"brought by {point.value.partition(':')[0]}")
+        Kind(
+            point.name,
+            point.value,
+            f"{point.name}/<model>",
+            f"brought by {point.value.partition(':')[0]}",
+        )
         for point in sorted(entry_points(group=GROUP))
     ]
 
@@ -181,5 +203,8 @@ def _brought() -> list[Kind]:
 def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):  # what keeps a package from being imported may refuse the search too
+    except (
+        ImportError,
+        ValueError,
+    ):  # what keeps a package from being imported may refuse the search too
         return False

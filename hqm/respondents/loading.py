@@ -1,4 +1,6 @@
-"""Finding and loading a local model: its folder, its processor, and the number format and attention that suit the device."""
+"""Finding and loading a local model: its folder, its processor, and the number format and attention
+that suit the device.
+"""
 
 from __future__ import annotations
 
@@ -41,19 +43,29 @@ def find_model(target: str) -> str:
 
 
 VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
-"""The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's before the other one."""
+"""The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's
+before the other one.
+"""
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """What Linux has where torch could reach a GPU: of NVIDIA, of AMD, and through Windows."""
 
 
 def suited_device() -> str:
-    """The GPU where there is one, else the CPU; torch is asked where there may be one, because to import it takes seconds."""
+    """The GPU where there is one, else the CPU; torch is asked where there may be one, because to
+    import it takes seconds.
+    """
     device = "cpu"
     if sys.platform != "linux" or any(Path(file).exists() for file in GPU_FILES):
         with waiting("importing torch"):
             import torch
 
-        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        device = (
+            "cuda"
+            if torch.cuda.is_available()
+            else "mps"
+            if torch.backends.mps.is_available()
+            else "cpu"
+        )
     listed = os.environ.get(VISIBLE, "")
     if device == "cpu" and listed not in {"", "-1", "NoDevFiles"}:
         _say_no_gpu(listed)
@@ -62,11 +74,15 @@ def suited_device() -> str:
 
 @functools.cache
 def _say_no_gpu(listed: str) -> None:
-    logging.getLogger("hqm").warning("hqm: no GPU can be reached, though %s=%s: the CPU is used", VISIBLE, listed)
+    logging.getLogger("hqm").warning(
+        "hqm: no GPU can be reached, though %s=%s: the CPU is used", VISIBLE, listed
+    )
 
 
 def suited_dtype(device: str) -> str:
-    """float32 on a CPU, where halves are slow and answers can be exact; on a GPU the half that it computes in."""
+    """float32 on a CPU, where halves are slow and answers can be exact; on a GPU the half that it
+    computes in.
+    """
     if device == "cpu" or device.startswith("cpu:"):
         return "float32"
     if not device.startswith("cuda"):
@@ -77,11 +93,16 @@ def suited_dtype(device: str) -> str:
 
 
 def visible_gpus() -> tuple[str, ...]:
-    """The GPUs of the kind `cuda` that this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
+    """The GPUs of the kind `cuda` that this process may use, as `CUDA_VISIBLE_DEVICES` names
+    them.
+    """
     import torch
 
     listed = os.environ.get(VISIBLE)
-    return gpu_names(int(torch.cuda.device_count()), os.environ.get(_AMD, listed) if torch.version.hip else listed)
+    return gpu_names(
+        int(torch.cuda.device_count()),
+        os.environ.get(_AMD, listed) if torch.version.hip else listed,
+    )
 
 
 def seeing(gpu: str) -> dict[str, str]:
@@ -90,7 +111,8 @@ def seeing(gpu: str) -> dict[str, str]:
 
 
 def gpu_names(count: int, listed: str | None) -> tuple[str, ...]:
-    """The names of so many GPUs, from the list that this process was given; without one their numbers.
+    """The names of so many GPUs, from the list that this process was given; without one their
+    numbers.
 
     Examples
     --------
@@ -140,7 +162,8 @@ class Loaded:
 def pictures_only(cls: Any) -> Any:
     """A processor class without its part for videos.
 
-    That part needs torchvision, pictures do not; a class that has no such part is returned as it is.
+    That part needs torchvision, pictures do not; a class that has no such part is returned as it
+    is.
     """
     if "video_processor" not in cls.get_attributes():
         return cls
@@ -156,8 +179,12 @@ def pictures_only(cls: Any) -> Any:
             return [name for name in attributes if name != "video_processor"]
 
         @classmethod
-        def from_args_and_dict(cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any) -> Any:
-            return super().from_args_and_dict([*args[:gap], None, *args[gap:]], processor_dict, **settings)
+        def from_args_and_dict(
+            cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any
+        ) -> Any:
+            return super().from_args_and_dict(
+                [*args[:gap], None, *args[gap:]], processor_dict, **settings
+            )
 
     # transformers writes and reads the class by its name
     PicturesOnly.__name__ = PicturesOnly.__qualname__ = cls.__name__
@@ -187,13 +214,17 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
     if device.startswith("cuda") and not torch.cuda.is_available():
         remedy = "Leave --device out, or say --device cpu."
         raise RespondentError(
-            f"the device {device} is asked for, and torch {torch.__version__} reaches no GPU", place=name, remedy=remedy
+            f"the device {device} is asked for, and torch {torch.__version__} reaches no GPU",
+            place=name,
+            remedy=remedy,
         )
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     folder = Path(path)
     if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
-        raise RespondentError("the folder holds no weights (*.safetensors)", place=path, remedy="Name a saved model.")
+        raise RespondentError(
+            "the folder holds no weights (*.safetensors)", place=path, remedy="Name a saved model."
+        )
     options: dict[str, Any] = {"local_files_only": folder.is_dir()}
     if revision:
         options["revision"] = revision
@@ -203,7 +234,10 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
         raise RespondentError(f"the model cannot answer: {family.refusal}", place=name)
     for module in (*family.needs, *_needs_of_vision(path, kind)):
         if importlib.util.find_spec(module) is None:
-            what = f"the model cannot be loaded: the processor of {family.name} needs {module}, which is not installed"
+            what = (
+                f"the model cannot be loaded: the processor of {family.name} needs {module}, which"
+                " is not installed"
+            )
             raise RespondentError(what, place=name, remedy=f"pip install {module}")
     try:
         processor = _processor(path, kind, options)
@@ -223,7 +257,9 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
     tokenizer = processor.tokenizer
     # an encoder reads from its first token on, a decoder writes behind its last one
     text = model.config.get_text_config()
-    behind = getattr(model.config, "is_encoder_decoder", False) or getattr(text, "is_encoder_decoder", False)
+    behind = getattr(model.config, "is_encoder_decoder", False) or getattr(
+        text, "is_encoder_decoder", False
+    )
     tokenizer.padding_side = "right" if behind else "left"
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token

@@ -1,26 +1,29 @@
 """A server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, `transformers serve`, ...
 
-Requests run concurrently, no more at a time than the server gains from (`hqm.respondents.concurrency`) and no faster than
-the limits allow. What may pass is tried again:
-429, 5xx, dropped connections, replies that are no JSON. What was turned away waits for as long as the server says while the others
-go on, half as many; where the server turns away whatever it is asked, and at 503 with a time, nobody asks until then. What still fails
-comes back in the state `error`, with the reason; the others go on. What a server refuses to answer for good (400, 403, 413,
-422) is marked as final. A refused key, an unknown model or a redirection ends the respondent at once; so does a 403 as long
-as nothing was answered.
+Requests run concurrently, no more at a time than the server gains from
+(`hqm.respondents.concurrency`) and no faster than the limits allow. What may pass is tried again:
+429, 5xx, dropped connections, replies that are no JSON. What was turned away waits for as long as
+the server says while the others go on, half as many; where the server turns away whatever it is
+asked, and at 503 with a time, nobody asks until then. What still fails comes back in the state
+`error`, with the reason; the others go on. What a server refuses to answer for good (400, 403, 413,
+422) is marked as final. A refused key, an unknown model or a redirection ends the respondent at
+once; so does a 403 as long as nothing was answered.
 
-Each answer is handed over as it comes, and the next request begins when that answer is stored: a killed run repeats no more
-than the requests in flight. Requests go out picture by picture, the picture before the question, so that the prefix cache of a
-server finds the picture again. Settings that may follow the name, none of which changes an answer:
+Each answer is handed over as it comes, and the next request begins when that answer is stored: a
+killed run repeats no more than the requests in flight. Requests go out picture by picture, the
+picture before the question, so that the prefix cache of a server finds the picture again. Settings
+that may follow the name, none of which changes an answer:
 
-    concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
-    requests_per_minute      and tokens_per_minute: the server's limits (none)
-    retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
-    max_reply                bytes of a reply that are read at most (1,000,000)
-    logprobs                 alternatives of each token to ask for (20 with `--probabilities`, else 5; 0 asks for no log probabilities)
-    logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
+    concurrency              requests in flight at a time (as many as the server gains from, 8 at
+    first and 256 at most) requests_per_minute      and tokens_per_minute: the server's limits
+    (none) retries, timeout         further attempts a request (4), seconds for each from its
+    beginning to its end (120) max_reply                bytes of a reply that are read at most
+    (1,000,000) logprobs                 alternatives of each token to ask for (20 with
+    `--probabilities`, else 5; 0 asks for no log probabilities) logprobs_mode            what they
+    are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
                              temperature and top-p
-    price_in, price_out      money per million tokens, for the cost
-    key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
+    price_in, price_out      money per million tokens, for the cost key_env                  the
+    environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
 """
 
 from __future__ import annotations
@@ -50,16 +53,22 @@ from hqm.types import Response
 
 _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})
-"""What a server says of one request and will say again: it is too long, its format is wrong, a filter refuses it."""
+"""What a server says of one request and will say again: it is too long, its format is wrong, a
+filter refuses it.
+"""
 _PASSING = frozenset({408, 409, 425, 429})
 _BROKEN_OFF = Response("", "error", "the request was broken off")
 _PATIENCE = 0.2
 """Seconds without a first answer after which more is asked."""
 _DENIALS = 3
-"""Requests answered by 403, and none otherwise, after which no further one is begun until another is answered."""
+"""Requests answered by 403, and none otherwise, after which no further one is begun until another
+is answered.
+"""
 
 OPERATION = frozenset((*SERVER, "key_env"))
-"""Settings that say how a server is reached, not who answers; they are no part of a respondent's name in the store."""
+"""Settings that say how a server is reached, not who answers; they are no part of a respondent's
+name in the store.
+"""
 
 
 class OpenAIRespondent:
@@ -68,15 +77,18 @@ class OpenAIRespondent:
     Parameters
     ----------
     name
-        `openai/<model>[@<base url>]`; without an address, the client's own (`OPENAI_BASE_URL`, else OpenAI's).
+        `openai/<model>[@<base url>]`; without an address, the client's own (`OPENAI_BASE_URL`, else
+        OpenAI's).
     concurrency, retries, timeout
-        Requests in flight at a time (0: it adapts), further attempts a request, seconds for each; the name's own come first.
+        Requests in flight at a time (0: it adapts), further attempts a request, seconds for each;
+        the name's own come first.
     first, most
         Requests in flight at first, and at most, where their number adapts.
     give_up_after
         Failures in a row after which the server is given up.
     backoff
-        Seconds before a second attempt where the server says nothing; twice as long before each further one.
+        Seconds before a second attempt where the server says nothing; twice as long before each
+        further one.
     """
 
     live = True
@@ -96,9 +108,16 @@ class OpenAIRespondent:
         kept = tuple((k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE)
         self._name = replace(name, settings=kept)
         self.model, self.base_url = name.target, name.at or None
-        fixed = max(1, int(name.number("concurrency", concurrency))) if name.option("concurrency") else concurrency
+        fixed = (
+            max(1, int(name.number("concurrency", concurrency)))
+            if name.option("concurrency")
+            else concurrency
+        )
         self.concurrency = Concurrency(fixed or first, fixed or most)
-        self.retries, self.timeout = int(name.number("retries", retries)), name.number("timeout", timeout)
+        self.retries, self.timeout = (
+            int(name.number("retries", retries)),
+            name.number("timeout", timeout),
+        )
         self.max_reply = int(name.number("max_reply", 1_000_000))
         self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
         self._bodies = BodyWriter(name)
@@ -112,7 +131,9 @@ class OpenAIRespondent:
         self.budget = Budget()
         """What the command may spend; a command gives all its servers the same."""
         self.has_answered = False
-        """Whether the server ever answered, in this run or, as the store knows, in an earlier one."""
+        """Whether the server ever answered, in this run or, as the store knows, in an earlier
+        one.
+        """
         self._clean = Redaction("")
         self._stop = threading.Event()
 
@@ -124,8 +145,11 @@ class OpenAIRespondent:
         return {"kind": "openai", "model": self.model, "base_url": self.base_url}
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Ask; an empty batch comes where a second brought nothing, so that the caller has a turn."""
-        # the event loop runs in a thread of its own, so that the caller can store what has come in meanwhile
+        """Ask; an empty batch comes where a second brought nothing, so that the caller has a
+        turn.
+        """
+        # the event loop runs in a thread of its own, so that the caller can store what has come in
+        # meanwhile
         done: Done = queue.SimpleQueue()
         self._stop.clear()
         thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
@@ -157,7 +181,11 @@ class OpenAIRespondent:
         self._clean = Redaction(key)
         try:
             client = Client(
-                self.base_url, key, timeout=self.timeout, largest=self.max_reply, connections=self.concurrency.most
+                self.base_url,
+                key,
+                timeout=self.timeout,
+                largest=self.max_reply,
+                connections=self.concurrency.most,
             )
         except (openai.OpenAIError, ValueError) as error:
             what = shown(self._clean(str(error)))
@@ -186,16 +214,27 @@ class OpenAIRespondent:
             floor.workers += 1
             floor.begin()
 
-    def _go_on_unanswered(self, todo: Sequence[Request], floor: Floor, *, first: bool = False) -> None:
+    def _go_on_unanswered(
+        self, todo: Sequence[Request], floor: Floor, *, first: bool = False
+    ) -> None:
         """Ask more while the first answers take their time, a little more each time."""
         if not first:
-            if floor.denied or floor.failures or self._stop.is_set() or not self.concurrency.unanswered():
+            if (
+                floor.denied
+                or floor.failures
+                or self._stop.is_set()
+                or not self.concurrency.unanswered()
+            ):
                 return
             self._staff(todo, floor)
-        floor.later = asyncio.get_running_loop().call_later(_PATIENCE, self._go_on_unanswered, todo, floor)
+        floor.later = asyncio.get_running_loop().call_later(
+            _PATIENCE, self._go_on_unanswered, todo, floor
+        )
 
     async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
-        """Ask one request after another, until there are none, somebody says stop, a bound is reached or it is too much."""
+        """Ask one request after another, until there are none, somebody says stop, a bound is
+        reached or it is too much.
+        """
         while todo and not self._stop.is_set() and floor.active <= self.concurrency.limit:
             request = todo.popleft()
             await self.concurrency.enter()
@@ -221,9 +260,14 @@ class OpenAIRespondent:
         floor.workers -= 1
 
     async def _hand_over(self, request: Request, response: Response, floor: Floor) -> None:
-        """Give an answer, and those refused before any, to the caller; raise where nothing but failures comes."""
-        # what a server turns away for good says nothing about the next request, once it has answered any
-        failed = response.state == "error" and not (self.has_answered and "final" in response.detail)
+        """Give an answer, and those refused before any, to the caller; raise where nothing but
+        failures comes.
+        """
+        # what a server turns away for good says nothing about the next request, once it has
+        # answered any
+        failed = response.state == "error" and not (
+            self.has_answered and "final" in response.detail
+        )
         failures = floor.failures = floor.failures + 1 if failed else 0
         if floor.denied and self.has_answered:
             denied, floor.denied = floor.denied, []
@@ -234,11 +278,15 @@ class OpenAIRespondent:
             raise RespondentError(
                 f"{failures} requests in a row failed; the last: {response.reason}",
                 place=self.name,
-                remedy="Check the server, then run the same command again: what was answered is kept.",
+                remedy=(
+                    "Check the server, then run the same command again: what was answered is kept."
+                ),
             )
 
     async def _await_an_answer(self, floor: Floor) -> None:
-        """After several refusals of access, begin nothing until a request in flight is answered; raise when none is."""
+        """After several refusals of access, begin nothing until a request in flight is answered;
+        raise when none is.
+        """
         if len(floor.denied) < _DENIALS:
             return
         floor.parked += 1
@@ -251,7 +299,8 @@ class OpenAIRespondent:
     def _no_access(self, floor: Floor) -> RespondentError:
         reason = floor.denied[-1][1].reason
         what = (
-            f"the server refuses access to everything it was asked ({len(floor.denied)} requests); the last: {reason}"
+            f"the server refuses access to everything it was asked ({len(floor.denied)} requests);"
+            f" the last: {reason}"
         )
         return RespondentError(what, place=self.name, remedy="Correct the name or the key.")
 
@@ -263,8 +312,11 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         return hold
 
-    async def _ask(self, client: Client, request: Request, floor: Floor) -> tuple[Response | None, float]:
-        """One request with its further attempts, between which others are in flight in its place, and when the last was sent.
+    async def _ask(
+        self, client: Client, request: Request, floor: Floor
+    ) -> tuple[Response | None, float]:
+        """One request with its further attempts, between which others are in flight in its place,
+        and when the last was sent.
 
         None where a bound does not allow the first.
         """
@@ -283,7 +335,9 @@ class OpenAIRespondent:
             settings, sent = self._bodies.settings(request), time.monotonic()
             response, wait = _BROKEN_OFF, None
             try:
-                response, wait = await self._attempt(client, request, content, settings, attempt, began)
+                response, wait = await self._attempt(
+                    client, request, content, settings, attempt, began
+                )
             finally:
                 self.budget.end(hold, request, response)
             if "final" in response.detail and self._bodies.simplify(settings.sent, response.reason):
@@ -319,7 +373,9 @@ class OpenAIRespondent:
         attempt: int,
         began: float,
     ) -> tuple[Response, float | None]:
-        """One attempt, and the seconds to wait before another; None where another would bring nothing."""
+        """One attempt, and the seconds to wait before another; None where another would bring
+        nothing.
+        """
         import openai
 
         wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
@@ -334,18 +390,36 @@ class OpenAIRespondent:
         except (TimeoutError, openai.APITimeoutError) as error:
             if not _is_broken_off(error):
                 self.concurrency.refused(sent, time.monotonic())
-                return Response("", "error", f"Timeout: no whole reply came within {self.timeout:g} s"), wait
-            return Response("", "error", shown(self._clean(f"the connection broke off: {error.__cause__}"))), wait
+                return (
+                    Response(
+                        "", "error", f"Timeout: no whole reply came within {self.timeout:g} s"
+                    ),
+                    wait,
+                )
+            return (
+                Response(
+                    "", "error", shown(self._clean(f"the connection broke off: {error.__cause__}"))
+                ),
+                wait,
+            )
         except openai.APIStatusError as error:
             too_much = error.status_code in (429, 503)
-            return self._turned_away(error, attempt, too_much and self.concurrency.refused(sent, time.monotonic()))
-        except Exception as error:  # whatever a server may send, it costs one answer and never the run
+            return self._turned_away(
+                error, attempt, too_much and self.concurrency.refused(sent, time.monotonic())
+            )
+        except (
+            Exception
+        ) as error:  # whatever a server may send, it costs one answer and never the run
             cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
             reason = shown(self._clean(f"{type(cause).__name__}: {cause}"))
             return Response("", "error", reason), None if isinstance(cause, ReplyTooLarge) else wait
 
-    def _turned_away(self, error: Any, attempt: int, everybody: bool) -> tuple[Response, float | None]:
-        """What a status other than success means: an end, an answer that never comes, or a pause, for `everybody` or for one."""
+    def _turned_away(
+        self, error: Any, attempt: int, everybody: bool
+    ) -> tuple[Response, float | None]:
+        """What a status other than success means: an end, an answer that never comes, or a pause,
+        for `everybody` or for one.
+        """
         status, said = error.status_code, shown(self._clean(str(error.message)))
         if status in _FATAL:
             what = f"the server {_FATAL[status]} ({status}: {said})"
@@ -356,7 +430,9 @@ class OpenAIRespondent:
             raise RespondentError(what, place=self.name, remedy="Name the address that answers.")
         detail = {"status": status, **({"final": True} if status in _FINAL else {})}
         response = Response("", "error", f"the server answered {status}: {said}", detail)
-        passing = (status in _PASSING or status >= 500) and getattr(error, "code", None) != "insufficient_quota"
+        passing = (status in _PASSING or status >= 500) and getattr(
+            error, "code", None
+        ) != "insufficient_quota"
         wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
         # 503 with a time is about the server, 429 about what was turned away
         everybody = everybody or (status == 503 and says_when(error.response.headers))
@@ -369,12 +445,16 @@ class OpenAIRespondent:
 
 
 def _is_broken_off(error: BaseException) -> bool:
-    """Whether what is called a timeout is a server that hung up: the client's transport calls both the same."""
+    """Whether what is called a timeout is a server that hung up: the client's transport calls both
+    the same.
+    """
     from aiohttp import ServerDisconnectedError
 
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, (ServerDisconnectedError, ConnectionError)) and not isinstance(cause, TimeoutError):
+        if isinstance(cause, (ServerDisconnectedError, ConnectionError)) and not isinstance(
+            cause, TimeoutError
+        ):
             return True
         cause = cause.__cause__
     return False

@@ -1,4 +1,6 @@
-"""How fast a server may be asked: limits a minute, and a pause for everyone when it says that it is too much."""
+"""How fast a server may be asked: limits a minute, and a pause for everyone when it says that it is
+too much.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,14 @@ _MOST = 600.0
 
 @dataclass
 class Pace:
-    """Lets requests through one after another, no faster than the limits and not before a pause is over.
+    """Lets requests through one after another, no faster than the limits and not before a pause is
+    over.
 
     Parameters
     ----------
     requests_a_minute, tokens_a_minute
-        The server's limits; 0 for none. Requests are spread evenly: sixty a minute are one a second.
+        The server's limits; 0 for none. Requests are spread evenly: sixty a minute are one a
+        second.
     """
 
     requests_a_minute: float = 0.0
@@ -64,7 +68,8 @@ class Pace:
 
 
 def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -> float | None:
-    """Seconds to wait before another attempt: what the server says, else `first`, twice that, ... up to sixty times it.
+    """Seconds to wait before another attempt: what the server says, else `first`, twice that, ...
+    up to sixty times it.
 
     None when the server wants more than ten minutes: that is a limit a day, not a moment's.
 
@@ -97,6 +102,11 @@ def _said(text: str, scale: float, default: float) -> float:
         try:
             when = email.utils.parsedate_tz(text)
             seconds = email.utils.mktime_tz(when) - time.time() if when else default
-        except (ValueError, OverflowError, TypeError, IndexError):  # the thirtieth of February of the year 99999
+        except (
+            ValueError,
+            OverflowError,
+            TypeError,
+            IndexError,
+        ):  # the thirtieth of February of the year 99999
             return default
     return default if math.isnan(seconds) else seconds

@@ -1,4 +1,6 @@
-"""A picture's prefix: the system's text and the picture run through the model once, and every question reads what is kept."""
+"""A picture's prefix: the system's text and the picture run through the model once, and every
+question reads what is kept.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from hqm.respondents.reading import Seen
 
 @dataclass(frozen=True)
 class Prefill:
-    """The keys and values of several pictures' prefixes; a shorter prefix has unused places behind it."""
+    """The keys and values of several pictures' prefixes; a shorter prefix has unused places behind
+    it.
+    """
 
     cache: Any
     lengths: Sequence[int]
@@ -43,7 +47,9 @@ class Prefill:
                 kinds[key][row, : lengths[row]] = values[0]
         device = model.device
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        tensors = {key: torch.cat([picture.tensors[key] for picture in seen]) for key in seen[0].tensors}
+        tensors = {
+            key: torch.cat([picture.tensors[key] for picture in seen]) for key in seen[0].tensors
+        }
         ends = sorted(set(lengths))
         out = model(
             **{key: sent(value, device) for key, value in texts.items()},
@@ -64,10 +70,17 @@ class Prefill:
 
     def part(self, pictures: Sequence[int]) -> Part:
         """These pictures' keys and values, for another cache."""
-        return Part(self.layers, pictures, [0] * len(pictures), [self.lengths[picture] for picture in pictures])
+        return Part(
+            self.layers,
+            pictures,
+            [0] * len(pictures),
+            [self.lengths[picture] for picture in pictures],
+        )
 
     def repeated(self, pictures: Sequence[int]) -> Any:
-        """A cache of its own for rows that follow these pictures; keys and values are copied only where they must be."""
+        """A cache of its own for rows that follow these pictures; keys and values are copied only
+        where they must be.
+        """
         own = copy.copy(self.cache)
         own.layers = [copy.copy(layer) for layer in self.cache.layers]
         if list(pictures) != list(range(len(self.lengths))):
@@ -77,7 +90,11 @@ class Prefill:
     @property
     def window(self) -> int | None:
         """How far the layer with the shortest sight looks back; None where all see everything."""
-        windows = [layer.sliding_window for layer in self.cache.layers if getattr(layer, "is_sliding", False)]
+        windows = [
+            layer.sliding_window
+            for layer in self.cache.layers
+            if getattr(layer, "is_sliding", False)
+        ]
         return min(windows) if windows else None
 
 
@@ -94,7 +111,9 @@ def padding(model: Any) -> int:
 
 @dataclass(frozen=True)
 class Questions:
-    """Rows to answer: for each its number, the place of its picture in the prefill, and its tokens."""
+    """Rows to answer: for each its number, the place of its picture in the prefill, and its
+    tokens.
+    """
 
     model: Any
     prefill: Prefill
@@ -105,10 +124,11 @@ class Questions:
 
 
 def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int, list[int]]:
-    """Answer with the cache of prefixes of one length repeated for every question, and the masks left to the model.
+    """Answer with the cache of prefixes of one length repeated for every question, and the masks
+    left to the model.
 
-    For models whose layers look back a window only: it counts places in the cache, so that the tails must be of one length,
-    too, where a window may be passed.
+    For models whose layers look back a window only: it counts places in the cache, so that the
+    tails must be of one length, too, where a window may be passed.
     """
     import torch
 

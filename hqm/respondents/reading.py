@@ -1,4 +1,6 @@
-"""What a model reads: prompts and pictures as tensors, and a prompt taken apart into what its picture shares and the rest."""
+"""What a model reads: prompts and pictures as tensors, and a prompt taken apart into what its
+picture shares and the rest.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKE
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt as the model sees it: the text with its picture, the picture's key, the seed, the answers watched."""
+    """A prompt as the model sees it: the text with its picture, the picture's key, the seed, the
+    answers watched.
+    """
 
     text: str
     picture: Any
@@ -40,7 +44,9 @@ class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always
 
 @dataclass(frozen=True)
 class Seen:
-    """What the processor makes of one picture: the tokens up to the question, their kinds, and the pixel tensors."""
+    """What the processor makes of one picture: the tokens up to the question, their kinds, and the
+    pixel tensors.
+    """
 
     head: tuple[int, ...]
     """The tokens before the picture's."""
@@ -57,7 +63,8 @@ class Seen:
         import torch
 
         kinds = {
-            key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1) for key, values in self.kinds.items()
+            key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
+            for key, values in self.kinds.items()
         }
         return Seen(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
 
@@ -77,16 +84,24 @@ class Seen:
     @property
     def shape(self) -> tuple[Any, ...]:
         """Pictures whose shapes are equal can run together."""
-        return len(self.prefix), tuple((key, tuple(value.shape[1:])) for key, value in self.tensors.items())
+        return len(self.prefix), tuple(
+            (key, tuple(value.shape[1:])) for key, value in self.tensors.items()
+        )
 
 
 def making(loaded: Loaded, device: Any) -> dict[str, str]:
-    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can, except by Lanczos' rule."""
+    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can,
+    except by Lanczos' rule.
+    """
     from PIL.Image import Resampling
 
     pictures = getattr(loaded.processor, "image_processor", None)
     able = getattr(pictures, "backend", "") == "torchvision" and not loaded.family.reads_pixels
-    if device.type != "cuda" or not able or getattr(pictures, "resample", None) == Resampling.LANCZOS:
+    if (
+        device.type != "cuda"
+        or not able
+        or getattr(pictures, "resample", None) == Resampling.LANCZOS
+    ):
         return {}
     return {"device": str(device)}
 
@@ -101,7 +116,11 @@ class Reader:
     """
 
     def __init__(self, loaded: Loaded) -> None:
-        self.model, self.processor, self.tokenizer = loaded.model, loaded.processor, loaded.tokenizer
+        self.model, self.processor, self.tokenizer = (
+            loaded.model,
+            loaded.processor,
+            loaded.tokenizer,
+        )
         self.nested = loaded.family.nested
         self._making = making(loaded, loaded.model.device)
         self._pixels: dict[Any, dict[str, Any]] = {}
@@ -121,13 +140,16 @@ class Reader:
         Parameters
         ----------
         again
-            Whether the same pictures are going to be read with other questions: what is made of them is kept.
+            Whether the same pictures are going to be read with other questions: what is made of
+            them is kept.
         """
         return self._made(prompts, again=again).to(self.model.device, dtype=self.model.dtype)
 
     @contextmanager
     def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
-        """Within it the processor cuts and scales each picture once, where it makes one row of each tensor of a picture."""
+        """Within it the processor cuts and scales each picture once, where it makes one row of each
+        tensor of a picture.
+        """
         import torch
         from transformers import BatchFeature
 
@@ -139,14 +161,25 @@ class Reader:
 
         def made(images: Any, *given: Any, **settings: Any) -> Any:
             listed = list(images) if isinstance(images, (list, tuple)) else [images]
-            flat = [picture for own in listed for picture in own] if isinstance(listed[0], (list, tuple)) else listed
+            flat = (
+                [picture for own in listed for picture in own]
+                if isinstance(listed[0], (list, tuple))
+                else listed
+            )
             for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
                 if key not in self._pixels:
                     alone = [[picture]] if flat is not listed else [picture]
                     self._pixels[key] = dict(pictures(alone, *given, **settings))
             rows = [self._pixels[key] for key in keys if key in self._pixels]
-            shapes = {tuple((name, getattr(value, "shape", ())) for name, value in row.items()) for row in rows}
-            if len(rows) < len(flat) or len(shapes) > 1 or any(shape[:1] != (1,) for _, shape in next(iter(shapes))):
+            shapes = {
+                tuple((name, getattr(value, "shape", ())) for name, value in row.items())
+                for row in rows
+            }
+            if (
+                len(rows) < len(flat)
+                or len(shapes) > 1
+                or any(shape[:1] != (1,) for _, shape in next(iter(shapes)))
+            ):
                 return pictures(images, *given, **settings)
             return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
 
@@ -159,7 +192,9 @@ class Reader:
             self.processor.image_processor = pictures
 
     def _made(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
-        """What the processor makes of prompts, where it makes it: its tokens are read here, and need not come back."""
+        """What the processor makes of prompts, where it makes it: its tokens are read here, and
+        need not come back.
+        """
         with self.lock, self._remembering(prompts) if again else nullcontext():
             return self._processed(prompts)
 
@@ -178,13 +213,21 @@ class Reader:
         )
         made.pop("labels", None)
         if "qformer_input_ids" in made:
-            # the processor pads the Q-Former's text as the decoder's, on the left, where its positions begin
-            read = self.processor.qformer_tokenizer(texts, padding=True, padding_side="right", return_tensors="pt")
-            made["qformer_input_ids"], made["qformer_attention_mask"] = read["input_ids"], read["attention_mask"]
+            # the processor pads the Q-Former's text as the decoder's, on the left, where its
+            # positions begin
+            read = self.processor.qformer_tokenizer(
+                texts, padding=True, padding_side="right", return_tensors="pt"
+            )
+            made["qformer_input_ids"], made["qformer_attention_mask"] = (
+                read["input_ids"],
+                read["attention_mask"],
+            )
         return made
 
     def _begins(self, text: str) -> bool:
-        """Whether the tokenizer adds its first token; not when the template wrote it, as transformers has it."""
+        """Whether the tokenizer adds its first token; not when the template wrote it, as
+        transformers has it.
+        """
         first = self.tokenizer.bos_token
         return not (first and text.startswith(first))
 
@@ -201,7 +244,9 @@ class Reader:
                 return token
         return None
 
-    def split(self, prompts: Sequence[Prompt], *, one_head: bool = True) -> list[tuple[Seen, list[int]]]:
+    def split(
+        self, prompts: Sequence[Prompt], *, one_head: bool = True
+    ) -> list[tuple[Seen, list[int]]]:
         """Each prompt as what its picture shares and its own tail.
 
         Parameters
@@ -221,7 +266,9 @@ class Reader:
             self._added = self._found(prompts[0], mark)
         rows = self._tokens(prompts)
         parts = []
-        heads: dict[Any, tuple[int, ...]] = {key: seen.head for (key, _), seen in self._seen.items()}
+        heads: dict[Any, tuple[int, ...]] = {
+            key: seen.head for (key, _), seen in self._seen.items()
+        }
         for prompt, ids in zip(prompts, rows, strict=True):
             if ids.count(mark) != 1:
                 raise Unsplit("its prompts do not show the picture's token")
@@ -232,15 +279,29 @@ class Reader:
             seen = self._seen.get((prompt.picture_key, head))
             if seen is None:
                 known = (
-                    None if one_head else next((s for (k, _), s in self._seen.items() if k == prompt.picture_key), None)
+                    None
+                    if one_head
+                    else next(
+                        (s for (k, _), s in self._seen.items() if k == prompt.picture_key), None
+                    )
                 )
-                seen = known.behind(head) if known else self._ahead.pop((prompt.picture_key, head), None)
+                seen = (
+                    known.behind(head)
+                    if known
+                    else self._ahead.pop((prompt.picture_key, head), None)
+                )
                 seen = seen or self._see(prompt, head, tail)
                 self._seen[prompt.picture_key, head] = seen
-            elif tail and tail[0] not in self._sound and seen.prefix[-1] not in self.tokenizer.all_special_ids:
+            elif (
+                tail
+                and tail[0] not in self._sound
+                and seen.prefix[-1] not in self.tokenizer.all_special_ids
+            ):
                 # a picture's tokens may end in plain text, which may melt into the question
                 if self._made([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
-                    raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
+                    raise Unsplit(
+                        "the text behind the picture is tokenised otherwise within the prompt"
+                    )
                 self._sound.add(tail[0])
             self._ahead.pop((prompt.picture_key, head), None)
             parts.append((seen, tail))
@@ -270,7 +331,9 @@ class Reader:
         return [known[prompt.text] for prompt in prompts]
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare pictures that come next, in a thread of its own; what fails is left to the one that asks."""
+        """Prepare pictures that come next, in a thread of its own; what fails is left to the one
+        that asks.
+        """
         mark = self.mark()
         first = {p.picture_key: p for p in prompts if p.picture is not None}
         for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
@@ -299,7 +362,9 @@ class Reader:
             return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
 
     def _found(self, prompt: Prompt, mark: int) -> tuple[str, str]:
-        """What the processor puts behind the picture and behind the question, as PaliGemma's does."""
+        """What the processor puts behind the picture and behind the question, as PaliGemma's
+        does.
+        """
         whole = self._made([prompt])["input_ids"][0].tolist()
         while mark in whole and whole.count(mark) > 1:
             whole.remove(mark)
@@ -329,7 +394,9 @@ class Reader:
         self._pixels.clear()
 
     def joined(self, split: Sequence[tuple[Seen, list[int]]]) -> dict[str, Any] | None:
-        """The inputs of whole prompts from what is known of their pictures; None where pictures differ in shape."""
+        """The inputs of whole prompts from what is known of their pictures; None where pictures
+        differ in shape.
+        """
         import torch
 
         first = split[0][0]
@@ -348,7 +415,9 @@ class Reader:
             for key, values in seen.kinds.items():
                 kinds[key][r, begin : begin + len(seen.prefix)] = values[0]
         device = self.model.device
-        tensors = {key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors}
+        tensors = {
+            key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors
+        }
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
         return {**{key: sent(value, device) for key, value in texts.items()}, **tensors}
 

@@ -1,4 +1,6 @@
-"""Answers recorded earlier, replayed as a respondent: they take the same way into the store as live ones."""
+"""Answers recorded earlier, replayed as a respondent: they take the same way into the store as live
+ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class RecordedRespondent:
     name
         Its name in tables.
     recordings
-        Its administrations; a request for a form, run and resolution that is not among them is answered by `missing`.
+        Its administrations; a request for a form, run and resolution that is not among them is
+        answered by `missing`.
     """
 
     live = False

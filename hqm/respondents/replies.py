@@ -1,4 +1,6 @@
-"""What a server's reply says: the answer, the tokens it took, and the probabilities of its first token."""
+"""What a server's reply says: the answer, the tokens it took, and the probabilities of its first
+token.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,27 @@ def _first(value: Any) -> Any:
 
 
 def read_reply(
-    reply: Any, seconds: float, model: str, request: Request | None = None, *, processed: bool = False
+    reply: Any,
+    seconds: float,
+    model: str,
+    request: Request | None = None,
+    *,
+    processed: bool = False,
 ) -> Response:
     """What a server's reply says; nonsense is an error, not an answer.
 
-    Where the request names the words that the answer may be, their probabilities are kept; `processed` says that the server's
-    log probabilities have temperature and top-p in them.
+    Where the request names the words that the answer may be, their probabilities are kept;
+    `processed` says that the server's log probabilities have temperature and top-p in them.
     """
     choice = _first(_member(reply, "choices"))
     message = _member(choice, "message")
     if not isinstance(message, dict):
         return Response("", "error", "the server's reply holds no message")
-    detail = {"seconds": round(seconds, 4), **_usage(_member(reply, "usage")), **_logprobs(choice, request, processed)}
+    detail = {
+        "seconds": round(seconds, 4),
+        **_usage(_member(reply, "usage")),
+        **_logprobs(choice, request, processed),
+    }
     if _member(reply, "model") not in (model, None, ""):
         detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
     content = message.get("content")
@@ -58,7 +69,9 @@ def _usage(usage: Any) -> dict[str, Any]:
 
 
 def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str, Any]:
-    """The log probability of the whole answer, the first token's alternatives, and the probabilities of the words asked for."""
+    """The log probability of the whole answer, the first token's alternatives, and the
+    probabilities of the words asked for.
+    """
     tokens = _member(_member(choice, "logprobs"), "content")
     try:
         if not tokens:
@@ -75,9 +88,15 @@ def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str
         listed = Listed.read(tokens[0]) if request is not None and request.words else None
         if first:
             detail["first_token"] = first
-        if request is not None and listed is not None and _is_answers(tokens[0]["token"], choice["message"]):
+        if (
+            request is not None
+            and listed is not None
+            and _is_answers(tokens[0]["token"], choice["message"])
+        ):
             sampling = request.sampling
-            detail |= listed.probabilities(request.words, sampling.temperature, sampling.top_p, processed=processed)
+            detail |= listed.probabilities(
+                request.words, sampling.temperature, sampling.top_p, processed=processed
+            )
         return detail
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return {}

@@ -1,4 +1,6 @@
-"""A model's vision tower: it runs once a picture, and what it gave is put in its place for every question."""
+"""A model's vision tower: it runs once a picture, and what it gave is put in its place for every
+question.
+"""
 
 from __future__ import annotations
 
@@ -32,24 +34,40 @@ class Tower:
 
     def of_prompts(self, prompts: Sequence[Prompt]) -> list[Any]:
         """Its output for the pictures of prompts that do not come apart."""
-        known = {p.picture_key: self._known[p.picture_key] for p in prompts if p.picture_key in self._known}
+        known = {
+            p.picture_key: self._known[p.picture_key]
+            for p in prompts
+            if p.picture_key in self._known
+        }
         new = list({p.picture_key: p for p in prompts if p.picture_key not in known}.values())
         try:
-            parts = _parted(self._output(self.reader.inputs(new, again=True)), [1] * len(new)) if new else []
+            parts = (
+                _parted(self._output(self.reader.inputs(new, again=True)), [1] * len(new))
+                if new
+                else []
+            )
         except Unsplit:  # several rows of a picture went in
             parts = [self._output(self.reader.inputs([prompt], again=True)) for prompt in new]
-        self._known = known | {prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)}
+        self._known = known | {
+            prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)
+        }
         return [self._known[prompt.picture_key] for prompt in prompts]
 
     @contextmanager
     def kept(self, prompts: Sequence[Seen]) -> Iterator[None]:
-        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through it together."""
+        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through
+        it together.
+        """
         new = list({p.picture: p for p in prompts if p.picture not in self._known}.values())
         if new:
             sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]
-            parts = _parted(self._output(self.reader.joined([(prompt, []) for prompt in new])), sizes)
+            parts = _parted(
+                self._output(self.reader.joined([(prompt, []) for prompt in new])), sizes
+            )
             if len(self._known) > _KEPT:
-                self._known = {p.picture: self._known[p.picture] for p in prompts if p.picture in self._known}
+                self._known = {
+                    p.picture: self._known[p.picture] for p in prompts if p.picture in self._known
+                }
             self._known |= {prompt.picture: part for prompt, part in zip(new, parts, strict=True)}
         with self.replayed([self._known[prompt.picture] for prompt in prompts]):
             yield
@@ -103,7 +121,9 @@ def _joined(outputs: Sequence[Any]) -> Any:
 
 
 def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
-    """One module's output as that of each picture; `sizes` are the pictures' rows in what went in."""
+    """One module's output as that of each picture; `sizes` are the pictures' rows in what went
+    in.
+    """
     import torch
 
     if output is None:
@@ -114,6 +134,9 @@ def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
         return list(output.split(list(sizes)))
     if hasattr(output, "keys"):
         columns = {key: _parted(output[key], sizes) for key in output}
-        return [type(output)(**{key: column[place] for key, column in columns.items()}) for place in range(len(sizes))]
+        return [
+            type(output)(**{key: column[place] for key, column in columns.items()})
+            for place in range(len(sizes))
+        ]
     rows = zip(*(_parted(part, sizes) for part in output), strict=True)
     return [type(output)(row) for row in rows]

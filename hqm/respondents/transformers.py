@@ -1,7 +1,8 @@
 """A vision-language model run in this process by transformers.
 
-Requests are put in the order of their pictures, so that each picture is seen once (`hqm.respondents.decoding`). An answer
-depends on the request alone: every request draws from its own random stream.
+Requests are put in the order of their pictures, so that each picture is seen once
+(`hqm.respondents.decoding`). An answer depends on the request alone: every request draws from its
+own random stream.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ class TransformersRespondent:
     Parameters
     ----------
     name
-        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype`, `batch` and `attention` may follow.
+        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype`, `batch` and `attention` may
+        follow.
     device, dtype
         `auto` takes a GPU when there is one, and half precision on it; float32 on a CPU.
     batch
-        Questions that are answered at a time; 0 finds a number from the memory there is, and halves it when memory runs
-        out. The answers do not depend on it.
+        Questions that are answered at a time; 0 finds a number from the memory there is, and halves
+        it when memory runs out. The answers do not depend on it.
 
     Raises
     ------
@@ -50,7 +52,9 @@ class TransformersRespondent:
     movable = True
     """Whether a worker process may run it: it is sent there before it is loaded."""
 
-    def __init__(self, name: RespondentName, *, device: str = "auto", dtype: str = "auto", batch: int = 0) -> None:
+    def __init__(
+        self, name: RespondentName, *, device: str = "auto", dtype: str = "auto", batch: int = 0
+    ) -> None:
         self._name = name
         self.path = find_model(name.target)
         self.device_wanted = name.option("device", device)
@@ -84,7 +88,10 @@ class TransformersRespondent:
             "dtype": self.dtype,
         }
         # what is not the rule is told; the rule is not, so that older stores keep their respondents
-        special = {"attention": self.attention_wanted if self.attention_wanted != "auto" else "", "prompt": self._form}
+        special = {
+            "attention": self.attention_wanted if self.attention_wanted != "auto" else "",
+            "prompt": self._form,
+        }
         return {**identity, **{key: value for key, value in special.items() if value}}
 
     @cached_property
@@ -93,7 +100,11 @@ class TransformersRespondent:
         folder = Path(self.path)
         if not folder.is_dir():
             return None
-        files = sorted(p for p in folder.iterdir() if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"})
+        files = sorted(
+            p
+            for p in folder.iterdir()
+            if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"}
+        )
         with waiting(f"reading the weights of {self.name}"):
             return digest_all(part for file in files for part in (file.name, digest_file(file)))
 
@@ -108,7 +119,9 @@ class TransformersRespondent:
             if file.is_file() and "chat_template" in file.read_text(encoding="utf-8"):
                 return ""
         try:
-            return family_of(str(json.loads(config.read_text(encoding="utf-8")).get("model_type", ""))).form
+            return family_of(
+                str(json.loads(config.read_text(encoding="utf-8")).get("model_type", ""))
+            ).form
         except (ValueError, AttributeError):
             return ""  # a broken config is told of when it is loaded
 
@@ -116,7 +129,11 @@ class TransformersRespondent:
     def weight_bytes(self) -> int | None:
         """The size of a local model's weights; None for one that the hub holds."""
         folder = Path(self.path)
-        files = [p for p in folder.glob("*") if p.suffix in {".safetensors", ".bin"}] if folder.is_dir() else []
+        files = (
+            [p for p in folder.glob("*") if p.suffix in {".safetensors", ".bin"}]
+            if folder.is_dir()
+            else []
+        )
         return sum(p.stat().st_size for p in files) if files and self.device == "cpu" else None
 
     @cached_property
@@ -177,19 +194,29 @@ class TransformersRespondent:
         waiting = self._waiting = Waiting(requests, prepare, ahead)
         began = time.perf_counter()
         for drawn in self._engine.stream(
-            waiting, sampling.temperature, sampling.top_p, sampling.max_tokens, self._limit(sampling.max_tokens)
+            waiting,
+            sampling.temperature,
+            sampling.top_p,
+            sampling.max_tokens,
+            self._limit(sampling.max_tokens),
         ):
             seconds = round((time.perf_counter() - began) / max(1, len(drawn)), 6)
             refused, waiting.refused = waiting.refused, []
-            yield refused + [(requests[n], self._response(requests[n], answer, seconds)) for n, answer in drawn]
+            yield refused + [
+                (requests[n], self._response(requests[n], answer, seconds)) for n, answer in drawn
+            ]
             began = time.perf_counter()
         if waiting.refused:
             yield waiting.refused
 
     def _look_ahead(self, requests: Sequence[Request]) -> None:
-        """Prepare pictures while others are answered; one that cannot be opened is told of in its turn."""
+        """Prepare pictures while others are answered; one that cannot be opened is told of in its
+        turn.
+        """
         try:
-            prompts = [prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)]
+            prompts = [
+                prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)
+            ]
             self._engine.look_ahead(prompts)
         except Exception:  # whatever it is, it comes again where it can be told of
             return
@@ -211,14 +238,18 @@ class TransformersRespondent:
         return self.batch or self._fitting(max_tokens)
 
     def _fitting(self, max_tokens: int) -> int:
-        """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free memory."""
+        """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free
+        memory.
+        """
         import torch
 
         model = self._loaded.model
         text = model.config.get_text_config()
         heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
         width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-        row = 2 * text.num_hidden_layers * heads * width * (1024 + max_tokens) * model.dtype.itemsize
+        row = (
+            2 * text.num_hidden_layers * heads * width * (1024 + max_tokens) * model.dtype.itemsize
+        )
         room = 1 << 30
         if self.device.startswith("cuda"):
             room = torch.cuda.mem_get_info(self.device)[0] // 3
@@ -237,7 +268,9 @@ class TransformersRespondent:
         return picture
 
     def _prompt(self, request: Request) -> str:
-        """The chat template's text round a question, or the family's documented form, rendered once for all questions."""
+        """The chat template's text round a question, or the family's documented form, rendered once
+        for all questions.
+        """
         with_picture = request.image is not None
         if with_picture not in self._templates:
             self._templates[with_picture] = self._template(with_picture)
@@ -247,33 +280,53 @@ class TransformersRespondent:
         loaded = self._loaded
         if loaded.form:
             mark = str(getattr(loaded.processor, "image_token", None) or "<image>")
-            return loaded.family.asked(_MARK).replace("<image>", mark if with_picture else "").lstrip("\n")
+            return (
+                loaded.family.asked(_MARK)
+                .replace("<image>", mark if with_picture else "")
+                .lstrip("\n")
+            )
         content: list[dict[str, str]] = [{"type": "image"}] if with_picture else []
         content.append({"type": "text", "text": _MARK})
         messages = [{"role": "user", "content": content}]
         try:
-            text = loaded.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+            text = loaded.processor.apply_chat_template(
+                messages, add_generation_prompt=True, tokenize=False
+            )
         except Exception as error:  # a template is a program, and may end in any way
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             missing = isinstance(error, (ValueError, AttributeError))
-            what = f"its processor has no chat template: {first}" if missing else f"its chat template fails: {first}"
+            what = (
+                f"its processor has no chat template: {first}"
+                if missing
+                else f"its chat template fails: {first}"
+            )
             remedy = "Save one with the processor (chat_template)."
             raise RespondentError(what, place=self.name, remedy=remedy) from error
         if str(text).count(_MARK) != 1:
             what = f"its chat template writes the question {str(text).count(_MARK)} times, not once"
             raise RespondentError(
-                what, place=self.name, remedy="Correct the template that is saved with the processor."
+                what,
+                place=self.name,
+                remedy="Correct the template that is saved with the processor.",
             )
         return str(text)
 
     def _response(self, request: Request, drawn: Drawn | None, seconds: float) -> Response:
         if drawn is None:
-            return Response("", "error", f"out of memory on {self.device} with one question at a time")
+            return Response(
+                "", "error", f"out of memory on {self.device} with one question at a time"
+            )
         tokens = drawn.tokens
         ended = bool(tokens) and tokens[-1] in self._engine.ends
         with self._engine.reader.lock:
-            text = self._engine.tokenizer.decode(tokens[:-1] if ended else tokens, skip_special_tokens=True).strip()
-        detail: dict[str, Any] = {"tokens_out": len(tokens), "seconds": seconds, "shared": self._engine.sharing}
+            text = self._engine.tokenizer.decode(
+                tokens[:-1] if ended else tokens, skip_special_tokens=True
+            ).strip()
+        detail: dict[str, Any] = {
+            "tokens_out": len(tokens),
+            "seconds": seconds,
+            "shared": self._engine.sharing,
+        }
         if self._loaded.form:
             detail["prompt"] = self._loaded.form
         if request.words:
@@ -291,4 +344,6 @@ _PICTURES = 256
 _PICTURES_AHEAD = 64
 """Pictures that are prepared while others are answered."""
 _MARK = "\ue000question\ue000"
-"""Stands for the question while a chat template is rendered; no question holds these private characters."""
+"""Stands for the question while a chat template is rendered; no question holds these private
+characters.
+"""

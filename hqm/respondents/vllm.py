@@ -1,12 +1,14 @@
 """A model that vLLM serves on this machine: the server is started for the run and stopped after it.
 
-vLLM pins its own torch and transformers, so it lives in an environment of its own; `--vllm` names that, and nothing of it is
-imported. Each request carries its own seed, as for any server; the server itself is started with the base seed. The requests
-come picture by picture, which is what its prefix cache needs.
+vLLM pins its own torch and transformers, so it lives in an environment of its own; `--vllm` names
+that, and nothing of it is imported. Each request carries its own seed, as for any server; the
+server itself is started with the base seed. The requests come picture by picture, which is what its
+prefix cache needs.
 
-A setting behind the name that is neither about sampling nor about how a server is asked is an option of `vllm serve`:
-`vllm/Qwen/Qwen2-VL-7B-Instruct?tensor_parallel_size=2&max_model_len=8192` starts it with `--tensor-parallel-size 2
---max-model-len 8192`; one without a value is a switch (`?enforce_eager=`). Those are part of the respondent's identity.
+A setting behind the name that is neither about sampling nor about how a server is asked is an
+option of `vllm serve`: `vllm/Qwen/Qwen2-VL-7B-Instruct?tensor_parallel_size=2&max_model_len=8192`
+starts it with `--tensor-parallel-size 2 --max-model-len 8192`; one without a value is a switch
+(`?enforce_eager=`). Those are part of the respondent's identity.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ from hqm.types import Response
 VARIABLE = "HQM_VLLM"
 _OURS = OPERATION | {field.name for field in fields(Sampling)} | {"start_timeout"}
 _TOLD = ("--enable-prompt-tokens-details",)
-"""Options that change no answer and are no part of who answers: replies say how many tokens the prefix cache had."""
+"""Options that change no answer and are no part of who answers: replies say how many tokens the
+prefix cache had.
+"""
 _SHOWN = 20
 """Lines of the server's log that an error shows."""
 
@@ -50,10 +54,11 @@ class VllmRespondent:
     Parameters
     ----------
     name
-        `vllm/<folder or hub id>[@revision]`; options of `vllm serve` and of a server respondent may follow, and
-        `start_timeout`, the seconds that loading may take (1800).
+        `vllm/<folder or hub id>[@revision]`; options of `vllm serve` and of a server respondent may
+        follow, and `start_timeout`, the seconds that loading may take (1800).
     vllm
-        The program `vllm`, or the environment that holds it; else the variable `HQM_VLLM`, else the search path.
+        The program `vllm`, or the environment that holds it; else the variable `HQM_VLLM`, else the
+        search path.
     device
         `cuda:1` lets the server see that GPU alone; else it sees what this process sees.
     dtype
@@ -70,10 +75,15 @@ class VllmRespondent:
     per_gpu = True
     """Whether each Ray actor may run one: it starts the server on the GPUs it was given."""
 
-    def __init__(self, name: RespondentName, *, vllm: str = "", device: str = "auto", dtype: str = "auto") -> None:
+    def __init__(
+        self, name: RespondentName, *, vllm: str = "", device: str = "auto", dtype: str = "auto"
+    ) -> None:
         self._given = name
         self._name = RespondentName(
-            name.kind, name.target, name.at, tuple((k, v) for k, v in name.settings if k not in OPERATION)
+            name.kind,
+            name.target,
+            name.at,
+            tuple((k, v) for k, v in name.settings if k not in OPERATION),
         )
         self.program, self.device, self.dtype = vllm, device, dtype
         self.start_timeout = name.number("start_timeout", 1800)
@@ -118,7 +128,11 @@ class VllmRespondent:
         folder = Path(self._model)
         if not folder.is_dir():
             return None
-        files = sorted(p for p in folder.iterdir() if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"})
+        files = sorted(
+            p
+            for p in folder.iterdir()
+            if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"}
+        )
         with waiting(f"reading the weights of {self.name}"):
             return digest_all(part for file in files for part in (file.name, digest_file(file)))
 
@@ -136,16 +150,22 @@ class VllmRespondent:
 
     @cached_property
     def _version(self) -> str | None:
-        """The version installed beside the program, read from its metadata; None where there are none."""
+        """The version installed beside the program, read from its metadata; None where there are
+        none.
+        """
         if self._executable is None:
             return None
-        folders = self._executable.resolve().parent.parent.glob("lib/python*/site-packages/vllm-*.dist-info")
+        folders = self._executable.resolve().parent.parent.glob(
+            "lib/python*/site-packages/vllm-*.dist-info"
+        )
         return next((folder.stem.split("-")[1] for folder in sorted(folders)), None)
 
     # --- asking ---
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Start the server where it does not run, and ask it; an empty batch while there is nothing."""
+        """Start the server where it does not run, and ask it; an empty batch while there is
+        nothing.
+        """
         self._finishing = False
         if self._keeper is None:
             port = self._start(requests[0].sampling.seed)
@@ -173,19 +193,38 @@ class VllmRespondent:
 
     def _client(self, url: str) -> OpenAIRespondent:
         options = ((key.replace("-", "_"), value) for key, value in self._given.settings)
-        settings = tuple((key, value) for key, value in options if key in OPERATION or key == LOGPROBS_MODE)
-        # its own scheduler queues what it cannot answer at once, and it gains from many more than a server of others
-        return OpenAIRespondent(RespondentName("openai", self._name.target, url, settings), first=32, most=512)
+        settings = tuple(
+            (key, value) for key, value in options if key in OPERATION or key == LOGPROBS_MODE
+        )
+        # its own scheduler queues what it cannot answer at once, and it gains from many more than a
+        # server of others
+        return OpenAIRespondent(
+            RespondentName("openai", self._name.target, url, settings), first=32, most=512
+        )
 
     def _start(self, seed: int) -> int:
         if self._executable is None:
-            what = f"there is no program vllm at {self.program}" if self.program else "vllm was not found"
-            remedy = f"Name the environment it is installed in with --vllm or the variable {VARIABLE}."
+            what = (
+                f"there is no program vllm at {self.program}"
+                if self.program
+                else "vllm was not found"
+            )
+            remedy = (
+                f"Name the environment it is installed in with --vllm or the variable {VARIABLE}."
+            )
             raise RespondentError(what, place=self.name, remedy=remedy)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        command = [str(self._executable), "serve", self._model, "--host", "127.0.0.1", "--port", str(port)]
+        command = [
+            str(self._executable),
+            "serve",
+            self._model,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+        ]
         command += ["--served-model-name", self._name.target, "--seed", str(seed), *_TOLD]
         if self._name.at:
             command += ["--revision", self._name.at]
@@ -230,12 +269,22 @@ class VllmRespondent:
 
     def _died(self, what: str) -> RespondentError:
         """An error with the end of the server's log; the server is stopped."""
-        status = "" if self._keeper is None or self._keeper.poll() is None else f" (exit status {self._keeper.poll()})"
+        status = (
+            ""
+            if self._keeper is None or self._keeper.poll() is None
+            else f" (exit status {self._keeper.poll()})"
+        )
         log = self.log
         self.close(keep_log=True)
-        lines = log.read_text("utf-8", "replace").splitlines() if log is not None and log.exists() else []
+        lines = (
+            log.read_text("utf-8", "replace").splitlines()
+            if log is not None and log.exists()
+            else []
+        )
         shown = "\n".join(f"  | {line}" for line in lines[-_SHOWN:])
-        return RespondentError(f"{what}{status}", place=self.name, remedy=f"The end of its log, {log}:\n{shown}")
+        return RespondentError(
+            f"{what}{status}", place=self.name, remedy=f"The end of its log, {log}:\n{shown}"
+        )
 
     def close(self, *, keep_log: bool = False) -> None:
         """Stop the server, and remove its log."""

@@ -1,9 +1,11 @@
-"""Saying that something takes long: whoever loads a model or computes for minutes names it, and a command may listen.
+"""Saying that something takes long: whoever loads a model or computes for minutes names it, and a
+command may listen.
 
     with waiting("loading hf/llava-hf/llava-1.5-7b-hf"):
         ...
 
-Nobody listens unless `listening` says so. A worker process sends what it waits for to its driver, who listens there.
+Nobody listens unless `listening` says so. A worker process sends what it waits for to its driver,
+who listens there.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _idle: list[str] = []
 
 @contextmanager
 def waiting(what: str, *, idle: bool = True) -> Iterator[None]:
-    """Name what the block does while it runs: a participle and its object, `loading hf/shapes:steady`.
+    """Name what the block does while it runs: a participle and its object, `loading
+    hf/shapes:steady`.
 
     Without `idle`, somebody else does it, and this process may have other work in hand.
     """

@@ -1,4 +1,6 @@
-"""Verdicts that many items share: a short answer is scored once for all items that are scored alike."""
+"""Verdicts that many items share: a short answer is scored once for all items that are scored
+alike.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ from hqm.types import Item, Response, Verdict
 
 
 class Alike(NamedTuple):
-    """All of an item that decides the verdict on an answer: two items with equal values give the same one.
+    """All of an item that decides the verdict on an answer: two items with equal values give the
+    same one.
 
-    An answer that is read against the question's words (`Parser.against_words`) is the exception: of it, the reading decides
-    in place of the question's `kind`.
+    An answer that is read against the question's words (`Parser.against_words`) is the exception:
+    of it, the reading decides in place of the question's `kind`.
     """
 
     decides: Hashable
@@ -31,7 +34,8 @@ class Alike(NamedTuple):
 
 
 class Verdicts:
-    """The verdicts on answers to one form, by text: the administrations of the form that are scored alike share them.
+    """The verdicts on answers to one form, by text: the administrations of the form that are scored
+    alike share them.
 
     Parameters
     ----------
@@ -70,7 +74,9 @@ class Verdicts:
         return len(self._classes)
 
     def of_class(self, text: str, number: int) -> Verdict | None:
-        """The verdict on a short answer to any item of a class; None where each item must be looked at."""
+        """The verdict on a short answer to any item of a class; None where each item must be looked
+        at.
+        """
         shared, item = self._classes[number]
         if shared.reader.against_words(text):
             return None
@@ -84,7 +90,9 @@ class Verdicts:
         return self._once((text, number, shared.read(text, item)), item, text)
 
     def of_item(self, place: int, key: object, response: Response) -> Verdict:
-        """The verdict on an answer to an item that is looked at by itself; equal keys stand for equal answers."""
+        """The verdict on an answer to an item that is looked at by itself; equal keys stand for
+        equal answers.
+        """
         verdict = self._by_item.get((place, key))
         if verdict is None:
             verdict = self._by_item[place, key] = self.score(self.items[place], response)

@@ -18,7 +18,9 @@ from hqm.types import STATES, Cell, Form, Item, Response, Row, Verdict
 
 Relate = Callable[[Sequence[Item], Sequence[Verdict]], Sequence[Verdict]]
 _NEW, _BY_PAIR, _BY_ITEM = -1, -2, -3
-"""In place of the number of a verdict: not met yet; it depends on the item's words; the item is looked at by itself."""
+"""In place of the number of a verdict: not met yet; it depends on the item's words; the item is
+looked at by itself.
+"""
 _looked_up: Callable[[dict[object, int], object], int | None] = dict.get
 
 
@@ -38,7 +40,8 @@ class _Texts(dict[object, int]):
     """Short answers -> their numbers; what is looked up for the first time gets the next one."""
 
     def __missing__(self, key: object) -> int:
-        # what has no word of an answer keeps its own reason, and a long answer is seldom given twice
+        # what has no word of an answer keeps its own reason, and a long answer is seldom given
+        # twice
         if not isinstance(key, str) or len(key) > SHORT or not has_words(key):
             return _BY_ITEM
         number = self[key] = len(self)
@@ -48,8 +51,8 @@ class _Texts(dict[object, int]):
 class MatrixBuilder:
     """Fills a score matrix respondent by respondent, so that not all texts are in memory at a time.
 
-    `verdicts` holds those on short answers; several administrations of one form that are scored alike share it, so that an
-    answer that comes back in each of them is scored once.
+    `verdicts` holds those on short answers; several administrations of one form that are scored
+    alike share it, so that an answer that comes back in each of them is scored once.
     """
 
     def __init__(
@@ -77,20 +80,29 @@ class MatrixBuilder:
         self._subsets, self._groupings, self._relate = subsets, groupings, relate
 
     def add(
-        self, respondent: str, answers: Sequence[Response | Row | None], texts: Sequence[str] | None = None
+        self,
+        respondent: str,
+        answers: Sequence[Response | Row | None],
+        texts: Sequence[str] | None = None,
     ) -> None:
-        """Score one respondent's answers, given in the order of the form's items; None for one never asked.
+        """Score one respondent's answers, given in the order of the form's items; None for one
+        never asked.
 
         `texts` are those of `texts_read`, where they are at hand.
         """
-        # an answer that was read is known by its text alone; what is known is looked up in one sweep
+        # an answer that was read is known by its text alone; what is known is looked up in one
+        # sweep
         keys: Sequence[object] | None = texts_read(answers) if texts is None else texts
         if keys is None:
             keys = [None if a is None else a[0] if a[1] == "ok" else a[:2] for a in answers]
         every = range(len(keys))
         self._append(
             respondent,
-            self._by_class(keys, answers) if self._shared.count else self._one_by_one(every, keys, answers),
+            (
+                self._by_class(keys, answers)
+                if self._shared.count
+                else self._one_by_one(every, keys, answers)
+            ),
         )
 
     def _append(self, respondent: str, row: list[int] | npt.NDArray[np.int64]) -> None:
@@ -100,8 +112,12 @@ class MatrixBuilder:
         self._rows.append(np.array(row, dtype=np.int32))
         self._names.append(respondent)
 
-    def _by_class(self, keys: Sequence[object], answers: Sequence[Response | Row | None]) -> npt.NDArray[np.int64]:
-        """The numbers of the verdicts, those on short answers to items of a class from one table."""
+    def _by_class(
+        self, keys: Sequence[object], answers: Sequence[Response | Row | None]
+    ) -> npt.NDArray[np.int64]:
+        """The numbers of the verdicts, those on short answers to items of a class from one
+        table.
+        """
         shared, known = self._shared, self._texts
         number = np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
         while len(known) > len(self._of_text):
@@ -111,18 +127,26 @@ class MatrixBuilder:
         codes = np.full(len(keys), _BY_ITEM, dtype=np.int64)
         codes[inside] = self._of_text[of, to]
         new = inside[codes[inside] == _NEW]
-        for place in new[np.unique(number[new] * shared.count + shared.classes[new], return_index=True)[1]].tolist():
+        for place in new[
+            np.unique(number[new] * shared.count + shared.classes[new], return_index=True)[1]
+        ].tolist():
             text, at = str(keys[place]), int(shared.classes[place])
             verdict = shared.of_class(text, at)
-            self._of_text[number[place], at] = _BY_PAIR if verdict is None else self._keep(verdict, self._read(text))
+            self._of_text[number[place], at] = (
+                _BY_PAIR if verdict is None else self._keep(verdict, self._read(text))
+            )
         codes[new] = self._of_text[number[new], shared.classes[new]]
         pairs = np.flatnonzero(codes == _BY_PAIR)
         places = (number[pairs] * len(keys) + pairs).tolist()
         of_pair = list(map(_looked_up, repeat(cast("dict[object, int]", self._of_pair)), places))
-        for i, (place, code) in enumerate(zip(pairs.tolist(), of_pair, strict=True)) if None in of_pair else ():
+        for i, (place, code) in (
+            enumerate(zip(pairs.tolist(), of_pair, strict=True)) if None in of_pair else ()
+        ):
             if code is None:
                 text = str(keys[place])
-                of_pair[i] = self._of_pair[places[i]] = self._keep(shared.of_pair(text, place), self._read(text))
+                of_pair[i] = self._of_pair[places[i]] = self._keep(
+                    shared.of_pair(text, place), self._read(text)
+                )
         codes[pairs] = cast("list[int]", of_pair)
         left = np.flatnonzero(codes == _BY_ITEM).tolist()
         if left:
@@ -137,12 +161,19 @@ class MatrixBuilder:
         return response
 
     def _one_by_one(
-        self, places: Sequence[int], keys: Sequence[object], answers: Sequence[Response | Row | None]
+        self,
+        places: Sequence[int],
+        keys: Sequence[object],
+        answers: Sequence[Response | Row | None],
     ) -> list[int]:
         """The numbers of the verdicts on answers to items that are looked at by themselves."""
         self._known = self._known or [{} for _ in self.form.items]
         codes = list(map(_looked_up, map(self._known.__getitem__, places), keys))
-        row = [0 if code is None else code for code in codes] if None in codes else cast("list[int]", codes)
+        row = (
+            [0 if code is None else code for code in codes]
+            if None in codes
+            else cast("list[int]", codes)
+        )
         for i, code in enumerate(codes) if None in codes else ():
             answer = answers[places[i]]
             if code is None and answer is not None:
@@ -150,7 +181,9 @@ class MatrixBuilder:
         return row
 
     def _scored_now(self, i: int, key: object, answer: Response | Row) -> int:
-        """The number of the verdict on an answer to an item that this administration has not met yet."""
+        """The number of the verdict on an answer to an item that this administration has not met
+        yet.
+        """
         if len(answer[0]) > SHORT:
             response = Response(*answer[:3])
             return self._keep(self._score(self.form.items[i], response), response)
@@ -161,7 +194,9 @@ class MatrixBuilder:
         code = self._known[i][key] = self._keep(self._shared.of_item(i, key, response), response)
         return code
 
-    def add_verdicts(self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]) -> None:
+    def add_verdicts(
+        self, respondent: str, answers: Sequence[Response | None], verdicts: Sequence[Verdict]
+    ) -> None:
         """Take in one respondent's answers with the verdicts that a judge gave on them."""
         row = []
         for answer, verdict in zip(answers, verdicts, strict=True):
@@ -184,7 +219,8 @@ class MatrixBuilder:
         if not verdict.scored and verdict.state in ANSWERED:
             verdict = Verdict.unscored("unparsed", verdict.reason or "the scorer gave no value")
         words = float(len(response.text.split())) if response.state != "error" else np.nan
-        # rules give the same few verdicts again and again; a verdict that is kept here keeps its address
+        # rules give the same few verdicts again and again; a verdict that is kept here keeps its
+        # address
         key = (id(verdict), words)
         code = self._codes.get(key)
         if code is None:
@@ -200,7 +236,9 @@ class MatrixBuilder:
         value = np.array([np.nan if v.value is None else v.value for v in self._verdicts])
         state = np.array([STATES.index(v.state) for v in self._verdicts], dtype=np.uint8)
         keys = list(dict.fromkeys(key for verdict in self._verdicts for key in verdict.tally))
-        tallies = {key: np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes] for key in keys}
+        tallies = {
+            key: np.array([v.tally.get(key, 0.0) for v in self._verdicts])[codes] for key in keys
+        }
         members: dict[str, npt.NDArray[np.bool_]] = {}
         for i, item in enumerate(self.form.items):
             for name in self._subsets(item):
@@ -208,7 +246,16 @@ class MatrixBuilder:
         words = np.array(self._words)[codes]
         names, items = tuple(self._names), self.form.items
         return ScoreMatrix(
-            self.cell, names, items, value[codes], tallies, state[codes], words, members, answers, self._groups()
+            self.cell,
+            names,
+            items,
+            value[codes],
+            tallies,
+            state[codes],
+            words,
+            members,
+            answers,
+            self._groups(),
         )
 
     def _groups(self) -> dict[str, npt.NDArray[np.int64]]:
@@ -217,6 +264,8 @@ class MatrixBuilder:
         numbers: dict[tuple[str, str], int] = {}
         for i, item in enumerate(self.form.items):
             for name, group in self._groupings(item).items():
-                column = columns.setdefault(name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64))
+                column = columns.setdefault(
+                    name, np.full(len(self.form.items), NO_GROUP, dtype=np.int64)
+                )
                 column[i] = numbers.setdefault((name, group), len(numbers))
         return columns

@@ -1,6 +1,7 @@
 """The score matrix: the values and tallies of respondents x items in one administration.
 
-A metric sums units: the items of its subset or, if it has a grouping, those items taken together group by group.
+A metric sums units: the items of its subset or, if it has a grouping, those items taken together
+group by group.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from hqm.types import STATES, Cell, Item
 
 _SELDOM = ("cut", "empty")
 """States that are left out of counts where no answer is in them."""
-_IS_ANSWERED, _IS_WITHHELD = (np.array([state in these for state in STATES]) for these in (ANSWERED, WITHHELD))
+_IS_ANSWERED, _IS_WITHHELD = (
+    np.array([state in these for state in STATES]) for these in (ANSWERED, WITHHELD)
+)
 
 
 class Sums(dict[str, Array]):
@@ -39,9 +42,11 @@ NO_GROUP = -1
 
 
 def least_in_groups(values: Array, groups: npt.NDArray[np.int64]) -> Array:
-    """(..., items) -> (..., groups): the least value within each group, groups in the order of their numbers.
+    """(..., items) -> (..., groups): the least value within each group, groups in the order of
+    their numbers.
 
-    Items in no group (`NO_GROUP`) are left out. For values of 0 and 1 the least is 1 only where every item has 1.
+    Items in no group (`NO_GROUP`) are left out. For values of 0 and 1 the least is 1 only where
+    every item has 1.
 
     >>> least_in_groups(np.array([[1.0, 0, 1, 1]]), np.array([0, 0, 1, -1]))
     array([[0., 1.]])
@@ -63,8 +68,8 @@ class Units:
     tallies
         Name -> (respondents, units).
     scored
-        (respondents, units): whether every answer of the unit was scored; the tallies of the others are 0, so that they
-        count neither in a numerator nor in a denominator.
+        (respondents, units): whether every answer of the unit was scored; the tallies of the others
+        are 0, so that they count neither in a numerator nor in a denominator.
     clusters
         (units,): the number of the cluster that a unit belongs to, from 0.
     """
@@ -76,7 +81,9 @@ class Units:
     @property
     def sums(self) -> Sums:
         """Name -> (respondents,): the totals."""
-        return Sums({key: values.sum(axis=1) for key, values in self.tallies.items()}, len(self.scored))
+        return Sums(
+            {key: values.sum(axis=1) for key, values in self.tallies.items()}, len(self.scored)
+        )
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,9 @@ class ScoreMatrix:
     def clusters(self) -> npt.NDArray[np.int64]:
         """(items,): the number of the cluster that an item belongs to."""
         numbers: dict[str, int] = {}
-        return np.array([numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items])
+        return np.array(
+            [numbers.setdefault(item.cluster or item.id, len(numbers)) for item in self.items]
+        )
 
     @cached_property
     def studies(self) -> dict[Any, Any]:
@@ -157,8 +166,9 @@ class ScoreMatrix:
     def units(self, metric: Metric, among: npt.NDArray[np.bool_] | None = None) -> Units:
         """What a metric sums: the items of its subset, reduced within groups where it has a group.
 
-        Where the subset leaves out items of a group, the group consists of the remaining ones. A group with an unscored
-        answer is unscored: like an unscored answer, it counts neither as right nor as wrong.
+        Where the subset leaves out items of a group, the group consists of the remaining ones. A
+        group with an unscored answer is unscored: like an unscored answer, it counts neither as
+        right nor as wrong.
 
         Parameters
         ----------
@@ -170,11 +180,13 @@ class ScoreMatrix:
         Raises
         ------
         DesignError
-            The items have no such grouping, or a group reaches over two clusters, so that leaving out one cluster would
-            cut it.
+            The items have no such grouping, or a group reaches over two clusters, so that leaving
+            out one cluster would cut it.
         """
         if not metric.group and not metric.subset and among is None:
-            return Units(self.tallies, self.scored, self.clusters)  # nothing is left out: nothing is copied
+            return Units(
+                self.tallies, self.scored, self.clusters
+            )  # nothing is left out: nothing is copied
         mask = self.mask(metric) if among is None else among
         tallies = {key: values[:, mask] for key, values in self.tallies.items()}
         scored, clusters = self.scored[:, mask], self.clusters[mask]
@@ -218,7 +230,10 @@ class ScoreMatrix:
 
     def _totals(self, metric: Metric) -> Sums:
         mask = self.mask(metric) if metric.subset else slice(None)
-        return Sums({key: values[:, mask].sum(axis=1) for key, values in self.tallies.items()}, len(self.respondents))
+        return Sums(
+            {key: values[:, mask].sum(axis=1) for key, values in self.tallies.items()},
+            len(self.respondents),
+        )
 
     @cached_property
     def _scores(self) -> dict[Metric, Array]:
@@ -243,7 +258,9 @@ class ScoreMatrix:
 
     @cached_property
     def withheld(self) -> npt.NDArray[np.bool_]:
-        """(respondents, items): whether an answer was withheld and is scored all the same, as the release does."""
+        """(respondents, items): whether an answer was withheld and is scored all the same, as the
+        release does.
+        """
         return np.asarray(self.scored & _IS_WITHHELD[self.states])
 
     def state_counts(self) -> dict[str, dict[str, int]]:
@@ -251,18 +268,23 @@ class ScoreMatrix:
         return {
             name: {
                 state: int(count)
-                for state, count in zip(STATES, np.bincount(row, minlength=len(STATES)), strict=True)
+                for state, count in zip(
+                    STATES, np.bincount(row, minlength=len(STATES)), strict=True
+                )
                 if count or state not in _SELDOM
             }
             for name, row in zip(self.respondents, self.states, strict=True)
         }
 
     def take(self, respondents: Sequence[str], items: Sequence[str]) -> ScoreMatrix:
-        """The matrix of the same administration with only these respondents and items, in this order."""
+        """The matrix of the same administration with only these respondents and items, in this
+        order.
+        """
         rows = np.array([self.respondents.index(name) for name in respondents], dtype=np.int64)
         columns = np.array([self.places[i] for i in items], dtype=np.int64)
         unmoved = (
-            np.array_equal(at, np.arange(n)) for at, n in ((rows, len(self.respondents)), (columns, len(self.items)))
+            np.array_equal(at, np.arange(n))
+            for at, n in ((rows, len(self.respondents)), (columns, len(self.items)))
         )
         if all(unmoved):
             return self  # nothing to leave out and nothing to move
@@ -296,5 +318,8 @@ def align(first: ScoreMatrix, other: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMat
     items = [item.id for item in first.items if item.id in there]
     if not respondents or not items:
         missing = "respondent" if not respondents else "item"
-        raise DesignError(f"{first.cell} and {other.cell} share no {missing}", remedy="Administer both to the same.")
+        raise DesignError(
+            f"{first.cell} and {other.cell} share no {missing}",
+            remedy="Administer both to the same.",
+        )
     return first.take(respondents, items), other.take(respondents, items)

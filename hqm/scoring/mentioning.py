@@ -1,4 +1,6 @@
-"""Which names of a vocabulary a text mentions; a longer name goes before a shorter one inside it."""
+"""Which names of a vocabulary a text mentions; a longer name goes before a shorter one inside
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def mentioned(text: str, vocabulary: Collection[str]) -> list[str]:
     while place < len(words):
         for width in range(min(longest, len(words) - place), 0, -1):
             run = words[place : place + width]
-            name = next((spelled for spelled in _spellings(tuple(run)) if spelled in vocabulary), None)
+            name = next(
+                (spelled for spelled in _spellings(tuple(run)) if spelled in vocabulary), None
+            )
             if name is not None:
                 named.append(name)
                 place += width
@@ -35,4 +39,6 @@ def _spellings(words: Sequence[str]) -> tuple[str, ...]:
     from lemminflect import getLemma
 
     *before, last = words
-    return tuple(dict.fromkeys(" ".join([*before, word]) for word in (last, *getLemma(last, "NOUN"))))
+    return tuple(
+        dict.fromkeys(" ".join([*before, word]) for word in (last, *getLemma(last, "NOUN")))
+    )

@@ -1,8 +1,8 @@
 """Metrics: functions of summed tallies.
 
-A verdict on one answer carries a tally, which is summed over answers (`tp`, `fp`, `tn`, `fn` for a yes/no answer). A metric
-maps the sums to a number. A score, a leave-one-out value and ten thousand bootstrap replicates are therefore the same
-function, applied to arrays of different shapes.
+A verdict on one answer carries a tally, which is summed over answers (`tp`, `fp`, `tn`, `fn` for a
+yes/no answer). A metric maps the sums to a number. A score, a leave-one-out value and ten thousand
+bootstrap replicates are therefore the same function, applied to arrays of different shapes.
 """
 
 from __future__ import annotations
@@ -28,24 +28,29 @@ class Metric:
     name
         As it is printed everywhere; the metric of a subset has a dot (`existence.f1`).
     of
-        Sums -> value; every sum is an array of one shape, the value has that shape; undefined values are NaN. It never
-        rounds: scores, leave-one-out values, replicates and tests are made of it.
+        Sums -> value; every sum is an array of one shape, the value has that shape; undefined
+        values are NaN. It never rounds: scores, leave-one-out values, replicates and tests are made
+        of it.
     better
         Which direction is good.
     subset
-        The items it looks at (a type, a part, or what the benchmark's `subsets` gives); empty for all.
+        The items it looks at (a type, a part, or what the benchmark's `subsets` gives); empty for
+        all.
     share
-        Whether it is a mean of 0/1 item scores, so that the noise floor of independent coin flips applies.
+        Whether it is a mean of 0/1 item scores, so that the noise floor of independent coin flips
+        applies.
     about
         One sentence that explains it in tables.
     group
-        A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within each group, so that
-        a figure counts as right when all its questions are. A group with an unscored answer drops out. Empty for none.
+        A grouping of the benchmark (its `groupings`): tallies are first reduced to the least within
+        each group, so that a figure counts as right when all its questions are. A group with an
+        unscored answer drops out. Empty for none.
     digits
-        The number of decimals that a release prints; None where it does not round. For display alone: `printed`.
+        The number of decimals that a release prints; None where it does not round. For display
+        alone: `printed`.
     release
-        Sums -> value as the release computes what it prints, where it rounds on the way (an F1 of a rounded precision and
-        a rounded recall); None where it is `of`.
+        Sums -> value as the release computes what it prints, where it rounds on the way (an F1 of a
+        rounded precision and a rounded recall); None where it is `of`.
     """
 
     name: str
@@ -77,7 +82,8 @@ class Metric:
         return self.digits is not None or self.release is not None
 
     def printed(self, sums: Tally) -> Array:
-        """The number that the release prints, from the same sums; only for display, never for a statistic.
+        """The number that the release prints, from the same sums; only for display, never for a
+        statistic.
 
         >>> Metric("rate", lambda t: t["n"], digits=2).printed({"n": np.array([0.125, 2 / 3, np.nan])})
         array([0.12, 0.67,  nan])
@@ -92,7 +98,11 @@ def rounded(values: npt.ArrayLike, digits: int) -> Array:
     >>> rounded([0.125, 2.675, np.nan], 2)
     array([0.12, 2.67,  nan])
     """
-    return np.asarray(np.vectorize(lambda v: round(float(v), digits) if np.isfinite(v) else v, otypes=[float])(values))
+    return np.asarray(
+        np.vectorize(lambda v: round(float(v), digits) if np.isfinite(v) else v, otypes=[float])(
+            values
+        )
+    )
 
 
 def ratio(top: Any, bottom: Any) -> Array:
@@ -130,7 +140,8 @@ def _total(t: Tally) -> Any:
 
 
 def _d_prime(t: Tally) -> Array:
-    # half an answer more in each cell (the log-linear rule of Hautus 1995), so that rates of 0 and 1 have a value
+    # half an answer more in each cell (the log-linear rule of Hautus 1995), so that rates of 0 and
+    # 1 have a value
     from scipy.special import ndtri
 
     yes, no = np.asarray(t["tp"] + t["fn"]), np.asarray(t["fp"] + t["tn"])
@@ -140,22 +151,40 @@ def _d_prime(t: Tally) -> Array:
 
 
 YES_NO: tuple[Metric, ...] = (
-    Metric("accuracy", lambda t: ratio(t["tp"] + t["tn"], _total(t)), share=True, about="Share of right answers."),
+    Metric(
+        "accuracy",
+        lambda t: ratio(t["tp"] + t["tn"], _total(t)),
+        share=True,
+        about="Share of right answers.",
+    ),
     Metric("precision", _precision, about="Of the answers yes, the share that is right."),
-    Metric("recall", _recall, about="Of the questions whose answer is yes, the share answered yes."),
+    Metric(
+        "recall", _recall, about="Of the questions whose answer is yes, the share answered yes."
+    ),
     Metric("f1", _f1, about="Harmonic mean of precision and recall."),
     Metric(
-        "d_prime", _d_prime, about="Distance of yes answers to true and to false questions, free of the habit of yes."
+        "d_prime",
+        _d_prime,
+        about="Distance of yes answers to true and to false questions, free of the habit of yes.",
     ),
-    Metric("yes_ratio", lambda t: ratio(t["tp"] + t["fp"], _total(t)), "neither", about="Share of answers yes."),
+    Metric(
+        "yes_ratio",
+        lambda t: ratio(t["tp"] + t["fp"], _total(t)),
+        "neither",
+        about="Share of answers yes.",
+    ),
 )
-"""The metrics of yes/no questions; yes is the positive class. An undefined ratio is NaN, as is F1 without any yes.
+"""The metrics of yes/no questions; yes is the positive class. An undefined ratio is NaN, as is F1
+without any yes.
 
-`d_prime` is sensitivity d' = z(hit rate) - z(false-alarm rate) with log-linear correction (Green and Swets 1966; Hautus
-1995, Behavior Research Methods 27, 46-51); NaN where all questions have one answer.
+`d_prime` is sensitivity d' = z(hit rate) - z(false-alarm rate) with log-linear correction (Green
+and Swets 1966; Hautus 1995, Behavior Research Methods 27, 46-51); NaN where all questions have one
+answer.
 """
 
-ACCURACY: tuple[Metric, ...] = (Metric("accuracy", mean_of("right"), share=True, about="Share of right answers."),)
+ACCURACY: tuple[Metric, ...] = (
+    Metric("accuracy", mean_of("right"), share=True, about="Share of right answers."),
+)
 """The metric of multiple choice and short answers."""
 
 
@@ -175,7 +204,10 @@ def yes_no_tally(said: str, truth: str) -> dict[str, float]:
 
 CHAIR: tuple[Metric, ...] = (
     Metric(
-        "chair_i", mean_of("hallucinated", "mentioned"), "lower", about="Of the objects mentioned, the share not there."
+        "chair_i",
+        mean_of("hallucinated", "mentioned"),
+        "lower",
+        about="Of the objects mentioned, the share not there.",
     ),
     Metric(
         "chair_s",
@@ -184,7 +216,11 @@ CHAIR: tuple[Metric, ...] = (
         share=True,
         about="Share of captions that mention an object not there.",
     ),
-    Metric("recall", mean_of("covered", "present"), about="Of the objects there, the share mentioned."),
+    Metric(
+        "recall", mean_of("covered", "present"), about="Of the objects there, the share mentioned."
+    ),
     Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words."),
 )
-"""The metrics of captions over a closed vocabulary of objects (Rohrbach et al. 2018, arXiv 1809.02156)."""
+"""The metrics of captions over a closed vocabulary of objects (Rohrbach et al. 2018, arXiv
+1809.02156).
+"""

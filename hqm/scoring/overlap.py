@@ -1,4 +1,6 @@
-"""ROUGE-L: how much two texts share, by the longest sequence of words that stands in both in the same order."""
+"""ROUGE-L: how much two texts share, by the longest sequence of words that stands in both in the
+same order.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def common_words(first: Sequence[str], other: Sequence[str]) -> list[int]:
     longest = [[0] * (len(other) + 1) for _ in range(len(first) + 1)]
     for i in range(len(first) - 1, -1, -1):
         for j in range(len(other) - 1, -1, -1):
-            here = longest[i + 1][j + 1] + 1 if first[i] == other[j] else max(longest[i + 1][j], longest[i][j + 1])
+            here = (
+                longest[i + 1][j + 1] + 1
+                if first[i] == other[j]
+                else max(longest[i + 1][j], longest[i][j + 1])
+            )
             longest[i][j] = here
     places, i, j = [], 0, 0
     while i < len(first) and j < len(other):
@@ -37,7 +43,8 @@ def words_of(text: str) -> list[str]:
 
 
 def rouge_l(candidate: str, reference: str) -> float:
-    """The harmonic mean of the shares of both texts' words that are in their longest common sequence (Lin 2004, beta = 1).
+    """The harmonic mean of the shares of both texts' words that are in their longest common
+    sequence (Lin 2004, beta = 1).
 
     >>> rouge_l("police kill the gunman", "police killed the gunman"), rouge_l("", "a dog")
     (0.75, 0.0)

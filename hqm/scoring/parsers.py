@@ -1,20 +1,24 @@
-"""Parsers of yes/no answers. Each has a name, which is part of every signature and which `--parser` chooses.
+"""Parsers of yes/no answers. Each has a name, which is part of every signature and which `--parser`
+chooses.
 
-Released scorers disagree on what an answer says; each parser here reproduces one of them, so that a score can be compared
-with the table it came from. A parser maps the text of an answer to "yes", "no" or None (unparsed).
+Released scorers disagree on what an answer says; each parser here reproduces one of them, so that a
+score can be compared with the table it came from. A parser maps the text of an answer to "yes",
+"no" or None (unparsed).
 
-    name                  rule                                                                    unreadable becomes
-    strict                the leading yes or no, or a restatement of the question; understands    unparsed
+    name                  rule
+    unreadable becomes strict                the leading yes or no, or a restatement of the
+    question; understands    unparsed
                           negated questions
-    pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no        "yes"
-    amber                 AMBER's inference.py: exactly `Yes` or `No`                             unparsed
-    hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else yes   unparsed
-    vlmevalkit            VLMEvalKit: the word yes or the word no, not both                       unparsed
-    lmms_eval             lmms-eval's POPE task: the whole answer is yes or no                    unparsed
-    lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no                  unparsed
-    lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes                           "no"
-    faithscore            FaithScore's verifier: contains yes                                     "no"
-    last                  the last yes or no in the answer, for answers that reason first         unparsed
+    pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no
+    "yes" amber                 AMBER's inference.py: exactly `Yes` or `No`
+    unparsed hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else
+    yes   unparsed vlmevalkit            VLMEvalKit: the word yes or the word no, not both
+    unparsed lmms_eval             lmms-eval's POPE task: the whole answer is yes or no
+    unparsed lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no
+    unparsed lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes
+    "no" faithscore            FaithScore's verifier: contains yes
+    "no" last                  the last yes or no in the answer, for answers that reason first
+    unparsed
 """
 
 from __future__ import annotations
@@ -42,8 +46,9 @@ class Parser:
     """Whether "Yes, there is no dog" is understood as a yes to "Is there no dog?"."""
     source: str = ""
     kind: Callable[[str], Hashable] | None = None
-    """Question -> all that the reading of a text takes from it, beside whether it is negated, for texts that are not read
-    against its words; None where that is not said, so that every question is its own kind."""
+    """Question -> all that the reading of a text takes from it, beside whether it is negated, for
+    texts that are not read against its words; None where that is not said, so that every question
+    is its own kind."""
     against_words: Callable[[str], bool] = lambda _: False
     """Whether a text is read against the question's words."""
 
@@ -68,7 +73,9 @@ def _hal_eval(text: str, question: str, negated: bool) -> Polar | None:
 
 
 _VLMEVALKIT_MARKS = ';/[]"{}()=+\\_-><@`,?!'
-"""The marks that its `process_punctuation` knows; quotation marks, colons and asterisks stay with their word."""
+"""The marks that its `process_punctuation` knows; quotation marks, colons and asterisks stay with
+their word.
+"""
 _VLMEVALKIT_STOPS = 32
 """It removes this many full stops, because it gives the flag re.UNICODE where a count stands."""
 
@@ -110,7 +117,9 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _BOTH = re.compile(r"^(?:and|or|/|&)\s*(?:yes|no)\b", re.IGNORECASE)
-_NEGATIVE = re.compile(r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without)\b|n't\b", re.IGNORECASE)
+_NEGATIVE = re.compile(
+    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without)\b|n't\b", re.IGNORECASE
+)
 # a clause that says what is the case: a subject, then a form of be, do, have or can
 _STATEMENT = re.compile(
     r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some|none)\b[^.;!?]*?"
@@ -125,16 +134,18 @@ _ASIDE = re.compile(
 )
 _PLAIN_WORDS = frozenset(
     (
-        "a an the there is are was were be does do did has have had can cannot will not no none any it they "
-        "he she this that these those i see seen visible present shown appear appears seem seems show shows "
-        "contain contains image picture photo in of on one isn aren wasn weren doesn don didn hasn haven t s"
+        "a an the there is are was were be does do did has have had can cannot will not no none any"
+        " it they he she this that these those i see seen visible present shown appear appears seem"
+        " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
+        " doesn don didn hasn haven t s"
     ).split()
 )
 
 
 # questions that turn another one round, or repeat it as a whole (`hqm.forms.polar`)
 _ABOUT_ANOTHER = re.compile(
-    r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”] the (?:right|wrong) answer to\b',
+    r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”]'
+    r" the (?:right|wrong) answer to\b",
     re.IGNORECASE,
 )
 
@@ -158,12 +169,14 @@ def _asked(question: str) -> tuple[str, ...]:
 def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
     """What the text of an answer says, whatever was asked.
 
-    The leading yes or no; whether it says both; the content words of the statement behind it, None where there is none; and
-    whether that statement denies.
+    The leading yes or no; whether it says both; the content words of the statement behind it, None
+    where there is none; and whether that statement denies.
     """
     text = text.replace("’", "'").strip()
     lead = _LEAD.match(text)
-    said: Polar | None = None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
+    said: Polar | None = (
+        None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
+    )
     rest = text[lead.end() :] if lead else text
     clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
     aside = _ASIDE.search(clause, 1)
@@ -173,7 +186,8 @@ def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
 
 
 def _restates(clause: Sequence[str], question: str) -> bool:
-    """Whether a clause repeats the question: all its content words are in the question, in the same order.
+    """Whether a clause repeats the question: all its content words are in the question, in the same
+    order.
 
     "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
     """
@@ -185,7 +199,9 @@ def _restates(clause: Sequence[str], question: str) -> bool:
 
 
 def _strict(text: str, question: str, negated: bool) -> Polar | None:
-    """The leading yes or no; where that is missing or ambiguous, a restatement of the question decides."""
+    """The leading yes or no; where that is missing or ambiguous, a restatement of the question
+    decides.
+    """
     bare = _bare(text)
     if bare in ("yes", "no"):  # by far the commonest answers
         return bare  # type: ignore[return-value]
@@ -202,8 +218,9 @@ def _strict(text: str, question: str, negated: bool) -> Polar | None:
         return meant
     if said == "no" and not negated:
         return "no"  # "No, the two cats are asleep": the lead stands
-    # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the sentence says what is seen.
-    # To a plain question "Yes, there is no dog" says two things, and nothing can be read from it.
+    # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the
+    # sentence says what is seen. To a plain question "Yes, there is no dog" says two things, and
+    # nothing can be read from it.
     return meant if negated else None
 
 
@@ -212,7 +229,9 @@ def _bare(text: str) -> str:
 
 
 def _against_words(text: str) -> bool:
-    """Whether `_strict` reads a text against the question's words: it makes a statement that has words of its own."""
+    """Whether `_strict` reads a text against the question's words: it makes a statement that has
+    words of its own.
+    """
     return _bare(text) not in ("yes", "no") and bool(_said(text)[2])
 
 
@@ -226,10 +245,19 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
         for parser in (
             Parser("strict", _strict, True, "this project", _about_another, _against_words),
             Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_ignored),
-            Parser("amber", _amber, reads_negation=True, source="junyangwang0410/AMBER inference.py", kind=_ignored),
+            Parser(
+                "amber",
+                _amber,
+                reads_negation=True,
+                source="junyangwang0410/AMBER inference.py",
+                kind=_ignored,
+            ),
             Parser("hal_eval", _hal_eval, source="WisdomShell/hal-eval 5k_code.py", kind=_ignored),
             Parser(
-                "vlmevalkit", _vlmevalkit, source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py", kind=_ignored
+                "vlmevalkit",
+                _vlmevalkit,
+                source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py",
+                kind=_ignored,
             ),
             Parser(
                 "lmms_eval",
@@ -250,7 +278,9 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
                 source="EvolvingLMMs-Lab/lmms-eval tasks/hallusion_bench",
                 kind=_ignored,
             ),
-            Parser("faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py", kind=_ignored),
+            Parser(
+                "faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py", kind=_ignored
+            ),
             Parser("last", _last, source="this project", kind=_ignored),
         )
     }
@@ -278,7 +308,8 @@ def parser(name: str) -> Parser:
 
 
 _REFUSAL = re.compile(
-    r"\b(?:i'?m sorry|i am sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|am unable to|'m unable to|am not able to)\s+"
+    r"\b(?:i'?m sorry|i am sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|am unable to|'m unable"
+    r" to|am not able to)\s+"
     r"(?:assist|help|answer|provide|comply|see|view|determine|tell|process|identify))\b",
     re.IGNORECASE,
 )

@@ -1,4 +1,6 @@
-"""The rules that score yes/no answers, choices and short answers, unless a benchmark has a rule of its own."""
+"""The rules that score yes/no answers, choices and short answers, unless a benchmark has a rule of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ _LETTER = re.compile(
 
 
 def no_answer(response: Response, withheld: Withholding = "unscored") -> Verdict | None:
-    """The verdict on a response that no rule and no judge reads, because it is no answer; None for an answer.
+    """The verdict on a response that no rule and no judge reads, because it is no answer; None for
+    an answer.
 
-    An error and what was never asked are never scored. A refusal and a response without any word are scored only where
-    `withheld` asks for what the release does with their text.
+    An error and what was never asked are never scored. A refusal and a response without any word
+    are scored only where `withheld` asks for what the release does with their text.
     """
     outcome = response.outcome
     if outcome in ("error", "missing") or (outcome in WITHHELD and withheld == "unscored"):
@@ -31,18 +34,25 @@ def no_answer(response: Response, withheld: Withholding = "unscored") -> Verdict
     return None
 
 
-_NO_ANSWER = {"refused": "it was refused", "cut": "it was cut before any word", "empty": "it is empty"}
+_NO_ANSWER = {
+    "refused": "it was refused",
+    "cut": "it was cut before any word",
+    "empty": "it is empty",
+}
 
 
 def settle(verdict: Verdict, response: Response) -> Verdict:
     """The verdict with one state that takes into account how the answer ended.
 
-    An unreadable answer may be a refusal; a truncated answer stays scored if it could be read. A verdict on a withheld
-    answer, which exists only where the release's own is asked for, keeps the state of the answer.
+    An unreadable answer may be a refusal; a truncated answer stays scored if it could be read. A
+    verdict on a withheld answer, which exists only where the release's own is asked for, keeps the
+    state of the answer.
     """
     outcome = response.outcome
     if outcome in WITHHELD:
-        return replace(verdict, state=outcome, reason=verdict.reason or response.reason or _NO_ANSWER[outcome])
+        return replace(
+            verdict, state=outcome, reason=verdict.reason or response.reason or _NO_ANSWER[outcome]
+        )
     if not verdict.scored and verdict.state == "unparsed" and refuses(response.text):
         return Verdict.unscored("refused", verdict.reason)
     if outcome == "truncated" and verdict.state == "ok":
@@ -77,7 +87,9 @@ def yes_no_truth(item: Item) -> str:
         return str(item.target)
     truth = str(item.target).strip().lower()
     if truth not in _POLAR:
-        raise DataError(f"the target of {item.id!r} is {item.target!r}", remedy='Write "yes" or "no".')
+        raise DataError(
+            f"the target of {item.id!r} is {item.target!r}", remedy='Write "yes" or "no".'
+        )
     return truth
 
 
@@ -93,11 +105,21 @@ def read_choice(text: str, options: tuple[str, ...]) -> str | None:
     """
     match = _LETTER.match(text.strip())
     letters = LETTERS[: len(options)]
-    if match and match.group(1).upper() in letters and not (match.group(1) in "aAI" and _goes_on(text, match.end())):
+    if (
+        match
+        and match.group(1).upper() in letters
+        and not (match.group(1) in "aAI" and _goes_on(text, match.end()))
+    ):
         return match.group(1).upper()
-    named = [letter for letter, option in zip(letters, options, strict=True) if mentions(text, option)]
+    named = [
+        letter for letter, option in zip(letters, options, strict=True) if mentions(text, option)
+    ]
     # "blue" inside "dark blue": the longer option is the one meant
-    longest = [a for a in named if not any(a != b and mentions(_of(options, b), _of(options, a)) for b in named)]
+    longest = [
+        a
+        for a in named
+        if not any(a != b and mentions(_of(options, b), _of(options, a)) for b in named)
+    ]
     return longest[0] if len(longest) == 1 else None
 
 
@@ -139,11 +161,16 @@ _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
 @lru_cache(1 << 12)
 def _spelled(text: str) -> str:
     """The text with small numbers as words, so that "2" and "two" are the same answer."""
-    return re.sub(r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)", lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1], text)
+    return re.sub(
+        r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)",
+        lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1],
+        text,
+    )
 
 
 _NONE = re.compile(
-    r"\W*(?:there (?:is|are)|i (?:can )?see|the (?:image|picture) (?:shows|has|contains))?\s*(?:none\b|(?:no|not any)\s+\w)",
+    r"\W*(?:there (?:is|are)|i (?:can )?see|the (?:image|picture)"
+    r" (?:shows|has|contains))?\s*(?:none\b|(?:no|not any)\s+\w)",
     re.IGNORECASE,
 )
 
@@ -151,14 +178,20 @@ _NONE = re.compile(
 def score_short(item: Item, response: Response) -> Verdict:
     """Score a short answer, which must name the target before any rival (`meta["rivals"]`).
 
-    Where an item has several targets, the answer must name all of them and no rival. What "There are no dogs" says may be
-    written in `meta["none"]`, such as "zero".
+    Where an item has several targets, the answer must name all of them and no rival. What "There
+    are no dogs" says may be written in `meta["none"]`, such as "zero".
     """
     if not response.text.strip():
         return Verdict.unscored("unparsed", "it is empty")
     text = _spelled(response.text)
-    targets = [str(t) for t in (item.target if isinstance(item.target, (list, tuple)) else [item.target])]
-    named = [phrase for phrase in [*targets, *item.meta.get("rivals", ())] if mentions(text, _spelled(str(phrase)))]
+    targets = [
+        str(t) for t in (item.target if isinstance(item.target, (list, tuple)) else [item.target])
+    ]
+    named = [
+        phrase
+        for phrase in [*targets, *item.meta.get("rivals", ())]
+        if mentions(text, _spelled(str(phrase)))
+    ]
     if not named and item.meta.get("none") and _NONE.match(text):
         named = [str(item.meta["none"])]
         text = named[0]
@@ -166,7 +199,9 @@ def score_short(item: Item, response: Response) -> Verdict:
         return Verdict.unscored("unparsed", "it names neither the target nor a rival")
     if len(targets) == 1:
         # an answer names its answer first: "The star is larger than the circle."
-        first = min(named, key=lambda phrase: text.lower().find(_spelled(str(phrase)).lower()), default="")
+        first = min(
+            named, key=lambda phrase: text.lower().find(_spelled(str(phrase)).lower()), default=""
+        )
         right = float(first == targets[0])
     else:
         right = float(set(named) == set(targets))

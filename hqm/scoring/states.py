@@ -1,6 +1,8 @@
-"""What the states of answers mean: which are answers, how many are not, and the sentence on those cut before any word.
+"""What the states of answers mean: which are answers, how many are not, and the sentence on those
+cut before any word.
 
-Scores, the gate, tables and text count by these functions alone, from the states that a score matrix or an audit holds.
+Scores, the gate, tables and text count by these functions alone, from the states that a score
+matrix or an audit holds.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from typing import Literal
 from hqm.types import State
 
 Withholding = Literal["unscored", "official"]
-"""What becomes of an answer that was withheld: it is never scored, or it is scored as the release would score its text."""
+"""What becomes of an answer that was withheld: it is never scored, or it is scored as the release
+would score its text.
+"""
 
 ANSWERED: tuple[State, ...] = ("ok", "truncated")
 """The states of an answer that could be read."""
@@ -20,7 +24,8 @@ WITHHELD: tuple[State, ...] = ("refused", "cut", "empty")
 
 
 def unscored(counts: Mapping[str, int]) -> int:
-    """How many of the answers counted are not scored; one that a release counts as wrong because nobody can read it is among them.
+    """How many of the answers counted are not scored; one that a release counts as wrong because
+    nobody can read it is among them.
 
     >>> unscored({"ok": 5, "truncated": 1, "unparsed": 2, "refused": 1, "missing": 1})
     4
@@ -44,4 +49,8 @@ def advice_on_cut(counts: Mapping[str, int]) -> str:
     '7 of 12 answers were cut before any word: raise --max-tokens'
     """
     cut = counts.get("cut", 0)
-    return f"{cut} of {sum(counts.values())} answers were cut before any word: raise --max-tokens" if cut else ""
+    return (
+        f"{cut} of {sum(counts.values())} answers were cut before any word: raise --max-tokens"
+        if cut
+        else ""
+    )

@@ -1,9 +1,10 @@
 """The store: every answer and every judgement, append-only, in one SQLite file for many benchmarks.
 
-An answer is addressed by who was asked (a respondent's identity, settings included), what was asked (the text and the
-picture's bytes) and in which run. Rows that ask the same share it; a benchmark's scores are computed from it whenever
-they are wanted. An answer that came back as an error is kept and asked again as a further attempt. Nothing is ever
-changed: triggers refuse updates and deletions.
+An answer is addressed by who was asked (a respondent's identity, settings included), what was asked
+(the text and the picture's bytes) and in which run. Rows that ask the same share it; a benchmark's
+scores are computed from it whenever they are wanted. An answer that came back as an error is kept
+and asked again as a further attempt. Nothing is ever changed: triggers refuse updates and
+deletions.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Store:
     Raises
     ------
     StoreError
-        The file is no store of this version, cannot be written, the disk is full, or another process holds it too long.
+        The file is no store of this version, cannot be written, the disk is full, or another
+        process holds it too long.
 
     Examples
     --------
@@ -81,10 +83,14 @@ class Store:
         try:
             version = self._version()
         except sqlite3.OperationalError:
-            # SQLite wants to write beside the file even to read it; where the folder forbids that, and no other process
-            # has left anything to merge, the file is all there is
+            # SQLite wants to write beside the file even to read it; where the folder forbids that,
+            # and no other process has left anything to merge, the file is all there is
             merged = self.path.with_name(f"{self.path.name}-wal")
-            if not readonly or not self.path.is_file() or (merged.exists() and merged.stat().st_size):
+            if (
+                not readonly
+                or not self.path.is_file()
+                or (merged.exists() and merged.stat().st_size)
+            ):
                 raise
             self._db.close()
             self._db = connect_alone(self.path)
@@ -95,7 +101,11 @@ class Store:
                 create(self._db)
             version = self._version()
         if version != VERSION:
-            what = "it is no store of HQM" if version is None else f"it is a store of version {version}, not {VERSION}"
+            what = (
+                "it is no store of HQM"
+                if version is None
+                else f"it is a store of version {version}, not {VERSION}"
+            )
             raise StoreError(what, place=str(self.path), remedy="Name another file with --store.")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("PRAGMA foreign_keys=ON")
@@ -107,7 +117,11 @@ class Store:
         there = tables(self._db)
         if not there:
             return None
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone() if "meta" in there else None
+        row = (
+            self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+            if "meta" in there
+            else None
+        )
         return 0 if row is None else int(row[0]) if str(row[0]).isdecimal() else str(row[0])
 
     @contextmanager
@@ -119,18 +133,32 @@ class Store:
             text = str(error)
             remedy = "The answers stored so far are safe."
             if "full" in text:
-                what, remedy = "the disk is full", f"Make room and run the same command again. {remedy}"
+                what, remedy = (
+                    "the disk is full",
+                    f"Make room and run the same command again. {remedy}",
+                )
             elif "readonly" in text or "unable to open" in text:
-                what, remedy = f"it cannot be written ({text})", "Name a writable place with --store."
+                what, remedy = (
+                    f"it cannot be written ({text})",
+                    "Name a writable place with --store.",
+                )
             elif "locked" in text or "busy" in text:
-                what, remedy = "another process is writing to it", f"Wait for it, then run again. {remedy}"
+                what, remedy = (
+                    "another process is writing to it",
+                    f"Wait for it, then run again. {remedy}",
+                )
             elif "not a database" in text or "malformed" in text:
-                what, remedy = f"it is no SQLite file, or damaged ({text})", "Name another file with --store."
+                what, remedy = (
+                    f"it is no SQLite file, or damaged ({text})",
+                    "Name another file with --store.",
+                )
             else:
                 what = f"SQLite says: {text}"
             raise StoreError(what, place=str(self.path), remedy=remedy) from error
         except OSError as error:
-            raise StoreError(f"it cannot be written: {error.strerror}", place=str(self.path)) from error
+            raise StoreError(
+                f"it cannot be written: {error.strerror}", place=str(self.path)
+            ) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -144,7 +172,10 @@ class Store:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -165,7 +196,9 @@ class Store:
 
     def find_respondent(self, name: str, identity: Mapping[str, Any]) -> int | None:
         """The number of a respondent, or None when it never answered."""
-        row = self._first("SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity}))
+        row = self._first(
+            "SELECT id FROM respondents WHERE digest = ?", digest({"name": name, **identity})
+        )
         return None if row is None else int(row[0])
 
     def respondents(self) -> list[tuple[int, str, dict[str, Any]]]:
@@ -184,7 +217,9 @@ class Store:
         return {key: self._ask_ids[key] for key in wanted if key in self._ask_ids}
 
     def remember_images(self, benchmark: str, digests: Mapping[str, str]) -> None:
-        """Keep which bytes each picture's name stood for, so that the store can be read where the pictures are not."""
+        """Keep which bytes each picture's name stood for, so that the store can be read where the
+        pictures are not.
+        """
         with self._transaction():
             self._db.executemany(
                 "INSERT OR IGNORE INTO images (benchmark, name, digest) VALUES (?, ?, ?)",
@@ -193,12 +228,20 @@ class Store:
 
     def images(self, benchmark: str) -> dict[str, str]:
         """A benchmark's pictures: name -> digest, the latest where one changed."""
-        return dict(self.select("SELECT name, digest FROM images WHERE benchmark = ? ORDER BY id", benchmark))
+        return dict(
+            self.select(
+                "SELECT name, digest FROM images WHERE benchmark = ? ORDER BY id", benchmark
+            )
+        )
 
     # --- answers ---
 
-    def append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> list[Response]:
-        """Store answers in one transaction; the responses as stored, with errors for those that no store can hold."""
+    def append(
+        self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]
+    ) -> list[Response]:
+        """Store answers in one transaction; the responses as stored, with errors for those that no
+        store can hold.
+        """
         return append_each(lambda part: self._append(respondent, run, part), answers)
 
     def _append(self, respondent: int, run: int, answers: Sequence[tuple[Ask, Response]]) -> None:
@@ -213,21 +256,44 @@ class Store:
             self._db.executemany(
                 "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (respondent, run, number, attempt, r.state, r.text, r.reason, _written(r.detail), now)
+                    (
+                        respondent,
+                        run,
+                        number,
+                        attempt,
+                        r.state,
+                        r.text,
+                        r.reason,
+                        _written(r.detail),
+                        now,
+                    )
                     for number, attempt, (_, r) in zip(numbers, attempts, answers, strict=True)
                 ],
             )
         kept.update(added)
 
-    def restore(self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]) -> int:
+    def restore(
+        self, respondent: int, run: int, answers: Sequence[tuple[int, Ask, Response, float]]
+    ) -> int:
         """Store exported answers under their own attempt and time; the number that were new."""
         before = self.count()
         with self._transaction():
             self._insert_asks(a for _, a, _, _ in answers)
             self._db.executemany(
-                "INSERT OR IGNORE INTO answers SELECT ?, ?, a.id, ?, ?, ?, ?, ?, ? FROM asks a WHERE a.digest = ?",
+                "INSERT OR IGNORE INTO answers SELECT ?, ?, a.id, ?, ?, ?, ?, ?, ? FROM asks a"
+                " WHERE a.digest = ?",
                 [
-                    (respondent, run, attempt, r.state, r.text, r.reason, _written(r.detail), when, a.digest)
+                    (
+                        respondent,
+                        run,
+                        attempt,
+                        r.state,
+                        r.text,
+                        r.reason,
+                        _written(r.detail),
+                        when,
+                        a.digest,
+                    )
                     for attempt, a, r, when in answers
                 ],
             )
@@ -241,13 +307,22 @@ class Store:
 
     def answers(self, respondent: int, run: int) -> dict[int, Response]:
         """Ask number -> the last attempt's response, details left out."""
-        return {number: Response(*row[:3]) for number, row in self.answer_rows(respondent, run).items()}
+        return {
+            number: Response(*row[:3]) for number, row in self.answer_rows(respondent, run).items()
+        }
 
     def answer_rows(self, respondent: int, run: int) -> Mapping[int, Row]:
-        """Ask number -> text, state, reason and the number again: `answers` without a value made for each of millions."""
-        query = "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        """Ask number -> text, state, reason and the number again: `answers` without a value made
+        for each of millions.
+        """
+        query = (
+            "SELECT text, state, reason, ask FROM answers WHERE respondent = ? AND run = ? ORDER BY"
+            " ask, attempt"
+        )
         key = ("rows", respondent, run)
-        return self._kept.once(key, lambda: {row[3]: row for row in self.select(query, respondent, run)})
+        return self._kept.once(
+            key, lambda: {row[3]: row for row in self.select(query, respondent, run)}
+        )
 
     def replies(self, respondent: int, run: int) -> dict[str, Response]:
         """Digest of the ask -> the last attempt's response; how a judge's replies are found."""
@@ -259,7 +334,9 @@ class Store:
 
     def answered(self, respondent: int, run: int) -> frozenset[int]:
         """The asks that need not be asked again: the last attempt was no error."""
-        query = "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        query = (
+            "SELECT ask, state FROM answers WHERE respondent = ? AND run = ? ORDER BY ask, attempt"
+        )
 
         def read() -> frozenset[int]:
             rows = dict(self.select(query, respondent, run))
@@ -270,12 +347,18 @@ class Store:
     def runs(self, respondent: int) -> list[int]:
         """The runs in which a respondent answered anything."""
         return [
-            n for (n,) in self.select("SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent)
+            n
+            for (n,) in self.select(
+                "SELECT DISTINCT run FROM answers WHERE respondent = ? ORDER BY run", respondent
+            )
         ]
 
     def details(self, respondent: int, run: int, name: str = "") -> dict[int, dict[str, Any]]:
-        """Ask number -> what was measured of the last attempt, where anything was; with a `name`, where that may be in it."""
-        # of a first attempt without a detail there is nothing to read, and most recorded answers are that
+        """Ask number -> what was measured of the last attempt, where anything was; with a `name`,
+        where that may be in it.
+        """
+        # of a first attempt without a detail there is nothing to read, and most recorded answers
+        # are that
         query = (
             "SELECT ask, detail FROM answers WHERE respondent = ? AND run = ? AND "
             "(attempt > 0 OR detail <> ? AND instr(detail, ?)) ORDER BY ask, attempt"
@@ -288,13 +371,19 @@ class Store:
         kinds = ("tokens_in", "tokens_out", "tokens_cached")
         sums = ", ".join(f"COALESCE(SUM(json_extract(detail, '$.{kind}')), 0)" for kind in kinds)
         query = f"SELECT COUNT(*), {sums} FROM answers WHERE respondent = ?"
-        return Usage(*self._kept.once(("usage", respondent), lambda: self._first(query, respondent)))
+        return Usage(
+            *self._kept.once(("usage", respondent), lambda: self._first(query, respondent))
+        )
 
     def seconds(self, respondent: int) -> tuple[int, float]:
-        """How many answers of a respondent were timed, over runs and attempts, and the sum of their seconds."""
+        """How many answers of a respondent were timed, over runs and attempts, and the sum of their
+        seconds.
+        """
         timed = "SELECT json_extract(detail, '$.seconds') AS s FROM answers WHERE respondent = ?"
         query = f"SELECT COUNT(s), COALESCE(SUM(s), 0) FROM ({timed})"
-        return tuple(self._kept.once(("seconds", respondent), lambda: self._first(query, respondent)))
+        return tuple(
+            self._kept.once(("seconds", respondent), lambda: self._first(query, respondent))
+        )
 
     def count(self) -> int:
         """How many answers there are, attempts included."""
@@ -303,13 +392,23 @@ class Store:
     # --- administrations ---
 
     def administered(
-        self, respondent: int, benchmark: str, *, form: str, digest: str, run: int, sight: str = "", when: float = 0.0
+        self,
+        respondent: int,
+        benchmark: str,
+        *,
+        form: str,
+        digest: str,
+        run: int,
+        sight: str = "",
+        when: float = 0.0,
     ) -> None:
-        """Record that a respondent was put a form (by its name and content hash) of a benchmark in a run."""
+        """Record that a respondent was put a form (by its name and content hash) of a benchmark in
+        a run.
+        """
         with self._transaction():
             self._db.execute(
-                "INSERT OR IGNORE INTO administrations (respondent, benchmark, form, digest, run, sight, time) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO administrations (respondent, benchmark, form, digest, run,"
+                " sight, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (respondent, benchmark, form, digest, run, sight, when or time.time()),
             )
 
@@ -317,12 +416,17 @@ class Store:
         """What a respondent was put of a benchmark: form's name, its content hash, run, sight."""
         if "administrations" not in tables(self._db):
             return set()
-        query = "SELECT form, digest, run, sight FROM administrations WHERE respondent = ? AND benchmark = ?"
+        query = (
+            "SELECT form, digest, run, sight FROM administrations WHERE respondent = ? AND"
+            " benchmark = ?"
+        )
         return set(self.select(query, respondent, benchmark))
 
     @property
     def whole(self) -> bool:
-        """Whether every administration in the store is recorded as one, so that what is not recorded was not put."""
+        """Whether every administration in the store is recorded as one, so that what is not
+        recorded was not put.
+        """
         return self._first("SELECT 1 FROM meta WHERE key = ?", WHOLE) is not None
 
     def not_whole(self) -> None:
@@ -333,16 +437,32 @@ class Store:
     # --- judgements and records ---
 
     def judge(
-        self, benchmark: str, form: str, run: int, judgements: Sequence[Judgement], when: float | None = None
+        self,
+        benchmark: str,
+        form: str,
+        run: int,
+        judgements: Sequence[Judgement],
+        when: float | None = None,
     ) -> None:
         """Store judgements; one that is there already is left as it is."""
         now = time.time() if when is None else when
         with self._transaction():
             self._db.executemany(
-                "INSERT OR IGNORE INTO judgements (benchmark, judge, form, run, respondent, item, label, reply, reason, time) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO judgements (benchmark, judge, form, run, respondent, item,"
+                " label, reply, reason, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (benchmark, j.judge, form, run, j.respondent, j.item, j.label, j.reply, j.reason, now)
+                    (
+                        benchmark,
+                        j.judge,
+                        form,
+                        run,
+                        j.respondent,
+                        j.item,
+                        j.label,
+                        j.reply,
+                        j.reason,
+                        now,
+                    )
                     for j in judgements
                 ],
             )
@@ -352,12 +472,17 @@ class Store:
         rows = self.select(
             "SELECT judge, item, respondent, label, reply, reason FROM judgements "
             "WHERE benchmark = ? AND judge = ? AND form = ? AND run = ? ORDER BY id",
-            benchmark, judge, form, run,
-        )  # fmt: skip
+            benchmark,
+            judge,
+            form,
+            run,
+        )
         return [Judgement(*row) for row in rows]
 
     def judged(self, benchmark: str) -> list[tuple[str, str, int]]:
-        """The judged administrations of a benchmark: judge, form, run; the one judged last stands last."""
+        """The judged administrations of a benchmark: judge, form, run; the one judged last stands
+        last.
+        """
         query = (
             "SELECT judge, form, run FROM judgements WHERE benchmark = ? GROUP BY judge, form, run "
             "ORDER BY MAX(time), MAX(id)"
@@ -380,9 +505,13 @@ class Store:
         """All rows of a table, for export."""
         if table not in TABLES:
             raise StoreError(
-                f"there is no table {table!r}", place=str(self.path), remedy=f"It has {', '.join(TABLES)}."
+                f"there is no table {table!r}",
+                place=str(self.path),
+                remedy=f"It has {', '.join(TABLES)}.",
             )
-        if table not in tables(self._db):  # a store of HQM 0.1.0 that was never opened for writing since
+        if table not in tables(
+            self._db
+        ):  # a store of HQM 0.1.0 that was never opened for writing since
             return
         cursor = self._db.execute(f"SELECT * FROM {table}")
         columns = [column[0] for column in cursor.description]

@@ -1,7 +1,8 @@
 """A store as JSON lines or Parquet, and back.
 
-An export begins with a row of the kind `export`: how many rows follow, and a hash over all of them. Every other row has a hash
-of its own. A row that was changed, removed or added by hand is therefore noticed on import.
+An export begins with a row of the kind `export`: how many rows follow, and a hash over all of them.
+Every other row has a hash of its own. A row that was changed, removed or added by hand is therefore
+noticed on import.
 """
 
 from __future__ import annotations
@@ -20,22 +21,47 @@ from hqm.store.incoming import Incoming, read_export
 from hqm.types import Judgement
 
 _COLUMNS = (
-    "kind", "respondent", "identity", "prompt", "image", "image_digest", "ask", "run", "attempt", "state", "text", "reason",
-    "detail", "time", "benchmark", "judge", "form", "item", "label", "reply", "record", "sight", "form_digest", "rows", "whole",
+    "kind",
+    "respondent",
+    "identity",
+    "prompt",
+    "image",
+    "image_digest",
+    "ask",
+    "run",
+    "attempt",
+    "state",
+    "text",
+    "reason",
+    "detail",
+    "time",
+    "benchmark",
+    "judge",
+    "form",
+    "item",
+    "label",
+    "reply",
+    "record",
+    "sight",
+    "form_digest",
+    "rows",
+    "whole",
     "digest",
-)  # fmt: skip
+)
 
 
 def export_store(store: Store, path: Path) -> int:
     """Write everything in a store; the number of rows, the first one (`export`) not counted.
 
-    The suffix says the format: `.jsonl` or `.parquet`. Rows stand in one order whatever order they came in, so that equal
-    stores give equal files.
+    The suffix says the format: `.jsonl` or `.parquet`. Rows stand in one order whatever order they
+    came in, so that equal stores give equal files.
     """
     rows = [{key: value for key, value in row.items() if value is not None} for row in _rows(store)]
     signed = [{**row, "digest": digest(row)} for row in rows]
     head = {"kind": "export", "rows": len(rows), "whole": int(store.whole)}
-    signed.insert(0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in signed)])})
+    signed.insert(
+        0, {**head, "digest": digest_all([digest(head), *(row["digest"] for row in signed)])}
+    )
     if path.suffix == ".jsonl":
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as file:
@@ -50,25 +76,35 @@ def export_store(store: Store, path: Path) -> int:
             **dict.fromkeys(integers, pa.int64()),
             **dict.fromkeys(numbers, pa.float64()),
         }
-        pa.parquet.write_table(pa.Table.from_pylist(signed, schema=pa.schema(list(kind.items()))), path)
+        pa.parquet.write_table(
+            pa.Table.from_pylist(signed, schema=pa.schema(list(kind.items()))), path
+        )
     else:
         raise UsageError(
-            f"{path.suffix or 'no suffix'} is no export format", remedy="Write to a .jsonl or .parquet file."
+            f"{path.suffix or 'no suffix'} is no export format",
+            remedy="Write to a .jsonl or .parquet file.",
         )
     return len(rows)
 
 
 def _rows(store: Store) -> Iterator[dict[str, Any]]:
-    who = {number: (name, json.dumps(identity, sort_keys=True)) for number, name, identity in store.respondents()}
+    who = {
+        number: (name, json.dumps(identity, sort_keys=True))
+        for number, name, identity in store.respondents()
+    }
     asks = {row["id"]: row for row in store.rows("asks")}
     answers = sorted(
-        store.rows("answers"), key=lambda r: (who[r["respondent"]], r["run"], asks[r["ask"]]["digest"], r["attempt"])
+        store.rows("answers"),
+        key=lambda r: (who[r["respondent"]], r["run"], asks[r["ask"]]["digest"], r["attempt"]),
     )
     for row in answers:
         name, identity = who[row["respondent"]]
         ask = asks[row["ask"]]
         yield {
-            **{key: row[key] for key in ("run", "attempt", "state", "text", "reason", "detail", "time")},
+            **{
+                key: row[key]
+                for key in ("run", "attempt", "state", "text", "reason", "detail", "time")
+            },
             **{key: ask[key] for key in ("prompt", "image", "image_digest")},
             "kind": "answer",
             "respondent": name,
@@ -76,7 +112,9 @@ def _rows(store: Store) -> Iterator[dict[str, Any]]:
             "ask": ask["digest"],
         }
     put = [dict(row, who=who[row["respondent"]]) for row in store.rows("administrations")]
-    for row in sorted(put, key=lambda r: (r["who"], r["benchmark"], r["form"], r["run"], r["sight"], r["digest"])):
+    for row in sorted(
+        put, key=lambda r: (r["who"], r["benchmark"], r["form"], r["run"], r["sight"], r["digest"])
+    ):
         yield {
             **{key: row[key] for key in ("benchmark", "form", "run", "sight", "time")},
             "kind": "administration",
@@ -85,9 +123,15 @@ def _rows(store: Store) -> Iterator[dict[str, Any]]:
             "form_digest": row["digest"],
         }
     for row in sorted(store.rows("images"), key=lambda r: (r["benchmark"], r["id"])):
-        fields = {"benchmark": row["benchmark"], "image": row["name"], "image_digest": row["digest"]}
+        fields = {
+            "benchmark": row["benchmark"],
+            "image": row["name"],
+            "image_digest": row["digest"],
+        }
         yield {**fields, "kind": "image"}
-    for row in sorted(store.rows("judgements"), key=lambda r: tuple(str(r[k]) for k in r if k != "id")):
+    for row in sorted(
+        store.rows("judgements"), key=lambda r: tuple(str(r[k]) for k in r if k != "id")
+    ):
         yield {**{key: value for key, value in row.items() if key != "id"}, "kind": "judgement"}
     for row in store.rows("records"):
         yield {"kind": "record", "record": row["record"], "time": row["time"]}
@@ -100,8 +144,9 @@ def _say(sentence: str) -> None:
 def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) -> int:
     """Add an export to a store; the number of answers that were new.
 
-    The whole file is read and checked before anything is stored. What the store has already (same respondent, question,
-    run and attempt) is left as it is; where the two differ, a sentence says so through `say`.
+    The whole file is read and checked before anything is stored. What the store has already (same
+    respondent, question, run and attempt) is left as it is; where the two differ, a sentence says
+    so through `say`.
 
     Raises
     ------
@@ -110,11 +155,17 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
     """
     incoming = read_export(path)
     if not incoming.signed:
-        say(f"{path}: it has no hashes, as HQM 0.1.0 wrote exports, so a change made by hand cannot be noticed.")
+        say(
+            f"{path}: it has no hashes, as HQM 0.1.0 wrote exports, so a change made by hand cannot"
+            " be noticed."
+        )
     kept = _kept(incoming, store)
     if kept:
         shown = "; ".join(kept[:3]) + ("; ..." if len(kept) > 3 else "")
-        say(f"{path}: {len(kept)} rows differ from what the store has already; the store's were kept ({shown}).")
+        say(
+            f"{path}: {len(kept)} rows differ from what the store has already; the store's were"
+            f" kept ({shown})."
+        )
     new = 0
     if store.whole and incoming.answers and not incoming.whole:
         store.not_whole()
@@ -137,7 +188,9 @@ def import_store(path: Path, store: Store, say: Callable[[str], None] = _say) ->
 
 
 def _kept(incoming: Incoming, store: Store) -> list[str]:
-    """The places of the rows that say something else than the store does about the same answer or judgement."""
+    """The places of the rows that say something else than the store does about the same answer or
+    judgement.
+    """
     numbers = {}
     for name, identity, run in incoming.answers:
         number = store.find_respondent(name, json.loads(identity))
@@ -146,7 +199,10 @@ def _kept(incoming: Incoming, store: Store) -> list[str]:
     wanted = {(number, run) for (_, _, run), number in numbers.items()}
     digests = {row["id"]: row["digest"] for row in store.rows("asks")} if wanted else {}
     there = {
-        (row["respondent"], row["run"], digests[row["ask"]], row["attempt"]): (row["state"], row["text"])
+        (row["respondent"], row["run"], digests[row["ask"]], row["attempt"]): (
+            row["state"],
+            row["text"],
+        )
         for row in (store.rows("answers") if wanted else ())
         if (row["respondent"], row["run"]) in wanted
     }
@@ -163,6 +219,9 @@ def _kept(incoming: Incoming, store: Store) -> list[str]:
             if by not in known:
                 known[by] = {(j.respondent, j.item): j for j in store.judgements(*by)}
             stored = known[by].get((judgement.respondent, judgement.item))
-            if stored is not None and (stored.label, stored.reply) != (judgement.label, judgement.reply):
+            if stored is not None and (stored.label, stored.reply) != (
+                judgement.label,
+                judgement.reply,
+            ):
                 kept.append(place)
     return kept

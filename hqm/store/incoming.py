@@ -1,4 +1,6 @@
-"""Read and check an export before anything of it is stored: every row, its own hash, and the hash over all rows."""
+"""Read and check an export before anything of it is stored: every row, its own hash, and the hash
+over all rows.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,14 @@ _MOST = 2**31
 class Incoming:
     """What an export holds, checked; every answer and judgement with its place in the file."""
 
-    answers: dict[tuple[str, str, int], list[tuple[str, int, Ask, Response, float]]] = field(default_factory=dict)
+    answers: dict[tuple[str, str, int], list[tuple[str, int, Ask, Response, float]]] = field(
+        default_factory=dict
+    )
     administrations: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     images: list[tuple[str, str, str]] = field(default_factory=list)
-    judgements: dict[tuple[str, str, int, float], list[tuple[str, Judgement]]] = field(default_factory=dict)
+    judgements: dict[tuple[str, str, int, float], list[tuple[str, Judgement]]] = field(
+        default_factory=dict
+    )
     records: list[tuple[Any, float]] = field(default_factory=list)
     signed: bool = False
     """Whether the rows carry hashes."""
@@ -70,14 +76,18 @@ def read_export(path: Path) -> Incoming:
     rows = [(f"{path}: record {i}", row) for i, row in enumerate(_read(path), 1)]
     if not rows:
         raise DataError(
-            "it holds no row", place=str(path), remedy="Name a file that `hqm export STORE --to FILE` wrote."
+            "it holds no row",
+            place=str(path),
+            remedy="Name a file that `hqm export STORE --to FILE` wrote.",
         )
     for place, row in _verified(rows, incoming):
         kind = row["kind"]
         if kind == "answer":
             _take_answer(row, place, incoming, asks, seen)
         elif kind == "administration":
-            incoming.administrations.setdefault((row["respondent"], row["identity"]), []).append(dict(row))
+            incoming.administrations.setdefault((row["respondent"], row["identity"]), []).append(
+                dict(row)
+            )
         elif kind == "image":
             incoming.images.append((row["benchmark"], row["image"], row["image_digest"]))
         elif kind == "judgement":
@@ -94,21 +104,29 @@ def _read(path: Path) -> Iterable[dict[str, Any]]:
     try:
         rows = pa.parquet.read_table(path).to_pylist()
     except FileNotFoundError:
-        raise DataError("there is no such file", place=str(path), remedy="Correct the path.") from None
+        raise DataError(
+            "there is no such file", place=str(path), remedy="Correct the path."
+        ) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise StoreError(f"it is no Parquet file: {error}", place=str(path)) from None
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
-def _verified(rows: list[tuple[str, dict[str, Any]]], incoming: Incoming) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows but for the heads, in order; each checked against its own hash, and all against that of their head."""
+def _verified(
+    rows: list[tuple[str, dict[str, Any]]], incoming: Incoming
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows but for the heads, in order; each checked against its own hash, and all against that
+    of their head.
+    """
     at, wholes = 0, []
     incoming.signed = rows[0][1].get("kind") == "export"
     while at < len(rows):
         place, head = rows[at]
         if not incoming.signed:
             if "digest" in head or head.get("kind") == "export":
-                raise DataError("the first row of the export is missing", place=place, remedy=_CHANGED)
+                raise DataError(
+                    "the first row of the export is missing", place=place, remedy=_CHANGED
+                )
             _check_row(head, place)
             yield place, head
             at += 1
@@ -125,12 +143,16 @@ def _verified(rows: list[tuple[str, dict[str, Any]]], incoming: Incoming) -> Ite
         for where, row in part:
             claimed = row.pop("digest", None)
             if claimed != _digest_of(row, where):
-                raise DataError("the row was changed after the export", place=where, remedy=_CHANGED)
+                raise DataError(
+                    "the row was changed after the export", place=where, remedy=_CHANGED
+                )
             digests.append(claimed)
             _check_row(row, where)
             yield where, row
         if claimed_whole != digest_all([digest(head), *digests]):
-            raise DataError("rows were exchanged or reordered after the export", place=place, remedy=_CHANGED)
+            raise DataError(
+                "rows were exchanged or reordered after the export", place=place, remedy=_CHANGED
+            )
         wholes.append(bool(head["whole"]))
         at += 1 + head["rows"]
     incoming.whole = incoming.signed and all(wholes)
@@ -140,7 +162,9 @@ def _digest_of(row: Mapping[str, Any], place: str) -> str:
     try:
         return digest(row)
     except ValueError:  # no JSON number, or half of a character
-        raise DataError("it has a number or a character that no export has", place=place, remedy=_CHANGED) from None
+        raise DataError(
+            "it has a number or a character that no export has", place=place, remedy=_CHANGED
+        ) from None
 
 
 def _check_row(row: Mapping[str, Any], place: str) -> None:
@@ -148,7 +172,9 @@ def _check_row(row: Mapping[str, Any], place: str) -> None:
     kind = row.get("kind")
     if not isinstance(kind, str) or kind not in _NEEDED:
         known = ", ".join(name for name in _NEEDED if name != "export")
-        what = f"the kind {kind!r:.40} is unknown" if "kind" in row else "the field 'kind' is missing"
+        what = (
+            f"the kind {kind!r:.40} is unknown" if "kind" in row else "the field 'kind' is missing"
+        )
         raise DataError(what, place=place, remedy=f"It is one of {known}.")
     allowed = {"kind", "digest", *_NEEDED[kind], *_FURTHER.get(kind, ())}
     for name in _NEEDED[kind]:
@@ -159,7 +185,9 @@ def _check_row(row: Mapping[str, Any], place: str) -> None:
             continue
         wrong = f"no {kind} has such a field" if name not in allowed else _wrong(name, value)
         if wrong:
-            raise DataError(f"the field {name!r} is {value!r:.60}: {wrong}", place=place, remedy=_CHANGED)
+            raise DataError(
+                f"the field {name!r} is {value!r:.60}: {wrong}", place=place, remedy=_CHANGED
+            )
 
 
 def _wrong(name: str, value: Any) -> str:
@@ -170,7 +198,11 @@ def _wrong(name: str, value: Any) -> str:
         number = type(value) in (int, float) and abs(value) < 1e15
         return "" if number and math.isfinite(value) else "a time in seconds is needed"
     if name == "label":
-        return "" if type(value) in (int, float) and 0 <= value <= 1 else "a share from 0 to 1, or null, is needed"
+        return (
+            ""
+            if type(value) in (int, float) and 0 <= value <= 1
+            else "a share from 0 to 1, or null, is needed"
+        )
     if not isinstance(value, str):
         return "a text is needed"
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
@@ -178,9 +210,14 @@ def _wrong(name: str, value: Any) -> str:
     if not value and name not in _MAY_BE_EMPTY:
         return "it is empty"
     if name == "state":
-        return "" if value in STATES and value != "missing" else f"a state is one of {', '.join(STATES[:-1])}"
+        return (
+            ""
+            if value in STATES and value != "missing"
+            else f"a state is one of {', '.join(STATES[:-1])}"
+        )
     if name in ("ask", "image_digest", "form_digest"):
-        # a picture's hash in a store of the first hours may be of another kind; what is asked never is
+        # a picture's hash in a store of the first hours may be of another kind; what is asked never
+        # is
         return "" if name == "image_digest" or _DIGEST.fullmatch(value) else "it is no content hash"
     return _wrong_object(value) if name in _OBJECTS and value else ""
 
@@ -195,11 +232,16 @@ def _wrong_object(text: str) -> str:
 
 
 def _take_answer(
-    row: Mapping[str, Any], place: str, incoming: Incoming, asks: dict[str, Ask], seen: dict[tuple[Any, ...], str]
+    row: Mapping[str, Any],
+    place: str,
+    incoming: Incoming,
+    asks: dict[str, Ask],
+    seen: dict[tuple[Any, ...], str],
 ) -> None:
     asked = Ask(row["ask"], row["prompt"], row.get("image"), row.get("image_digest"))
     plain = ask(asked.prompt, asked.image, asked.image_digest)
-    # recorded answers and replies with a schema are kept apart by more than the row says; the row's own hash vouches for them
+    # recorded answers and replies with a schema are kept apart by more than the row says; the row's
+    # own hash vouches for them
     apart = incoming.signed or json.loads(row["identity"]).get("kind") == "recorded"
     first = asks.setdefault(asked.digest, asked)
     if (plain.digest != asked.digest and not apart) or (first.prompt, first.image_digest) != (
@@ -211,16 +253,27 @@ def _take_answer(
     key = (row["respondent"], row["identity"], row["run"])
     attempt = row.get("attempt") or 0
     _once(("answer", *key, asked.digest, attempt), place, seen)
-    response = Response(row["text"], row["state"], row.get("reason") or "", json.loads(row.get("detail") or "{}"))
-    incoming.answers.setdefault(key, []).append((place, attempt, asked, response, float(row.get("time") or 0)))
+    response = Response(
+        row["text"], row["state"], row.get("reason") or "", json.loads(row.get("detail") or "{}")
+    )
+    incoming.answers.setdefault(key, []).append(
+        (place, attempt, asked, response, float(row.get("time") or 0))
+    )
 
 
-def _take_judgement(row: Mapping[str, Any], place: str, incoming: Incoming, seen: dict[tuple[Any, ...], str]) -> None:
+def _take_judgement(
+    row: Mapping[str, Any], place: str, incoming: Incoming, seen: dict[tuple[Any, ...], str]
+) -> None:
     key = (row["benchmark"], row["form"], row["run"])
     _once(("judgement", *key, row["judge"], row["respondent"], row["item"]), place, seen)
     label = row.get("label")
     judgement = Judgement(
-        row["judge"], row["item"], row["respondent"], label, row.get("reply") or "", row.get("reason") or ""
+        row["judge"],
+        row["item"],
+        row["respondent"],
+        label,
+        row.get("reply") or "",
+        row.get("reason") or "",
     )
     incoming.judgements.setdefault((*key, float(row["time"])), []).append((place, judgement))
 

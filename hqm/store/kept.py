@@ -1,7 +1,8 @@
-"""What was read from a store and is asked for again, kept for as long as nobody writes to the store.
+"""What was read from a store and is asked for again, kept for as long as nobody writes to the
+store.
 
-A command asks for the answers of one respondent and run many times: for every benchmark, form, judge and example. Read once,
-they take a twentieth of the time of the whole command.
+A command asks for the answers of one respondent and run many times: for every benchmark, form,
+judge and example. Read once, they take a twentieth of the time of the whole command.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Callable, Hashable, Sized
 from typing import Any, TypeVar, cast
 
 MOST = 1 << 18
-"""Rows that are kept in all, some 60 MB of short answers; in a larger store, the first ones that were asked for."""
+"""Rows that are kept in all, some 60 MB of short answers; in a larger store, the first ones that
+were asked for.
+"""
 _T = TypeVar("_T", bound=Sized)
 
 
@@ -23,7 +26,8 @@ class Kept:
     Parameters
     ----------
     db
-        The connection that is read from. What it writes, or another connection or process commits, ends what was kept.
+        The connection that is read from. What it writes, or another connection or process commits,
+        ends what was kept.
     select
         Gives the rows of a query.
 
@@ -44,7 +48,8 @@ class Kept:
 
     def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
         """What is kept under a key; else it is read, and kept where there is room."""
-        # the first number changes with what others commit, the second with what this connection does
+        # the first number changes with what others commit, the second with what this connection
+        # does
         state = (int(self._select("PRAGMA data_version")[0][0]), self._db.total_changes)
         if state != self._state:
             self._values.clear()

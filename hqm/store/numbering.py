@@ -1,4 +1,6 @@
-"""The numbers that rows of a store get: those of asks that are there, and those of further attempts at them."""
+"""The numbers that rows of a store get: those of asks that are there, and those of further attempts
+at them.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,24 @@ def ids_of(db: sqlite3.Connection, digests: Sequence[str]) -> dict[str, int]:
     for start in range(0, len(digests), _MARKS):
         part = digests[start : start + _MARKS]
         marks = ",".join("?" * len(part))
-        ids.update(db.execute(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", part).fetchall())
+        ids.update(
+            db.execute(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", part).fetchall()
+        )
     return ids
 
 
-def attempts_of(db: sqlite3.Connection, respondent: int, run: int, numbers: Sequence[int]) -> list[int]:
+def attempts_of(
+    db: sqlite3.Connection, respondent: int, run: int, numbers: Sequence[int]
+) -> list[int]:
     """Which attempt each of these further answers to asks is, from 0."""
-    # of many asks those between the first and the last are counted too, which is one look for all of them
+    # of many asks those between the first and the last are counted too, which is one look for all
+    # of them
     some = len(numbers) < _MARKS
     chosen = f"ask IN ({','.join('?' * len(numbers))})" if some else "ask BETWEEN ? AND ?"
-    query = f"SELECT ask, COUNT(*) FROM answers WHERE respondent = ? AND run = ? AND {chosen} GROUP BY ask"
+    query = (
+        f"SELECT ask, COUNT(*) FROM answers WHERE respondent = ? AND run = ? AND {chosen} GROUP"
+        " BY ask"
+    )
     values = numbers if some else (min(numbers), max(numbers))
     before: dict[int, int] = dict(db.execute(query, (respondent, run, *values)).fetchall())
     if not before and len(set(numbers)) == len(numbers):

@@ -12,13 +12,16 @@ _PATIENCE = 60
 """Seconds to wait while another process writes."""
 
 
-def connect(path: Path | str, *, readonly: bool = False, private: bool = False) -> sqlite3.Connection:
+def connect(
+    path: Path | str, *, readonly: bool = False, private: bool = False
+) -> sqlite3.Connection:
     """A connection that begins no transaction by itself; `:memory:` is a database of its own.
 
     Parameters
     ----------
     readonly
-        Open an existing file for reading only; otherwise the file and its folder are made where they are missing.
+        Open an existing file for reading only; otherwise the file and its folder are made where
+        they are missing.
     private
         Whether a file that is made can be read by its owner alone.
     """
@@ -33,12 +36,16 @@ def connect(path: Path | str, *, readonly: bool = False, private: bool = False) 
 
 
 def connect_alone(path: Path) -> sqlite3.Connection:
-    """A connection for reading a file that no process writes to, in a folder that cannot be written."""
+    """A connection for reading a file that no process writes to, in a folder that cannot be
+    written.
+    """
     return _connected(f"{path.resolve().as_uri()}?mode=ro&immutable=1")
 
 
 def _connected(target: str, *, uri: bool = True) -> sqlite3.Connection:
-    return sqlite3.connect(target, uri=uri, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        target, uri=uri, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
 
 
 @contextmanager

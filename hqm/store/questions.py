@@ -19,11 +19,18 @@ class Ask:
     image_digest: str | None = None
 
 
-def ask(prompt: str, image: str | None = None, image_digest: str | None = None, *, apart: Sequence[str] = ()) -> Ask:
-    """Address what is asked by its content: the text and the picture's bytes, whatever the picture's name.
+def ask(
+    prompt: str,
+    image: str | None = None,
+    image_digest: str | None = None,
+    *,
+    apart: Sequence[str] = (),
+) -> Ask:
+    """Address what is asked by its content: the text and the picture's bytes, whatever the
+    picture's name.
 
-    `apart` holds questions apart that would otherwise be one; recorded answers use it, since a file may hold different
-    answers for rows that ask the same.
+    `apart` holds questions apart that would otherwise be one; recorded answers use it, since a file
+    may hold different answers for rows that ask the same.
 
     >>> ask("Is it red?", "a.png", "b2:00").digest == ask("Is it red?", "b.png", "b2:00").digest
     True

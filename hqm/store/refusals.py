@@ -19,8 +19,8 @@ def refused(store: Store, respondent: int, run: int) -> set[str]:
     if not has_answered(store, respondent):
         return set()
     query = (
-        "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ?1 AND run = ?2 "
-        "AND state = 'error' AND json_extract(detail, '$.final') AND attempt = "
-        "(SELECT MAX(attempt) FROM answers y WHERE y.respondent = ?1 AND y.run = ?2 AND y.ask = x.ask)"
+        "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ?1 AND run ="
+        " ?2 AND state = 'error' AND json_extract(detail, '$.final') AND attempt = (SELECT"
+        " MAX(attempt) FROM answers y WHERE y.respondent = ?1 AND y.run = ?2 AND y.ask = x.ask)"
     )
     return {row[0] for row in store.select(query, respondent, run)}

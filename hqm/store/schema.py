@@ -7,8 +7,8 @@ import sqlite3
 VERSION = 1
 TABLES = ("respondents", "asks", "images", "answers", "administrations", "judgements", "records")
 WHOLE = "administrations"
-"""The key in `meta` that says: every administration in this store is recorded as one. A store that was begun by HQM 0.1.0, or
-that took in answers without their administrations, does not have it."""
+"""The key in `meta` that says: every administration in this store is recorded as one. A store that
+was begun by HQM 0.1.0, or that took in answers without their administrations, does not have it."""
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE respondents (
@@ -53,4 +53,6 @@ def create(db: sqlite3.Connection) -> None:
                 "BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END"
             )
     if not there:
-        db.executemany("INSERT INTO meta VALUES (?, ?)", [("version", str(VERSION)), (WHOLE, "recorded")])
+        db.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("version", str(VERSION)), (WHOLE, "recorded")]
+        )

@@ -12,7 +12,9 @@ Talk = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 class RawServer:
-    """Reads each request to its end, then lets `talk` write; a connection is closed when `talk` returns."""
+    """Reads each request to its end, then lets `talk` write; a connection is closed when `talk`
+    returns.
+    """
 
     def __init__(self, talk: Talk) -> None:
         self.talk, self.asked = talk, 0
@@ -25,7 +27,12 @@ class RawServer:
         assert self._started.wait(60)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(60)
 
@@ -48,9 +55,18 @@ class RawServer:
         self._started.set()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        with contextlib.suppress(
+            ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            length = next((int(x.split(":")[1]) for x in head.split("\r\n") if x.startswith("content-length:")), 0)
+            length = next(
+                (
+                    int(x.split(":")[1])
+                    for x in head.split("\r\n")
+                    if x.startswith("content-length:")
+                ),
+                0,
+            )
             await reader.readexactly(length)
             self.asked += 1
             await self.talk(writer)

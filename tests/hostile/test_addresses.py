@@ -22,7 +22,14 @@ from tests.servers import PlannedServer
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HQM_CACHE", str(tmp_path / "cache"))
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in (
+        "http_proxy",
+        "https_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "cache"
 
@@ -65,13 +72,29 @@ def site() -> Iterator[PlannedServer]:
         yield server
 
 
-SPELLINGS = ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "0", "0.0.0.0",
-             "127.0.0.1.", "LOCALHOST", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "127.000.000.001"]  # fmt: skip
+SPELLINGS = [
+    "127.0.0.1",
+    "localhost",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0177.0.0.1",
+    "0x7f.1",
+    "0",
+    "0.0.0.0",
+    "127.0.0.1.",
+    "LOCALHOST",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "127.000.000.001",
+]
 
 
 @pytest.mark.parametrize("host", SPELLINGS)
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_this_machine_is_not_asked_however_it_is_written(site: PlannedServer, host: str, scheme: str) -> None:
+def test_this_machine_is_not_asked_however_it_is_written(
+    site: PlannedServer, host: str, scheme: str
+) -> None:
     source = open_images("https://example.org")
     name = f"{scheme}://{host}:{site.port}/a.png"
     source.fetch([name])
@@ -82,7 +105,9 @@ def test_this_machine_is_not_asked_however_it_is_written(site: PlannedServer, ho
 
 def test_what_is_allowed_is_fetched(site: PlannedServer) -> None:
     source = open_images(site.url)
-    with pytest.raises(ImageError, match="no address of the public internet.*--allow-private-images"):
+    with pytest.raises(
+        ImageError, match="no address of the public internet.*--allow-private-images"
+    ):
         source.fetch(["a.png"])
         source.path("a.png")
     source.fetch(["a.png"], private=True)
@@ -90,9 +115,16 @@ def test_what_is_allowed_is_fetched(site: PlannedServer) -> None:
 
 
 NAMES = [
-    ["127.0.0.1"], ["10.1.2.3"], ["169.254.169.254"], ["::1"], ["fd00::1"], ["93.184.216.34", "127.0.0.1"],
-    ["::ffff:127.0.0.1"], ["0.0.0.0"], ["fe80::1"],
-]  # fmt: skip
+    ["127.0.0.1"],
+    ["10.1.2.3"],
+    ["169.254.169.254"],
+    ["::1"],
+    ["fd00::1"],
+    ["93.184.216.34", "127.0.0.1"],
+    ["::ffff:127.0.0.1"],
+    ["0.0.0.0"],
+    ["fe80::1"],
+]
 
 
 @pytest.mark.parametrize("addresses", NAMES, ids=" ".join)
@@ -101,7 +133,10 @@ def test_a_name_is_judged_by_every_address_it_stands_for(
 ) -> None:
     def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
         kinds = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
-        return [(kind, socket.SOCK_STREAM, 6, "", (a, port)) for kind, a in zip(kinds, addresses, strict=True)]
+        return [
+            (kind, socket.SOCK_STREAM, 6, "", (a, port))
+            for kind, a in zip(kinds, addresses, strict=True)
+        ]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     source = open_images(f"http://pictures.example.org:{site.port}")
@@ -112,7 +147,9 @@ def test_a_name_is_judged_by_every_address_it_stands_for(
 
 
 def as_public(monkeypatch: pytest.MonkeyPatch, hosts: dict[str, str], port: int) -> list[str]:
-    """Let names stand for addresses, and let every connection to a public one end at the server under test."""
+    """Let names stand for addresses, and let every connection to a public one end at the server
+    under test.
+    """
     connected: list[str] = []
     lookup, connect = socket.getaddrinfo, socket.socket.connect
 
@@ -131,10 +168,17 @@ def as_public(monkeypatch: pytest.MonkeyPatch, hosts: dict[str, str], port: int)
 
 
 HOPS = [
-    "http://127.0.0.1:{port}/b.png", "http://localhost:{port}/b.png", "http://169.254.169.254/latest/meta-data",
-    "http://10.0.0.1/b.png", "http://[::1]:{port}/b.png", "http://inside.example.org/b.png", "http://2130706433:{port}/b",
-    "http://0:{port}/b", "https://127.0.0.1:{port}/b.png", "//127.0.0.1:{port}/b.png",
-]  # fmt: skip
+    "http://127.0.0.1:{port}/b.png",
+    "http://localhost:{port}/b.png",
+    "http://169.254.169.254/latest/meta-data",
+    "http://10.0.0.1/b.png",
+    "http://[::1]:{port}/b.png",
+    "http://inside.example.org/b.png",
+    "http://2130706433:{port}/b",
+    "http://0:{port}/b",
+    "https://127.0.0.1:{port}/b.png",
+    "//127.0.0.1:{port}/b.png",
+]
 
 
 @pytest.mark.parametrize("hop", HOPS)
@@ -159,9 +203,15 @@ def test_every_hop_is_checked(hop: str, public_hops: int, monkeypatch: pytest.Mo
             source.path("a.png")
 
 
-def test_a_redirection_between_public_addresses_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirection_between_public_addresses_is_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def reply(number: int, *_: Any) -> Any:
-        return (302, {"Location": "http://b.example.org/x"}, b"") if number == 0 else (200, {}, picture())
+        return (
+            (302, {"Location": "http://b.example.org/x"}, b"")
+            if number == 0
+            else (200, {}, picture())
+        )
 
     with PlannedServer(reply) as server:
         hosts = {"a.example.org": "93.184.216.34", "b.example.org": "93.184.216.35"}
@@ -188,9 +238,18 @@ def test_a_name_is_not_looked_up_again_after_the_check(monkeypatch: pytest.Monke
     assert connected == ["93.184.216.34"]
 
 
-SCHEMES = ["file:///etc/passwd", "ftp://127.0.0.1/a.png", "gopher://127.0.0.1/a", "data:image/png;base64,AAAA",
-           "javascript:alert(1)", "HTTP://127.0.0.1/a.png", "jar:http://127.0.0.1!/a", "/etc/passwd", "..\\..\\secret.png",
-           "C:/secret.png"]  # fmt: skip
+SCHEMES = [
+    "file:///etc/passwd",
+    "ftp://127.0.0.1/a.png",
+    "gopher://127.0.0.1/a",
+    "data:image/png;base64,AAAA",
+    "javascript:alert(1)",
+    "HTTP://127.0.0.1/a.png",
+    "jar:http://127.0.0.1!/a",
+    "/etc/passwd",
+    "..\\..\\secret.png",
+    "C:/secret.png",
+]
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -201,7 +260,9 @@ def test_a_picture_is_a_file_of_the_folder_or_a_web_address(tmp_path: Path, name
         source.path(name)
 
 
-@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://example.org/a", "gopher://example.org/", "data:,x"])
+@pytest.mark.parametrize(
+    "target", ["file:///etc/passwd", "ftp://example.org/a", "gopher://example.org/", "data:,x"]
+)
 def test_a_redirection_leads_to_the_web_only(target: str) -> None:
     with PlannedServer(lambda *_: (302, {"Location": target}, b"")) as server:
         source = open_images(server.url)
@@ -212,7 +273,9 @@ def test_a_redirection_leads_to_the_web_only(target: str) -> None:
 
 
 def drips(pause: float) -> Callable[..., Any]:
-    return says(http("200 OK", b"", "Content-Length: 90000", length=False), b"x", pause=pause, forever=True)
+    return says(
+        http("200 OK", b"", "Content-Length: 90000", length=False), b"x", pause=pause, forever=True
+    )
 
 
 def test_a_picture_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,11 +317,32 @@ def test_a_command_asks_with_pictures_of_this_machine_where_it_may(
 ) -> None:
     from tests.servers import completion
 
-    rows = [{"id": "a", "prompt": "Is it red?", "target": "yes", "image": f"http://127.0.0.1:{site.port}/a.png"}]
+    rows = [
+        {
+            "id": "a",
+            "prompt": "Is it red?",
+            "target": "yes",
+            "image": f"http://127.0.0.1:{site.port}/a.png",
+        }
+    ]
     folder = write_benchmark(tmp_path / "mine", rows)
     with PlannedServer(lambda *_: completion("Yes.")) as server:
-        given = ["run", folder, "-r", f"openai/tiny@{server.url}", "--forms", "original", "--runs", 1, "--quiet"]
-        given += ["--store", tmp_path / "store.sqlite", *(["--allow-private-images"] if allowed else [])]
+        given = [
+            "run",
+            folder,
+            "-r",
+            f"openai/tiny@{server.url}",
+            "--forms",
+            "original",
+            "--runs",
+            1,
+            "--quiet",
+        ]
+        given += [
+            "--store",
+            tmp_path / "store.sqlite",
+            *(["--allow-private-images"] if allowed else []),
+        ]
         code, out, _ = run(*given)
         assert (code, len(server.asked), len(site.asked)) == ((0, 1, 1) if allowed else (1, 0, 0))
         assert ("errors 0" in out) == allowed

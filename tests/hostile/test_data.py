@@ -1,4 +1,6 @@
-"""Cards, items, recorded answers, labels and released answer files that say something wrong: one sentence with the place."""
+"""Cards, items, recorded answers, labels and released answer files that say something wrong: one
+sentence with the place.
+"""
 
 import json
 from collections.abc import Callable
@@ -21,12 +23,27 @@ DEEP: Any = json.loads("[" * 50 + "]" * 50)
 ITEMS: list[tuple[str, str, dict[str, Any], str]] = [
     ("prompt null", "yes_no", {"prompt": None}, "the field 'prompt' is null"),
     ("prompt empty", "yes_no", {"prompt": " "}, "the field 'prompt' is empty"),
-    ("prompt an object", "yes_no", {"prompt": {"text": "Is it?"}}, "the field 'prompt' is an object"),
+    (
+        "prompt an object",
+        "yes_no",
+        {"prompt": {"text": "Is it?"}},
+        "the field 'prompt' is an object",
+    ),
     ("prompt a list", "yes_no", {"prompt": ["Is it?"]}, "the field 'prompt' is a list"),
     ("prompt true", "yes_no", {"prompt": True}, "the field 'prompt' is true or false"),
-    ("prompt with half a character", "yes_no", {"prompt": "Is it \ud800?"}, "a character that cannot be stored"),
+    (
+        "prompt with half a character",
+        "yes_no",
+        {"prompt": "Is it \ud800?"},
+        "a character that cannot be stored",
+    ),
     ("prompt with NUL", "yes_no", {"prompt": "Is it \0?"}, "a character that cannot be stored"),
-    ("prompt not a number", "yes_no", {"prompt": float("nan")}, "the field 'prompt' has the number nan"),
+    (
+        "prompt not a number",
+        "yes_no",
+        {"prompt": float("nan")},
+        "the field 'prompt' has the number nan",
+    ),
     ("id null", "yes_no", {"id": None}, "the field 'id' is null"),
     ("id empty", "yes_no", {"id": ""}, "the field 'id' is empty"),
     ("id an object", "yes_no", {"id": {"$oid": "1"}}, "the field 'id' is an object"),
@@ -37,16 +54,51 @@ ITEMS: list[tuple[str, str, dict[str, Any], str]] = [
     ("image true", "yes_no", {"image": True}, "the field 'image' is true or false"),
     ("image outside", "yes_no", {"image": "../a.png"}, "lies outside the image folder"),
     ("image with NUL", "yes_no", {"image": "a\0.png"}, "a character that cannot be stored"),
-    ("imgae", "yes_no", {"image": ..., "imgae": "a.png"}, "the field 'imgae' looks like a misspelt 'image'"),
-    ("images", "yes_no", {"image": ..., "images": "a.png"}, "the field 'images' looks like a misspelt 'image'"),
-    ("Image", "yes_no", {"image": ..., "Image": "a.png"}, "the field 'Image' looks like a misspelt 'image'"),
-    ("promt", "yes_no", {"prompt": ..., "promt": "Is it?"}, "the field 'promt' looks like a misspelt 'prompt'"),
-    ("tagret", "yes_no", {"target": ..., "tagret": "yes"}, "the field 'tagret' looks like a misspelt 'target'"),
+    (
+        "imgae",
+        "yes_no",
+        {"image": ..., "imgae": "a.png"},
+        "the field 'imgae' looks like a misspelt 'image'",
+    ),
+    (
+        "images",
+        "yes_no",
+        {"image": ..., "images": "a.png"},
+        "the field 'images' looks like a misspelt 'image'",
+    ),
+    (
+        "Image",
+        "yes_no",
+        {"image": ..., "Image": "a.png"},
+        "the field 'Image' looks like a misspelt 'image'",
+    ),
+    (
+        "promt",
+        "yes_no",
+        {"prompt": ..., "promt": "Is it?"},
+        "the field 'promt' looks like a misspelt 'prompt'",
+    ),
+    (
+        "tagret",
+        "yes_no",
+        {"target": ..., "tagret": "yes"},
+        "the field 'tagret' looks like a misspelt 'target'",
+    ),
     ("types", "yes_no", {"types": "existence"}, "the field 'types' looks like a misspelt 'type'"),
     ("tpye", "yes_no", {"tpye": "existence"}, "the field 'tpye' looks like a misspelt 'type'"),
-    ("clusters", "yes_no", {"clusters": "a"}, "the field 'clusters' looks like a misspelt 'cluster'"),
+    (
+        "clusters",
+        "yes_no",
+        {"clusters": "a"},
+        "the field 'clusters' looks like a misspelt 'cluster'",
+    ),
     ("parts", "yes_no", {"parts": "a"}, "the field 'parts' looks like a misspelt 'part'"),
-    ("option", "choice", {"options": ..., "option": ["red", "blue"]}, "the field 'option' looks like a misspelt"),
+    (
+        "option",
+        "choice",
+        {"options": ..., "option": ["red", "blue"]},
+        "the field 'option' looks like a misspelt",
+    ),
     ("no id", "yes_no", {"id": ...}, "the field 'id' is missing"),
     ("no prompt", "yes_no", {"prompt": ...}, "the field 'prompt' is missing"),
     ("type unknown", "yes_no", {"type": "colour"}, "is no hallucination type"),
@@ -60,25 +112,80 @@ ITEMS: list[tuple[str, str, dict[str, Any], str]] = [
     ("target perhaps", "yes_no", {"target": "perhaps"}, "the target is 'perhaps'"),
     ("target a list", "yes_no", {"target": ["yes"]}, "the target is ['yes']"),
     ("meta with NaN", "yes_no", {"score": float("nan")}, "the field 'score' has the number nan"),
-    ("meta with infinity inside", "yes_no", {"box": [1, {"x": float("inf")}]}, "the field 'box' has the number inf"),
-    ("meta with half a character", "yes_no", {"note": ["\udfff"]}, "a character that cannot be stored"),
+    (
+        "meta with infinity inside",
+        "yes_no",
+        {"box": [1, {"x": float("inf")}]},
+        "the field 'box' has the number inf",
+    ),
+    (
+        "meta with half a character",
+        "yes_no",
+        {"note": ["\udfff"]},
+        "a character that cannot be stored",
+    ),
     ("options a mapping", "choice", {"options": {"A": "red", "B": "blue"}}, "which is no list"),
     ("options a number", "choice", {"options": 5}, "the options are 5, which is no list"),
     ("options true", "choice", {"options": True}, "which is no list"),
-    ("options twice", "choice", {"options": ["red", "blue", "red"]}, "the option 'red' stands twice"),
-    ("options twice but for spaces", "choice", {"options": ["red", "red "]}, "the option 'red' stands twice"),
-    ("options twice in a text", "choice", {"options": "red|blue|red"}, "the option 'red' stands twice"),
+    (
+        "options twice",
+        "choice",
+        {"options": ["red", "blue", "red"]},
+        "the option 'red' stands twice",
+    ),
+    (
+        "options twice but for spaces",
+        "choice",
+        {"options": ["red", "red "]},
+        "the option 'red' stands twice",
+    ),
+    (
+        "options twice in a text",
+        "choice",
+        {"options": "red|blue|red"},
+        "the option 'red' stands twice",
+    ),
     ("options with null", "choice", {"options": ["red", None]}, "the field 'options' is null"),
-    ("options with an empty one", "choice", {"options": "red||blue"}, "the field 'options' is empty"),
-    ("options with a list", "choice", {"options": ["red", ["blue"]]}, "the field 'options' is a list"),
-    ("options with an object", "choice", {"options": ["red", {"text": "blue"}]}, "the field 'options' is an object"),
-    ("options with true", "choice", {"options": ["red", True]}, "the field 'options' is true or false"),
-    ("40 options", "choice", {"options": [f"red {i}" for i in range(40)], "target": "A"}, "it has 40 options"),
+    (
+        "options with an empty one",
+        "choice",
+        {"options": "red||blue"},
+        "the field 'options' is empty",
+    ),
+    (
+        "options with a list",
+        "choice",
+        {"options": ["red", ["blue"]]},
+        "the field 'options' is a list",
+    ),
+    (
+        "options with an object",
+        "choice",
+        {"options": ["red", {"text": "blue"}]},
+        "the field 'options' is an object",
+    ),
+    (
+        "options with true",
+        "choice",
+        {"options": ["red", True]},
+        "the field 'options' is true or false",
+    ),
+    (
+        "40 options",
+        "choice",
+        {"options": [f"red {i}" for i in range(40)], "target": "A"},
+        "it has 40 options",
+    ),
     ("one option", "choice", {"options": ["red"], "target": "A"}, "A choice needs two options"),
     ("no options", "choice", {"options": ...}, "A choice needs two options"),
     ("target beyond the options", "choice", {"target": "C"}, "the target is 'C'"),
     ("target two letters", "choice", {"target": "AB"}, "the target is 'AB'"),
-    ("target both letter and option", "choice", {"options": ["B", "A"], "target": "A"}, "is the option B and the letter of"),
+    (
+        "target both letter and option",
+        "choice",
+        {"options": ["B", "A"], "target": "A"},
+        "is the option B and the letter of",
+    ),
     ("target an index", "choice", {"target": 0}, "the target is 0"),
     ("no short target", "vqa", {"target": None}, "it has no target"),
     ("empty short target", "vqa", {"target": ""}, "it has no target"),
@@ -86,7 +193,7 @@ ITEMS: list[tuple[str, str, dict[str, Any], str]] = [
     ("short target true", "vqa", {"target": True}, "the target is True"),
     ("short targets with null", "vqa", {"target": ["red", None]}, "the target is ['red', None]"),
     ("no short targets", "vqa", {"target": []}, "it has no target"),
-]  # fmt: skip
+]
 
 
 def item(task: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +201,9 @@ def item(task: str, changes: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in {**plain, **changes}.items() if value is not ...}
 
 
-@pytest.mark.parametrize(("task", "changes", "sentence"), [row[1:] for row in ITEMS], ids=[row[0] for row in ITEMS])
+@pytest.mark.parametrize(
+    ("task", "changes", "sentence"), [row[1:] for row in ITEMS], ids=[row[0] for row in ITEMS]
+)
 def test_a_wrong_item_is_an_error_with_its_line(
     tmp_path: Path, task: str, changes: dict[str, Any], sentence: str
 ) -> None:
@@ -108,14 +217,24 @@ def test_a_wrong_item_is_an_error_with_its_line(
 
 SOUND: list[tuple[str, str, dict[str, Any], tuple[str, Any]]] = [
     ("a number as id", "yes_no", {"id": 7}, ("id", "7")),
-    ("further fields", "yes_no", {"score": 0.5, "source": "coco", "deep": DEEP}, ("prompt", "Is there a dog?")),
+    (
+        "further fields",
+        "yes_no",
+        {"score": 0.5, "source": "coco", "deep": DEEP},
+        ("prompt", "Is there a dog?"),
+    ),
     ("images beside image", "yes_no", {"images": "b.png"}, ("image", "a.png")),
     ("no picture", "yes_no", {"image": ...}, ("image", None)),
     ("null picture", "yes_no", {"image": None}, ("image", None)),
     ("a target with spaces", "yes_no", {"target": " Yes "}, ("target", "yes")),
     ("options as a text", "choice", {"options": "red | blue"}, ("options", ("red", "blue"))),
     ("options as numbers", "choice", {"options": [1, 2], "target": 2}, ("target", "B")),
-    ("options that are letters in order", "choice", {"options": ["A", "B"], "target": "A"}, ("target", "A")),
+    (
+        "options that are letters in order",
+        "choice",
+        {"options": ["A", "B"], "target": "A"},
+        ("target", "A"),
+    ),
     ("several short targets", "vqa", {"target": ["red", "blue"]}, ("target", ["red", "blue"])),
     ("a number as short target", "vqa", {"target": 3}, ("target", 3)),
     ("right-to-left text", "yes_no", {"prompt": "هل يوجد كلب؟"}, ("prompt", "هل يوجد كلب؟")),
@@ -123,26 +242,70 @@ SOUND: list[tuple[str, str, dict[str, Any], tuple[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("task", "changes", "expected"), [row[1:] for row in SOUND], ids=[row[0] for row in SOUND])
-def test_an_unusual_item_is_read(tmp_path: Path, task: str, changes: dict[str, Any], expected: tuple[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("task", "changes", "expected"), [row[1:] for row in SOUND], ids=[row[0] for row in SOUND]
+)
+def test_an_unusual_item_is_read(
+    tmp_path: Path, task: str, changes: dict[str, Any], expected: tuple[str, Any]
+) -> None:
     folder = write_benchmark(tmp_path / "mine", [item(task, changes)], task=task)
     assert getattr(hqm.load(str(folder)).original.items[0], expected[0]) == expected[1]
 
 
 FILES: dict[str, tuple[str, bytes, str]] = {
-    "a column twice": ("items.csv", b"id,prompt,target,target\nq1,Is it?,yes,no\n", "the column 'target' stands twice"),
-    "a column without name twice": ("items.csv", b"id,prompt,target,,\nq1,Is it?,yes,1,2\n", "the column '' stands twice"),
-    "a key twice": ("items.jsonl", b'{"id": "q1", "prompt": "Is it?", "target": "yes", "target": "no"}', "'target' stands twice"),
-    "a key twice in a list": ("items.jsonl", b'[{"id": 1, "prompt": "a", "prompt": "b"}]', "the key 'prompt' stands twice"),
-    "a key twice inside": ("items.jsonl", b'{"id": "q1", "meta": {"a": 1, "a": 2}}', "the key 'a' stands twice"),
-    "a row too short": ("items.csv", b"id,prompt,target\nq1,Is it?\n", "items.csv:2: the row does not have 3 fields"),
-    "a row too long": ("items.csv", b"id,prompt,target\nq1,Is it?,yes,no\n", "items.csv:2: the row does not have 3 fields"),
+    "a column twice": (
+        "items.csv",
+        b"id,prompt,target,target\nq1,Is it?,yes,no\n",
+        "the column 'target' stands twice",
+    ),
+    "a column without name twice": (
+        "items.csv",
+        b"id,prompt,target,,\nq1,Is it?,yes,1,2\n",
+        "the column '' stands twice",
+    ),
+    "a key twice": (
+        "items.jsonl",
+        b'{"id": "q1", "prompt": "Is it?", "target": "yes", "target": "no"}',
+        "'target' stands twice",
+    ),
+    "a key twice in a list": (
+        "items.jsonl",
+        b'[{"id": 1, "prompt": "a", "prompt": "b"}]',
+        "the key 'prompt' stands twice",
+    ),
+    "a key twice inside": (
+        "items.jsonl",
+        b'{"id": "q1", "meta": {"a": 1, "a": 2}}',
+        "the key 'a' stands twice",
+    ),
+    "a row too short": (
+        "items.csv",
+        b"id,prompt,target\nq1,Is it?\n",
+        "items.csv:2: the row does not have 3 fields",
+    ),
+    "a row too long": (
+        "items.csv",
+        b"id,prompt,target\nq1,Is it?,yes,no\n",
+        "items.csv:2: the row does not have 3 fields",
+    ),
     "no heading": ("items.csv", b"", "it has no items"),
-    "nested deeply": ("items.jsonl", b'{"id": "q1"}\n{"a": ' + b"[" * 200_000, "items.jsonl:2: it is nested too deeply"),
+    "nested deeply": (
+        "items.jsonl",
+        b'{"id": "q1"}\n{"a": ' + b"[" * 200_000,
+        "items.jsonl:2: it is nested too deeply",
+    ),
     "nested deeply in a list": ("items.jsonl", b"[" * 200_000, "it is nested too deeply"),
-    "5,000 digits": ("items.jsonl", b'{"id": ' + b"9" * 5000 + b"}", "items.jsonl:1: it cannot be read"),
+    "5,000 digits": (
+        "items.jsonl",
+        b'{"id": ' + b"9" * 5000 + b"}",
+        "items.jsonl:1: it cannot be read",
+    ),
     "not UTF-8": ("items.jsonl", b'{"id": "caf\xe9"}', "is not utf-8"),
-    "an id twice": ("items.jsonl", b'{"id": 1, "prompt": "a", "target": "no"}\n' * 2, "the id '1' stands twice"),
+    "an id twice": (
+        "items.jsonl",
+        b'{"id": 1, "prompt": "a", "target": "no"}\n' * 2,
+        "the id '1' stands twice",
+    ),
     "an id twice in two types": (
         "items.jsonl",
         b'{"id": 1, "prompt": "a", "target": "no"}\n{"id": "1", "prompt": "a", "target": "no"}',
@@ -150,11 +313,13 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     ),
     "a list of lists": ("items.jsonl", b"[[1]]", "a record must be a JSON object, not list"),
     "half a record": ("items.jsonl", b'{"id": "q1", "prompt"', "it is no JSON"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "content", "sentence"), FILES.values(), ids=list(FILES))
-def test_a_wrong_items_file_is_one_sentence(tmp_path: Path, run: Run, name: str, content: bytes, sentence: str) -> None:
+def test_a_wrong_items_file_is_one_sentence(
+    tmp_path: Path, run: Run, name: str, content: bytes, sentence: str
+) -> None:
     folder = write_benchmark(tmp_path / "mine", [], data={"items": name})
     (folder / name).write_bytes(content)
     status, _, err = run("plan", folder, "-r", "hf/shapes:steady")
@@ -173,21 +338,51 @@ def test_a_field_of_a_csv_may_be_longer_than_128_kilobytes(tmp_path: Path) -> No
 
 CARD = 'name = "mine"\ntitle = "Mine"\nversion = "1"\ntask = "yes_no"\n'
 CARDS: dict[str, tuple[bytes, str]] = {
-    "an adapter that is a module of Python": (f'{CARD}adapter = "os"'.encode(), "there is no adapter 'os'"),
-    "an adapter that is nothing": (f'{CARD}adapter = "nothing_at_all"'.encode(), "there is no adapter"),
+    "an adapter that is a module of Python": (
+        f'{CARD}adapter = "os"'.encode(),
+        "there is no adapter 'os'",
+    ),
+    "an adapter that is nothing": (
+        f'{CARD}adapter = "nothing_at_all"'.encode(),
+        "there is no adapter",
+    ),
     "an adapter with a path": (f'{CARD}adapter = "../pope"'.encode(), "the key 'adapter' is wrong"),
-    "an adapter with a dot": (f'{CARD}adapter = "pope.Pope"'.encode(), "the key 'adapter' is wrong"),
+    "an adapter with a dot": (
+        f'{CARD}adapter = "pope.Pope"'.encode(),
+        "the key 'adapter' is wrong",
+    ),
     "an adapter that is a number": (f"{CARD}adapter = 1".encode(), "the key 'adapter' is wrong"),
-    "an unknown encoding": (f'{CARD}[data]\nitems = "i"\nencoding = "klingon"'.encode(), "there is no encoding 'klingon'"),
-    "an encoding of no text": (f'{CARD}[data]\nencoding = "base64"'.encode(), "there is no encoding 'base64'"),
+    "an unknown encoding": (
+        f'{CARD}[data]\nitems = "i"\nencoding = "klingon"'.encode(),
+        "there is no encoding 'klingon'",
+    ),
+    "an encoding of no text": (
+        f'{CARD}[data]\nencoding = "base64"'.encode(),
+        "there is no encoding 'base64'",
+    ),
     "an empty encoding": (f'{CARD}[data]\nencoding = ""'.encode(), "there is no encoding ''"),
-    "temperature nan": (f"{CARD}[generation]\ntemperature = nan".encode(), "generation.temperature"),
-    "temperature inf": (f"{CARD}[generation]\ntemperature = inf".encode(), "generation.temperature"),
-    "temperature negative": (f"{CARD}[generation]\ntemperature = -1.0".encode(), "generation.temperature"),
+    "temperature nan": (
+        f"{CARD}[generation]\ntemperature = nan".encode(),
+        "generation.temperature",
+    ),
+    "temperature inf": (
+        f"{CARD}[generation]\ntemperature = inf".encode(),
+        "generation.temperature",
+    ),
+    "temperature negative": (
+        f"{CARD}[generation]\ntemperature = -1.0".encode(),
+        "generation.temperature",
+    ),
     "top_p above 1": (f"{CARD}[generation]\ntop_p = 1.5".encode(), "generation.top_p"),
     "max_tokens 0": (f"{CARD}[generation]\nmax_tokens = 0".encode(), "generation.max_tokens"),
-    "the judge's temperature nan": (f"{CARD}[judging]\ntemperature = nan".encode(), "judging.temperature"),
-    "a name of 300 characters": (CARD.replace("mine", "m" * 300).encode(), "the key 'name' is wrong"),
+    "the judge's temperature nan": (
+        f"{CARD}[judging]\ntemperature = nan".encode(),
+        "judging.temperature",
+    ),
+    "a name of 300 characters": (
+        CARD.replace("mine", "m" * 300).encode(),
+        "the key 'name' is wrong",
+    ),
     "a name with a slash": (CARD.replace("mine", "a/b").encode(), "the key 'name' is wrong"),
     "an empty name": (CARD.replace("mine", "").encode(), "the key 'name' is wrong"),
     "no name": (CARD.replace('name = "mine"\n', "").encode(), "the key 'name' is missing"),
@@ -197,15 +392,21 @@ CARDS: dict[str, tuple[bytes, str]] = {
     "an unknown key below": (f'{CARD}[data]\nitem = "a"'.encode(), "unknown key 'data.item'"),
     "an unknown type": (f'{CARD}types = ["colour"]'.encode(), "unknown colour"),
     "types that are a text": (f'{CARD}types = "existence"'.encode(), "the key 'types' is wrong"),
-    "a question that is the answer": (f'{CARD}[fields]\nprompt = "q"\ntarget = "q"'.encode(), "both the field 'q'"),
+    "a question that is the answer": (
+        f'{CARD}[fields]\nprompt = "q"\ntarget = "q"'.encode(),
+        "both the field 'q'",
+    ),
     "a key twice": (f'{CARD}name = "other"'.encode(), "it is no TOML"),
     "no TOML": (b"name = ", "it is no TOML"),
     "not UTF-8": (b'name = "caf\xe9"', "it is no TOML"),
     "5,000 digits": (f"{CARD}labelled = {'9' * 5000}".encode(), "it is no TOML"),
     "nested deeply": (f"{CARD}types = {'[' * 100_000}".encode(), "nested too deeply"),
-    "a checksum that is none": (f'{CARD}[[source.files]]\npath = "a"\nsha256 = "12"'.encode(), "sha256"),
+    "a checksum that is none": (
+        f'{CARD}[[source.files]]\npath = "a"\nsha256 = "12"'.encode(),
+        "sha256",
+    ),
     "a negative size": (f'{CARD}[[source.files]]\npath = "a"\nsize = -1'.encode(), "size"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("content", "sentence"), CARDS.values(), ids=list(CARDS))
@@ -254,7 +455,11 @@ RECORDED: list[tuple[str, dict[str, Any], str]] = [
     ("item unknown", {"item": "q99"}, "the benchmark has no item 'q99'"),
     ("item a list", {"item": ["q1"]}, "the item is ['q1']"),
     ("no item", {"item": ...}, "none of the fields 'item', 'id', 'question_id' is there"),
-    ("answer an object", {"answer": {"text": "Yes"}}, "the answer is {'text': 'Yes'}, which is no text"),
+    (
+        "answer an object",
+        {"answer": {"text": "Yes"}},
+        "the answer is {'text': 'Yes'}, which is no text",
+    ),
     ("answer a list", {"answer": ["Yes"]}, "the answer is ['Yes'], which is no text"),
     ("answer true", {"answer": True}, "the answer is True, which is no text"),
     ("no answer", {"answer": ...}, "none of the fields 'answer'"),
@@ -267,14 +472,27 @@ RECORDED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "sentence"), [row[1:] for row in RECORDED], ids=[row[0] for row in RECORDED])
+@pytest.mark.parametrize(
+    ("changes", "sentence"), [row[1:] for row in RECORDED], ids=[row[0] for row in RECORDED]
+)
 def test_a_wrong_recorded_answer_is_one_sentence(
     tmp_path: Path, run: Run, dogs: Path, changes: dict[str, Any], sentence: str
 ) -> None:
-    rows: list[dict[str, Any]] = [{"respondent": "a", "form": "original", "run": 0, "item": f"q{i}", "answer": "Yes"} for i in range(3)]  # fmt: skip
+    rows: list[dict[str, Any]] = [
+        {"respondent": "a", "form": "original", "run": 0, "item": f"q{i}", "answer": "Yes"}
+        for i in range(3)
+    ]
     rows[2] = {key: value for key, value in {**rows[2], **changes}.items() if value is not ...}
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    status, _, err = run("run", dogs, "--recorded", tmp_path / "answers.jsonl", "--store", tmp_path / "s.sqlite", "-q")
+    status, _, err = run(
+        "run",
+        dogs,
+        "--recorded",
+        tmp_path / "answers.jsonl",
+        "--store",
+        tmp_path / "s.sqlite",
+        "-q",
+    )
     assert (status, err.count("\n")) == (1, 1)
     assert sentence in err
     assert "answers.jsonl: record 3" in err
@@ -283,25 +501,59 @@ def test_a_wrong_recorded_answer_is_one_sentence(
 NAMES: list[tuple[str, str, list[str], str]] = [
     ("the whole name", "recorded/llava", ["recorded/llava", "hf/llava"], "recorded/llava"),
     ("without recorded/", "llava", ["recorded/llava", "recorded/other"], "recorded/llava"),
-    ("with an owner", "org1/llava", ["openai/org1/llava", "openai/org2/llava"], "openai/org1/llava"),
-    ("behind the kind", "shapes:steady", ["hf/shapes:steady", "hf/shapes:chance"], "hf/shapes:steady"),
+    (
+        "with an owner",
+        "org1/llava",
+        ["openai/org1/llava", "openai/org2/llava"],
+        "openai/org1/llava",
+    ),
+    (
+        "behind the kind",
+        "shapes:steady",
+        ["hf/shapes:steady", "hf/shapes:chance"],
+        "hf/shapes:steady",
+    ),
     ("behind the colon", "steady", ["hf/shapes:steady", "hf/shapes:chance"], "hf/shapes:steady"),
-    ("without settings", "openai/gpt", ["openai/gpt?temperature=0", "hf/a"], "openai/gpt?temperature=0"),
-    ("short, without settings", "gpt", ["openai/gpt?temperature=0", "hf/a"], "openai/gpt?temperature=0"),
+    (
+        "without settings",
+        "openai/gpt",
+        ["openai/gpt?temperature=0", "hf/a"],
+        "openai/gpt?temperature=0",
+    ),
+    (
+        "short, without settings",
+        "gpt",
+        ["openai/gpt?temperature=0", "hf/a"],
+        "openai/gpt?temperature=0",
+    ),
     ("a whole name that ends another", "llava", ["llava", "recorded/llava"], "llava"),
-    ("two owners", "llava", ["recorded/org1/llava", "recorded/org2/llava"], "could be recorded/org1/llava or recorded/org2/llava"),
+    (
+        "two owners",
+        "llava",
+        ["recorded/org1/llava", "recorded/org2/llava"],
+        "could be recorded/org1/llava or recorded/org2/llava",
+    ),
     ("two kinds", "llava", ["recorded/llava", "hf/llava"], "could be recorded/llava or hf/llava"),
-    ("two settings", "openai/gpt", ["openai/gpt?seed=1", "openai/gpt?seed=2"], "could be openai/gpt?seed=1 or"),
+    (
+        "two settings",
+        "openai/gpt",
+        ["openai/gpt?seed=1", "openai/gpt?seed=2"],
+        "could be openai/gpt?seed=1 or",
+    ),
     ("three", "a", ["x/a", "y/a", "z/a"], "could be x/a, y/a or z/a"),
     ("unknown", "lava", ["recorded/llava"], "there is no respondent 'lava'"),
     ("a part of a name", "ava", ["recorded/llava"], "there is no respondent 'ava'"),
     ("empty", "", ["recorded/llava"], "there is no respondent ''"),
     ("another case", "LLaVA", ["recorded/llava"], "there is no respondent 'LLaVA'"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("name", "names", "expected"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES])
-def test_a_name_in_a_file_of_labels_means_one_respondent(name: str, names: list[str], expected: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "names", "expected"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES]
+)
+def test_a_name_in_a_file_of_labels_means_one_respondent(
+    name: str, names: list[str], expected: str
+) -> None:
     if expected in names:
         assert respondent_named(name, names, "labels.csv: record 1") == expected
     else:
@@ -311,33 +563,75 @@ def test_a_name_in_a_file_of_labels_means_one_respondent(name: str, names: list[
 
 
 LABELS: list[tuple[str, str, str]] = [
-    ("an ambiguous name", "item,respondent,label\nq1,llava,1\n", "'llava' could be recorded/org1/llava or recorded/org2/llava"),
+    (
+        "an ambiguous name",
+        "item,respondent,label\nq1,llava,1\n",
+        "'llava' could be recorded/org1/llava or recorded/org2/llava",
+    ),
     ("an unknown name", "item,respondent,label\nq1,blip,1\n", "there is no respondent 'blip'"),
-    ("an unknown item", "item,respondent,label\nq99,org1/llava,1\n", "the benchmark has no item 'q99'"),
+    (
+        "an unknown item",
+        "item,respondent,label\nq99,org1/llava,1\n",
+        "the benchmark has no item 'q99'",
+    ),
     ("a label above 1", "item,respondent,label\nq1,org1/llava,2\n", "the label is '2'"),
     ("a label below 0", "item,respondent,label\nq1,org1/llava,-1\n", "the label is '-1'"),
-    ("a label that is no number", "item,respondent,label\nq1,org1/llava,nan\n", "the label is 'nan'"),
-    ("a label in words", "item,respondent,label\nq1,org1/llava,faithful\n", "the label is 'faithful'"),
-    ("a label twice", "item,respondent,label\nq1,org1/llava,1\nq1,org1/llava,0\n", "is labelled twice"),
-    ("the same label under two names", "item,respondent,label\nq1,org1/llava,1\nq1,recorded/org1/llava,0\n", "is labelled twice"),
+    (
+        "a label that is no number",
+        "item,respondent,label\nq1,org1/llava,nan\n",
+        "the label is 'nan'",
+    ),
+    (
+        "a label in words",
+        "item,respondent,label\nq1,org1/llava,faithful\n",
+        "the label is 'faithful'",
+    ),
+    (
+        "a label twice",
+        "item,respondent,label\nq1,org1/llava,1\nq1,org1/llava,0\n",
+        "is labelled twice",
+    ),
+    (
+        "the same label under two names",
+        "item,respondent,label\nq1,org1/llava,1\nq1,recorded/org1/llava,0\n",
+        "is labelled twice",
+    ),
     ("no column of labels", "item,respondent\nq1,org1/llava\n", "the field 'label' is missing"),
     ("no column of respondents", "item,label\nq1,1\n", "the field 'respondent' is missing"),
-    ("a column twice", "item,respondent,label,label\nq1,org1/llava,1,0\n", "the column 'label' stands twice"),
+    (
+        "a column twice",
+        "item,respondent,label,label\nq1,org1/llava,1,0\n",
+        "the column 'label' stands twice",
+    ),
     ("no label", "item,respondent,label\n", "it holds no label"),
     ("no file", "", "there is no such file"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("content", "sentence"), [row[1:] for row in LABELS], ids=[row[0] for row in LABELS])
+@pytest.mark.parametrize(
+    ("content", "sentence"), [row[1:] for row in LABELS], ids=[row[0] for row in LABELS]
+)
 def test_labels_are_checked_before_anybody_is_asked(
     tmp_path: Path, run: Run, dogs: Path, content: str, sentence: str
 ) -> None:
-    rows = [{"respondent": f"{who}/llava", "item": f"q{i}", "answer": "Yes"} for who in ("org1", "org2") for i in range(12)]  # fmt: skip
+    rows = [
+        {"respondent": f"{who}/llava", "item": f"q{i}", "answer": "Yes"}
+        for who in ("org1", "org2")
+        for i in range(12)
+    ]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     if content:
         (tmp_path / "labels.csv").write_text(content)
     store = tmp_path / "s.sqlite"
-    options = ["--recorded", tmp_path / "answers.jsonl", "--criterion", tmp_path / "labels.csv", "--store", store, "-q"]
+    options = [
+        "--recorded",
+        tmp_path / "answers.jsonl",
+        "--criterion",
+        tmp_path / "labels.csv",
+        "--store",
+        store,
+        "-q",
+    ]
     status, _, err = run("audit", dogs, *options, "--out", tmp_path / "out")
     assert (status, err.count("\n")) == (1, 1)
     assert sentence in err
@@ -347,18 +641,30 @@ def test_labels_are_checked_before_anybody_is_asked(
 
 def test_labels_go_to_the_model_that_they_name(tmp_path: Path, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs))
-    (tmp_path / "labels.csv").write_text("item,respondent,label\nq1,org1/llava,1\nq1,org2/llava,0\nq2,blip,1\n")
+    (tmp_path / "labels.csv").write_text(
+        "item,respondent,label\nq1,org1/llava,1\nq1,org2/llava,0\nq2,blip,1\n"
+    )
     names = ["recorded/org1/llava", "recorded/org2/llava", "recorded/blip"]
     labels = benchmark.read_criterion(tmp_path / "labels.csv", benchmark.original, names)
-    assert [(label.respondent, label.label) for label in labels] == list(zip(names, (1, 0, 1), strict=True))
+    assert [(label.respondent, label.label) for label in labels] == list(
+        zip(names, (1, 0, 1), strict=True)
+    )
 
 
 # --- released answer files ---
 
-QUESTIONS = [("1.jpg", "Is there a dog in the image?", "yes"), ("1.jpg", "Is there a cat in the image?", "no"),
-             ("2.jpg", "Is there a dog in the image?", "yes"), ("2.jpg", "Is there an imange in the imange?", "no")]  # fmt: skip
-OTHER = [("1.jpg", "Is there a dog in the image?", "yes"), ("1.jpg", "Is there a bus in the image?", "no"),
-         ("2.jpg", "Is there a dog in the image?", "yes"), ("2.jpg", "Is there a hat in the image?", "no")]  # fmt: skip
+QUESTIONS = [
+    ("1.jpg", "Is there a dog in the image?", "yes"),
+    ("1.jpg", "Is there a cat in the image?", "no"),
+    ("2.jpg", "Is there a dog in the image?", "yes"),
+    ("2.jpg", "Is there an imange in the imange?", "no"),
+]
+OTHER = [
+    ("1.jpg", "Is there a dog in the image?", "yes"),
+    ("1.jpg", "Is there a bus in the image?", "no"),
+    ("2.jpg", "Is there a dog in the image?", "yes"),
+    ("2.jpg", "Is there a hat in the image?", "no"),
+]
 
 
 @pytest.fixture
@@ -367,19 +673,34 @@ def pope(tmp_path: Path) -> hqm.Benchmark:
     folder = tmp_path / "data" / "pope"
     folder.mkdir(parents=True)
     for part, questions in (("random", QUESTIONS), ("adversarial", OTHER)):
-        rows = [{"question_id": i, "image": f"COCO_val2014_00000000000{image}", "text": text, "label": label}
-                for i, (image, text, label) in enumerate(questions, 1)]  # fmt: skip
-        (folder / f"coco_pope_{part}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rows = [
+            {
+                "question_id": i,
+                "image": f"COCO_val2014_00000000000{image}",
+                "text": text,
+                "label": label,
+            }
+            for i, (image, text, label) in enumerate(questions, 1)
+        ]
+        (folder / f"coco_pope_{part}.json").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows)
+        )
     return hqm.load("pope", data=tmp_path / "data")
 
 
-def rows_of(*fields: str, order: tuple[int, ...] = (0, 1, 2, 3), questions: Any = QUESTIONS) -> list[dict[str, Any]]:
-    """Answers that are all right, in an order, with some fields that say which question they answer."""
+def rows_of(
+    *fields: str, order: tuple[int, ...] = (0, 1, 2, 3), questions: Any = QUESTIONS
+) -> list[dict[str, Any]]:
+    """Answers that are all right, in an order, with some fields that say which question they
+    answer.
+    """
     made = {
         "image": lambda i: f"COCO_val2014_00000000000{questions[i][0]}",
         "number": lambda i: questions[i][0].removesuffix(".jpg"),
         "question": lambda i: questions[i][1],
-        "prompt": lambda i: questions[i][1].replace("imange", "image") + "\nAnswer with a single word.",
+        "prompt": lambda i: (
+            questions[i][1].replace("imange", "image") + "\nAnswer with a single word."
+        ),
         "question_id": lambda i: i + 1,
         "category": lambda i: "random" if questions is QUESTIONS else "adversarial",
     }
@@ -395,24 +716,66 @@ JOINED: list[tuple[str, list[dict[str, Any]], str | None, int]] = [
     ("texts in order, and fewer", rows_of("question", order=(0, 1)), "coco_random", 2),
     ("empty texts: by row", [{**row, "question": ""} for row in rows_of()], "coco_random", 4),
     ("prompts in order", rows_of("prompt"), "coco_random", 4),
-    ("picture and text, another order", rows_of("image", "question", order=(3, 0, 2, 1)), "coco_random", 4),
-    ("picture and prompt, another order", rows_of("image", "prompt", order=(2, 3, 1)), "coco_random", 3),
+    (
+        "picture and text, another order",
+        rows_of("image", "question", order=(3, 0, 2, 1)),
+        "coco_random",
+        4,
+    ),
+    (
+        "picture and prompt, another order",
+        rows_of("image", "prompt", order=(2, 3, 1)),
+        "coco_random",
+        3,
+    ),
     ("picture by number", rows_of("number", "prompt", order=(1, 0)), "coco_random", 2),
     ("picture and text, part not named", rows_of("image", "question", order=(1, 0, 3)), None, 3),
-    ("another case", [{**r, "question": r["question"].upper()} for r in rows_of("image", "question")], "coco_random", 4),
-    ("other spaces", [{**r, "question": r["question"].replace(" ", "  ")} for r in rows_of("image", "question")], "coco_random", 4),
+    (
+        "another case",
+        [{**r, "question": r["question"].upper()} for r in rows_of("image", "question")],
+        "coco_random",
+        4,
+    ),
+    (
+        "other spaces",
+        [{**r, "question": r["question"].replace(" ", "  ")} for r in rows_of("image", "question")],
+        "coco_random",
+        4,
+    ),
     ("ids, another order", rows_of("question_id", order=(3, 1, 0)), "coco_random", 3),
-    ("ids and texts, another order", rows_of("question_id", "question", order=(3, 2, 1, 0)), "coco_random", 4),
+    (
+        "ids and texts, another order",
+        rows_of("question_id", "question", order=(3, 2, 1, 0)),
+        "coco_random",
+        4,
+    ),
     ("ids of HQM", [{"id": f"coco_random/{i + 1}", **rows_of()[i]} for i in (2, 0)], None, 2),
-    ("both parts in one file, by category",
-     rows_of("image", "question", "category") + rows_of("image", "question", "category", questions=OTHER), None, 8),
-    ("one part of a file of both",
-     rows_of("image", "question", "category") + rows_of("image", "question", "category", questions=OTHER), "coco_adversarial", 4),
-    ("a category that is no part", [{**r, "category": "object"} for r in rows_of("image", "question")], "coco_random", 4),
-]  # fmt: skip
+    (
+        "both parts in one file, by category",
+        rows_of("image", "question", "category")
+        + rows_of("image", "question", "category", questions=OTHER),
+        None,
+        8,
+    ),
+    (
+        "one part of a file of both",
+        rows_of("image", "question", "category")
+        + rows_of("image", "question", "category", questions=OTHER),
+        "coco_adversarial",
+        4,
+    ),
+    (
+        "a category that is no part",
+        [{**r, "category": "object"} for r in rows_of("image", "question")],
+        "coco_random",
+        4,
+    ),
+]
 
 
-@pytest.mark.parametrize(("rows", "part", "answered"), [row[1:] for row in JOINED], ids=[row[0] for row in JOINED])
+@pytest.mark.parametrize(
+    ("rows", "part", "answered"), [row[1:] for row in JOINED], ids=[row[0] for row in JOINED]
+)
 def test_answers_are_joined_by_what_their_rows_say(
     tmp_path: Path, pope: hqm.Benchmark, rows: list[dict[str, Any]], part: str | None, answered: int
 ) -> None:
@@ -423,30 +786,80 @@ def test_answers_are_joined_by_what_their_rows_say(
 
 
 REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
-    ("texts of another part", rows_of("question", questions=OTHER), "coco_random",
-     "2 of 4 rows are about other questions: record 2 asks 'Is there a bus in the image?'"),
-    ("pictures and texts of another part", rows_of("image", "question", questions=OTHER), "coco_random",
-     "2 of 4 rows are about other questions: record 2 asks 'Is there a bus in the image?' about COCO_val2014"),
-    ("texts in another order", rows_of("question", order=(1, 0, 3, 2)), "coco_random",
-     "4 of 4 rows are about other questions: record 1 asks 'Is there a cat in the image?'"),
-    ("the first three and no more", rows_of("question", order=(1, 0, 3, 2)), "coco_random", "(and 1 more)"),
-    ("one row left out", rows_of("question", order=(0, 2, 3)), "coco_random", "rows are about other questions: record 2"),
-    ("ids of other questions", rows_of("question_id", "question", questions=OTHER), "coco_random", "record 2 asks"),
-    ("ids that nobody knows", [{**row, "question_id": 1000 + i} for i, row in enumerate(rows_of())], "coco_random",
-     "record 1 answers '1000'"),
-    ("a picture that nobody knows", [{**rows_of("image", "question")[0], "image": "9.jpg"}], "coco_random",
-     "record 1 asks 'Is there a dog in the image?' about 9.jpg"),
-    ("a question answered twice", rows_of("image", "question", order=(0, 0)), "coco_random", "is answered twice"),
+    (
+        "texts of another part",
+        rows_of("question", questions=OTHER),
+        "coco_random",
+        "2 of 4 rows are about other questions: record 2 asks 'Is there a bus in the image?'",
+    ),
+    (
+        "pictures and texts of another part",
+        rows_of("image", "question", questions=OTHER),
+        "coco_random",
+        (
+            "2 of 4 rows are about other questions: record 2 asks 'Is there a bus in the image?'"
+            " about COCO_val2014"
+        ),
+    ),
+    (
+        "texts in another order",
+        rows_of("question", order=(1, 0, 3, 2)),
+        "coco_random",
+        "4 of 4 rows are about other questions: record 1 asks 'Is there a cat in the image?'",
+    ),
+    (
+        "the first three and no more",
+        rows_of("question", order=(1, 0, 3, 2)),
+        "coco_random",
+        "(and 1 more)",
+    ),
+    (
+        "one row left out",
+        rows_of("question", order=(0, 2, 3)),
+        "coco_random",
+        "rows are about other questions: record 2",
+    ),
+    (
+        "ids of other questions",
+        rows_of("question_id", "question", questions=OTHER),
+        "coco_random",
+        "record 2 asks",
+    ),
+    (
+        "ids that nobody knows",
+        [{**row, "question_id": 1000 + i} for i, row in enumerate(rows_of())],
+        "coco_random",
+        "record 1 answers '1000'",
+    ),
+    (
+        "a picture that nobody knows",
+        [{**rows_of("image", "question")[0], "image": "9.jpg"}],
+        "coco_random",
+        "record 1 asks 'Is there a dog in the image?' about 9.jpg",
+    ),
+    (
+        "a question answered twice",
+        rows_of("image", "question", order=(0, 0)),
+        "coco_random",
+        "is answered twice",
+    ),
     ("positives only fit both parts", rows_of("image", "question", order=(0, 2)), None, "--part"),
-    ("a category of another part", rows_of("image", "question", "category", questions=OTHER), "coco_random", "about other"),
+    (
+        "a category of another part",
+        rows_of("image", "question", "category", questions=OTHER),
+        "coco_random",
+        "about other",
+    ),
     ("no part fits", [{"question": "Is it?", "answer": "Yes"}], None, "--part"),
     ("no answer", [{"question": "Is it?"}], "coco_random", "none of the fields 'answer'"),
     ("an answer that is an object", [{"answer": {"yes": 1}}], "coco_random", "which is no text"),
     ("an answer that is a list", [{"answer": ["Yes"]}], "coco_random", "which is no text"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("rows", "part", "sentence"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("rows", "part", "sentence"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
 def test_rows_about_other_questions_are_refused(
     tmp_path: Path, pope: hqm.Benchmark, rows: list[dict[str, Any]], part: str | None, sentence: str
 ) -> None:
@@ -458,11 +871,22 @@ def test_rows_about_other_questions_are_refused(
     assert sentence in str(caught.value)
 
 
-def test_the_questions_beside_the_answers_say_what_was_asked(tmp_path: Path, pope: hqm.Benchmark) -> None:
-    """As LLaVA lays them: answers in a folder below the questions, whose ids they name; no row says its picture."""
-    asked = [{"question_id": 70 + i, **row} for i, row in enumerate(rows_of("image", "prompt", order=(3, 1, 2)))]
-    questions = [{"question_id": r["question_id"], "image": r["image"], "text": r["prompt"]} for r in asked]
-    answers = [{"question_id": r["question_id"], "prompt": r["prompt"], "text": r["answer"]} for r in asked]
+def test_the_questions_beside_the_answers_say_what_was_asked(
+    tmp_path: Path, pope: hqm.Benchmark
+) -> None:
+    """As LLaVA lays them: answers in a folder below the questions, whose ids they name; no row says
+    its picture.
+    """
+    asked = [
+        {"question_id": 70 + i, **row}
+        for i, row in enumerate(rows_of("image", "prompt", order=(3, 1, 2)))
+    ]
+    questions = [
+        {"question_id": r["question_id"], "image": r["image"], "text": r["prompt"]} for r in asked
+    ]
+    answers = [
+        {"question_id": r["question_id"], "prompt": r["prompt"], "text": r["answer"]} for r in asked
+    ]
     (tmp_path / "eval" / "answers").mkdir(parents=True)
     path = tmp_path / "eval" / "answers" / "model.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in answers))
@@ -472,13 +896,19 @@ def test_the_questions_beside_the_answers_say_what_was_asked(tmp_path: Path, pop
     beside.write_text("".join(json.dumps(row) + "\n" for row in questions))
     scored = score_file(pope, path, "coco_random")
     assert (scored.metrics["accuracy"], scored.states["ok"]) == (1.0, 3)
-    beside.write_text("".join(json.dumps({**row, "text": "Is there a bus?"}) + "\n" for row in questions))
+    beside.write_text(
+        "".join(json.dumps({**row, "text": "Is there a bus?"}) + "\n" for row in questions)
+    )
     with pytest.raises(AnswerError, match="3 of 3 rows are about other questions: record 1 asks"):
         score_file(pope, path, "coco_random")
 
 
-@pytest.mark.parametrize(("part", "accuracy", "answered"), [("random", 0.8809, 2712), ("adversarial", 0.8513, 3000)])
-def test_the_answers_that_llava_released(data: Path, part: str, accuracy: float, answered: int) -> None:
+@pytest.mark.parametrize(
+    ("part", "accuracy", "answered"), [("random", 0.8809, 2712), ("adversarial", 0.8513, 3000)]
+)
+def test_the_answers_that_llava_released(
+    data: Path, part: str, accuracy: float, answered: int
+) -> None:
     path = data / "logs" / "llava" / "llava-v1.5-7b_pope.jsonl"
     scored = score_file(hqm.load("pope", data=data), path, f"coco_{part}")
     assert round(scored.metrics["accuracy"] or 0, 4) == accuracy
@@ -490,7 +920,9 @@ def test_the_answers_that_llava_released(data: Path, part: str, accuracy: float,
 
 @pytest.fixture
 def twins(make_benchmark: Callable[..., Path]) -> hqm.Benchmark:
-    """Twelve questions, of which the last is the negation that the parallel form makes of the first."""
+    """Twelve questions, of which the last is the negation that the parallel form makes of the
+    first.
+    """
     things = ["dog", "cat", "car", "bus", "hat", "cup", "key", "map", "pen", "bag", "jug"]
     rows = [
         {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": "yes"}
@@ -518,22 +950,33 @@ class Live:
 
 
 def put(store: hqm.Store, benchmark: hqm.Benchmark, *administrations: tuple[str, int]) -> list[str]:
-    """Put forms in runs to the live respondent; the administrations that the store then knows of."""
+    """Put forms in runs to the live respondent; the administrations that the store then knows
+    of.
+    """
     from hqm.administration.holdings import cells_in, forms_of, respondents_in
 
     asks = hqm.Asks(store)
     forms = {form.name: form for form in forms_of(benchmark)}
     assignment = hqm.assign(Live(), benchmark)  # type: ignore[arg-type]
-    hqm.administer(store, [hqm.plan(asks, assignment, hqm.Administration(forms[f], r)) for f, r in administrations])
+    hqm.administer(
+        store,
+        [hqm.plan(asks, assignment, hqm.Administration(forms[f], r)) for f, r in administrations],
+    )
     known = respondents_in(hqm.Asks(store), benchmark)
-    return [f"{cell.form} {cell.run}" for cell in cells_in(hqm.Asks(store), benchmark, list(forms.values()), known)]
+    return [
+        f"{cell.form} {cell.run}"
+        for cell in cells_in(hqm.Asks(store), benchmark, list(forms.values()), known)
+    ]
 
 
 ADMINISTERED: list[tuple[tuple[tuple[str, int], ...], list[str]]] = [
     ((("original", 0),), ["original 0"]),
     ((("original", 0), ("original", 1)), ["original 0", "original 1"]),
     ((("original", 0), ("parallel", 0)), ["original 0", "parallel 0"]),
-    ((("original", 0), ("original", 1), ("parallel", 0)), ["original 0", "original 1", "parallel 0"]),
+    (
+        (("original", 0), ("original", 1), ("parallel", 0)),
+        ["original 0", "original 1", "parallel 0"],
+    ),
     ((("original", 0), ("parallel", 1)), ["original 0", "parallel 1"]),
     ((("parallel", 0),), []),
 ]
@@ -564,7 +1007,9 @@ def test_shared_answers_are_not_asked_again(store: hqm.Store, twins: hqm.Benchma
     assert store.count() < 24
 
 
-def test_a_respondent_that_was_not_put_a_form_has_no_answers_to_it(store: hqm.Store, twins: hqm.Benchmark) -> None:
+def test_a_respondent_that_was_not_put_a_form_has_no_answers_to_it(
+    store: hqm.Store, twins: hqm.Benchmark
+) -> None:
     put(store, twins, ("original", 0))
     respondent = hqm.respondents_in(hqm.Asks(store), twins)[0]
     answers = hqm.Answers(hqm.Asks(store)).responses(twins, twins.parallel_form, respondent, 0)
@@ -585,7 +1030,9 @@ def test_another_benchmark_with_the_same_questions_was_not_put(
 def test_a_corrected_target_leaves_the_administration(store: hqm.Store, dogs: Path) -> None:
     benchmark = hqm.load(str(dogs))
     texts = {item.id: "Yes" for item in benchmark.original.items}
-    administered(store, benchmark, [recorded("a", {("original", 0): texts, ("original", 1): texts})])
+    administered(
+        store, benchmark, [recorded("a", {("original", 0): texts, ("original", 1): texts})]
+    )
     lines = (dogs / "items.jsonl").read_text().splitlines()
     lines[0] = json.dumps({**json.loads(lines[0]), "target": "no"})
     (dogs / "items.jsonl").write_text("\n".join(lines))

@@ -1,4 +1,6 @@
-"""A full disk: the audit and its report stay the old pair or become the new one, whatever was written when it filled up."""
+"""A full disk: the audit and its report stay the old pair or become the new one, whatever was
+written when it filled up.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ import hqm
 from hqm.commands.shared import write_bytes, write_text, write_together
 from tests.conftest import Run
 
-SIZES = [(10, 10), (10, 50_000), (50_000, 10), (50_000, 50_000), (0, 50_000), (30_000, 29_999), (29_999, 30_001)]
+SIZES = [
+    (10, 10),
+    (10, 50_000),
+    (50_000, 10),
+    (50_000, 50_000),
+    (0, 50_000),
+    (30_000, 29_999),
+    (29_999, 30_001),
+]
 LIMIT = 30_000
 
 
@@ -35,7 +45,9 @@ def little_room(size: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("before", [True, False], ids=["old pair", "no pair"])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_a_pair_is_the_old_one_or_the_new_one(tmp_path: Path, sizes: tuple[int, int], before: bool) -> None:
+def test_a_pair_is_the_old_one_or_the_new_one(
+    tmp_path: Path, sizes: tuple[int, int], before: bool
+) -> None:
     audit, page = tmp_path / "audit.json", tmp_path / "report.html"
     if before:
         write_together({audit: "old audit", page: "old page"})
@@ -69,7 +81,9 @@ class Full:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_a_disk_that_fills_up_as_the_files_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+def test_a_disk_that_fills_up_as_the_files_are_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
     audit, page = tmp_path / "audit.json", tmp_path / "report.html"
     write_together({audit: "old audit", page: "old page"})
     Full(monkeypatch, os, "fsync", n)
@@ -118,10 +132,24 @@ def test_half_a_character_is_written_as_its_escape(tmp_path: Path) -> None:
 def audited(run: Run, dogs: Path, out: Path) -> tuple[int, str]:
     answers = out.parent / "answers.csv"
     if not answers.exists():
-        rows = [f"{name},q{i},{'yes' if (i + k) % 3 else 'no'}" for k, name in enumerate("abc") for i in range(12)]
+        rows = [
+            f"{name},q{i},{'yes' if (i + k) % 3 else 'no'}"
+            for k, name in enumerate("abc")
+            for i in range(12)
+        ]
         answers.write_text("\n".join(["respondent,item,answer", *rows]) + "\n")
     status, _, err = run(
-        "audit", dogs, "--recorded", answers, "--forms", "original", "--out", out, "--store", out / "s.sqlite", "-q"
+        "audit",
+        dogs,
+        "--recorded",
+        answers,
+        "--forms",
+        "original",
+        "--out",
+        out,
+        "--store",
+        out / "s.sqlite",
+        "-q",
     )
     return status, err
 
@@ -146,11 +174,13 @@ def test_an_audit_on_a_full_disk_leaves_the_old_pair(
 def test_a_process_of_its_own_survives_the_signal_of_a_full_disk(tmp_path: Path) -> None:
     """Beyond the limit the system sends SIGXFSZ, which must not end the process without a word."""
     code = (
-        "import resource, sys; from pathlib import Path; from hqm.commands.shared import write_together\n"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, {LIMIT}))\n"
-        "try: write_together({Path('a'): 'x', Path('b'): 'y' * 99999})\n"
-        "except Exception as error: print(type(error).__name__)"
+        "import resource, sys; from pathlib import Path; from hqm.commands.shared import"
+        f" write_together\nresource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, {LIMIT}))\ntry:"
+        " write_together({Path('a'): 'x', Path('b'): 'y' * 99999})\nexcept Exception as error:"
+        " print(type(error).__name__)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.stdout.strip(), done.returncode) == ("DataError", 0), done.stderr
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,9 @@
-"""Malformed files at random, built from whole ones: a command ends with a sentence or a result, and never with a traceback.
+"""Malformed files at random, built from whole ones: a command ends with a sentence or a result, and
+never with a traceback.
 
-Every kind of file is read by the command that reads it, 250 times; Hypothesis draws what is wrong with it (the same cases
-every time), from values that have broken a reader before and from text at random. The counts are printed.
+Every kind of file is read by the command that reads it, 250 times; Hypothesis draws what is wrong
+with it (the same cases every time), from values that have broken a reader before and from text at
+random. The counts are printed.
 """
 
 from __future__ import annotations
@@ -33,11 +35,53 @@ CASES = 250
 """Of each kind; eight kinds are 2,000 cases."""
 DELETED, TWICE = "deleted", "twice"
 NASTY: list[Any] = [
-    None, True, False, 0, -1, 1, 2**63, 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf"), float("-inf"), "", " ", "None", "null", "nan",
-    "one", "1E+999", "yes", "\0", "\ud800", "\udfff", "\u202e\u05d0", "\u4f60\u597d" * 40, "\U0001f469\u200d\U0001f467", "a" * 300, "../../etc/passwd", "http://[::1", "x\ny", "{}",
-    "=1+1", "<script>", "{{7*7}}", "%s", [], {}, [[]], [None], {"a": None}, ["a", "a"], {"a": {"a": {"a": 1}}}, [1] * 40,
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**63,
+    10**400,
+    0.5,
+    -0.0,
+    1e308,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    "",
+    " ",
+    "None",
+    "null",
+    "nan",
+    "one",
+    "1E+999",
+    "yes",
+    "\0",
+    "\ud800",
+    "\udfff",
+    "\u202e\u05d0",
+    "\u4f60\u597d" * 40,
+    "\U0001f469\u200d\U0001f467",
+    "a" * 300,
+    "../../etc/passwd",
+    "http://[::1",
+    "x\ny",
+    "{}",
+    "=1+1",
+    "<script>",
+    "{{7*7}}",
+    "%s",
+    [],
+    {},
+    [[]],
+    [None],
+    {"a": None},
+    ["a", "a"],
+    {"a": {"a": {"a": 1}}},
+    [1] * 40,
     json.loads("[" * 300 + "]" * 300),
-]  # fmt: skip
+]
 NAMES = [
     "id",
     "item",
@@ -59,7 +103,13 @@ NAMES = [
 
 def paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a document, the document itself left out."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    pairs = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, inner in pairs:
         yield (*here, key)
         yield from paths(inner, (*here, key))
@@ -77,7 +127,12 @@ def broken(draw: st.DrawFn, whole: Any) -> Any:
         held = document
         for key in keys:
             held = held[key]
-        value = draw(st.sampled_from([DELETED, TWICE, *NASTY]) | st.text(max_size=20) | st.integers() | st.floats())
+        value = draw(
+            st.sampled_from([DELETED, TWICE, *NASTY])
+            | st.text(max_size=20)
+            | st.integers()
+            | st.floats()
+        )
         if value == DELETED:
             del held[last]
         elif value == TWICE and isinstance(held, list):
@@ -92,7 +147,11 @@ def broken(draw: st.DrawFn, whole: Any) -> Any:
 def damaged(draw: st.DrawFn, text: str) -> bytes:
     """The bytes of a text, seldom cut, doubled, or in another encoding."""
     content = text.encode("utf-8", "surrogatepass")
-    how = draw(st.sampled_from(["whole"] * 12 + ["cut", "twice", "mark", "utf-16", "nul", "lines", "bytes"]))
+    how = draw(
+        st.sampled_from(
+            ["whole"] * 12 + ["cut", "twice", "mark", "utf-16", "nul", "lines", "bytes"]
+        )
+    )
     if how == "cut":
         return content[: draw(st.integers(0, len(content)))]
     if how == "utf-16":
@@ -112,7 +171,11 @@ def damaged(draw: st.DrawFn, text: str) -> bytes:
 def toml(value: Any) -> str:
     """A value as TOML writes it, or as nearly as it can."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {toml(inner)}" for key, inner in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key)} = {toml(inner)}" for key, inner in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
     return (
@@ -142,11 +205,17 @@ def lines(rows: Any) -> str:
 
 
 def command(*arguments: object) -> int:
-    """The status of a command that is run here; a Python warning counts as a fault of the program."""
+    """The status of a command that is run here; a Python warning counts as a fault of the
+    program.
+    """
     out, old = io.StringIO(), sys.argv
     sys.argv = ["hqm", *map(str, arguments)]
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(out),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("error", RuntimeWarning)
             main()
     except SystemExit as end:
@@ -161,54 +230,111 @@ def command(*arguments: object) -> int:
 
 
 ITEMS = [
-    {"id": f"q{i}", "prompt": f"Is there a {thing} in the image?", "target": target, "image": f"{i}.png", "type": "existence", "part": "a"}
+    {
+        "id": f"q{i}",
+        "prompt": f"Is there a {thing} in the image?",
+        "target": target,
+        "image": f"{i}.png",
+        "type": "existence",
+        "part": "a",
+    }
     for i, (thing, target) in enumerate([("dog", "yes"), ("cat", "no"), ("bus", "yes")])
-]  # fmt: skip
-CHOICES = [{"id": "c1", "prompt": "What colour is it?", "target": "A", "options": ["red", "blue"], "image": "1.png"}]
-CARD = {
-    "name": "b", "title": "B", "version": "1", "task": "yes_no", "types": ["existence"], "labelled": True,
-    "data": {"items": "items.jsonl", "images": "images", "encoding": "utf-8"}, "fields": {"id": "id", "prompt": "prompt"},
-    "prompt": {"prefix": "", "suffix": ""}, "scoring": {"parser": "strict", "audited": ["accuracy"]},
-    "generation": {"max_tokens": 8, "temperature": 1.0, "top_p": 1.0},
-}  # fmt: skip
-ANSWERS = [
-    {"respondent": "m", "form": "original", "run": 0, "item": f"q{i}", "answer": "yes", "state": "ok"} for i in range(3)
 ]
-LABELS = [{"item": f"q{i}", "respondent": "answers", "label": i % 2, "rater": "anna"} for i in range(3)]
+CHOICES = [
+    {
+        "id": "c1",
+        "prompt": "What colour is it?",
+        "target": "A",
+        "options": ["red", "blue"],
+        "image": "1.png",
+    }
+]
+CARD = {
+    "name": "b",
+    "title": "B",
+    "version": "1",
+    "task": "yes_no",
+    "types": ["existence"],
+    "labelled": True,
+    "data": {"items": "items.jsonl", "images": "images", "encoding": "utf-8"},
+    "fields": {"id": "id", "prompt": "prompt"},
+    "prompt": {"prefix": "", "suffix": ""},
+    "scoring": {"parser": "strict", "audited": ["accuracy"]},
+    "generation": {"max_tokens": 8, "temperature": 1.0, "top_p": 1.0},
+}
+ANSWERS = [
+    {
+        "respondent": "m",
+        "form": "original",
+        "run": 0,
+        "item": f"q{i}",
+        "answer": "yes",
+        "state": "ok",
+    }
+    for i in range(3)
+]
+LABELS = [
+    {"item": f"q{i}", "respondent": "answers", "label": i % 2, "rater": "anna"} for i in range(3)
+]
 POLICY = {
-    "name": "p", "required": {"facets": ["run"], "respondents": 3}, "limits": {"unscored": 0.1, "findings": "note"},
+    "name": "p",
+    "required": {"facets": ["run"], "respondents": 3},
+    "limits": {"unscored": 0.1, "findings": "note"},
     "coverage": {"claimed": True, "items_a_type": 2},
-    "require": [{"indicator": "test_retest.pearson", "interval": "fixed_models", "at_least": 0.5, "reason": "r"}],
-}  # fmt: skip
+    "require": [
+        {
+            "indicator": "test_retest.pearson",
+            "interval": "fixed_models",
+            "at_least": 0.5,
+            "reason": "r",
+        }
+    ],
+}
 REPLIES = [{"item": f"q{i}", "role": "judge", "reply": "Rating: 1"} for i in range(3)]
 
 
 def export(folder: Path) -> list[dict[str, Any]]:
-    """A small store as HQM 0.1.0 exported it: without the hashes that refuse every edit of an export of today."""
+    """A small store as HQM 0.1.0 exported it: without the hashes that refuse every edit of an
+    export of today.
+    """
     with hqm.Store(folder / "whole.sqlite") as store:
         who = store.respondent("recorded/m", {"kind": "recorded"})
-        store.append(who, 0, [(hqm.ask("Is it red?", "1.png"), hqm.Response("Yes.", detail={"tokens_out": 1}))])
+        store.append(
+            who,
+            0,
+            [(hqm.ask("Is it red?", "1.png"), hqm.Response("Yes.", detail={"tokens_out": 1}))],
+        )
         store.judge("b", "original", 0, [hqm.Judgement("human", "q0", "recorded/m", 1.0)])
         store.remember_images("b", {"1.png": "b2:00"})
         store.record({"python": "3"})
     assert command("export", folder / "whole.sqlite", "--to", folder / "whole.jsonl") == 0
     rows = [json.loads(line) for line in (folder / "whole.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if key != "digest"} for row in rows if row["kind"] != "export"]
+    return [
+        {key: value for key, value in row.items() if key != "digest"}
+        for row in rows
+        if row["kind"] != "export"
+    ]
 
 
 def of_card(draw: st.DrawFn, home: Path, whole: Any) -> int:
     document = draw(broken(CARD))
     text = "\n".join(
-        f"{json.dumps(key)} = {toml(value)}" for key, value in document.items() if not isinstance(value, dict)
+        f"{json.dumps(key)} = {toml(value)}"
+        for key, value in document.items()
+        if not isinstance(value, dict)
     )
     text += "".join(
-        f"\n[{json.dumps(key)}]\n" + "\n".join(f"{json.dumps(name)} = {toml(inner)}" for name, inner in value.items())
-        for key, value in document.items() if isinstance(value, dict)
-    )  # fmt: skip
+        f"\n[{json.dumps(key)}]\n"
+        + "\n".join(f"{json.dumps(name)} = {toml(inner)}" for name, inner in value.items())
+        for key, value in document.items()
+        if isinstance(value, dict)
+    )
     (home / "b" / "card.toml").write_bytes(damaged(draw, text))
     return max(
         command("check", home / "b", "--exit-zero"),
-        command("plan", home / "b", "--recorded", home / "answers.jsonl", "--store", home / "s.sqlite"),
+        command(
+            "plan", home / "b", "--recorded", home / "answers.jsonl", "--store", home / "s.sqlite"
+        ),
     )
 
 
@@ -247,7 +373,9 @@ def of_audit(draw: st.DrawFn, home: Path, whole: Any) -> int:
 
 
 def of_policy(draw: st.DrawFn, home: Path, whole: Any) -> int:
-    text = "\n".join(f"{json.dumps(key)} = {toml(value)}" for key, value in draw(broken(POLICY)).items())
+    text = "\n".join(
+        f"{json.dumps(key)} = {toml(value)}" for key, value in draw(broken(POLICY)).items()
+    )
     (home / "policy.toml").write_bytes(damaged(draw, text))
     return command("gate", home / "audit.json", "--policy", home / "policy.toml")
 
@@ -269,9 +397,15 @@ def of_replies(draw: st.DrawFn, home: Path, whole: Any) -> int:
 
 Kind = Callable[[st.DrawFn, Path, Any], int]
 KINDS: dict[str, Kind] = {
-    "card": of_card, "items": of_items, "answers": of_answers, "labels": of_labels,
-    "audit": of_audit, "policy": of_policy, "import": of_import, "judge replies": of_replies,
-}  # fmt: skip
+    "card": of_card,
+    "items": of_items,
+    "answers": of_answers,
+    "labels": of_labels,
+    "audit": of_audit,
+    "policy": of_policy,
+    "import": of_import,
+    "judge replies": of_replies,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -285,13 +419,21 @@ def test_a_malformed_file_ends_in_a_sentence(
     whole = export(tmp_path) if kind == "import" else plain_audit() if kind == "audit" else None
     ends: Counter[int] = Counter()
 
-    @settings(max_examples=CASES, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None)
+    @settings(
+        max_examples=CASES,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
     @given(st.data())
     def cases(data: st.DataObject) -> None:
         ends[KINDS[kind](data.draw, tmp_path, whole)] += 1
 
     cases()
     with capsys.disabled():
-        print(f"\n{kind}: {ends.total()} files, {ends[0]} taken, {ends.total() - ends[0]} refused in a sentence")
+        print(
+            f"\n{kind}: {ends.total()} files, {ends[0]} taken, {ends.total() - ends[0]} refused in"
+            " a sentence"
+        )
     assert ends.total() >= CASES
     assert 0 < ends[0] < ends.total(), "files that are taken and files that are refused"

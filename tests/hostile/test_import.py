@@ -1,4 +1,6 @@
-"""`hqm import` of files that are broken, edited or made up: one sentence with the place, and nothing is stored."""
+"""`hqm import` of files that are broken, edited or made up: one sentence with the place, and
+nothing is stored.
+"""
 
 import json
 from collections.abc import Callable
@@ -20,12 +22,21 @@ def filled(path: Path | str) -> Store:
     who = store.respondent("openai/a", {"kind": "openai", "temperature": 1.0})
     apart = store.respondent("recorded/b", {"kind": "recorded", "answers": "b2:00"})
     red, blue = ask("Is it red?", "a.png", "b2:" + "0" * 24), ask("Is it “blue”?\nNow.")
-    store.append(who, 0, [(red, Response("Yes", "ok", "", {"seconds": 0.5})), (blue, Response("", "error", "500"))])
+    store.append(
+        who,
+        0,
+        [(red, Response("Yes", "ok", "", {"seconds": 0.5})), (blue, Response("", "error", "500"))],
+    )
     store.append(who, 0, [(blue, Response("No"))])
-    store.append(apart, 1, [(ask("Is it red?", "a.png", apart=("mine", "original", "q1")), Response("No"))])
+    store.append(
+        apart, 1, [(ask("Is it red?", "a.png", apart=("mine", "original", "q1")), Response("No"))]
+    )
     for number in (who, apart):
         store.administered(number, "mine", form="original", digest="b2:" + "1" * 24, run=0)
-    labels = [Judgement("human", "q1", "openai/a", 1.0, "ja", ""), Judgement("human", "q2", "openai/a", None)]
+    labels = [
+        Judgement("human", "q1", "openai/a", 1.0, "ja", ""),
+        Judgement("human", "q2", "openai/a", None),
+    ]
     store.judge("mine", "original", 0, labels, 5.0)
     store.remember_images("mine", {"a.png": "b2:" + "0" * 24})
     store.record({"command": "hqm run"}, 6.0)
@@ -96,10 +107,22 @@ CHANGES: list[tuple[str, str, str, Any, str]] = [
     ("the hash of another question", ANSWER, "ask", "b2:" + "a" * 24, "not that of what is asked"),
     ("null hash", ANSWER, "ask", None, "a text is needed"),
     ("capitals in a hash", ANSWER, "ask", "b2:" + "A" * 24, "no content hash"),
-    ("another prompt under the hash", ANSWER, "prompt", "Is it green?", "not that of what is asked"),
+    (
+        "another prompt under the hash",
+        ANSWER,
+        "prompt",
+        "Is it green?",
+        "not that of what is asked",
+    ),
     ("null prompt", ANSWER, "prompt", None, "a text is needed"),
     ("object for a prompt", ANSWER, "prompt", {"text": "Is it red?"}, "a text is needed"),
-    ("another picture under the hash", ANSWER, "image_digest", "b2:" + "9" * 24, "not that of what is asked"),
+    (
+        "another picture under the hash",
+        ANSWER,
+        "image_digest",
+        "b2:" + "9" * 24,
+        "not that of what is asked",
+    ),
     ("number for a picture", ANSWER, "image", 7, "a text is needed"),
     ("null respondent", ANSWER, "respondent", None, "a text is needed"),
     ("empty respondent", ANSWER, "respondent", "", "it is empty"),
@@ -157,7 +180,9 @@ def changed(rows: list[Row], kind: str, field: str, value: Any) -> tuple[list[Ro
     return [*rows[:place], row, *rows[place + 1 :]], place + 1
 
 
-@pytest.mark.parametrize(("kind", "field", "value", "sentence"), [c[1:] for c in CHANGES], ids=[c[0] for c in CHANGES])
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "sentence"), [c[1:] for c in CHANGES], ids=[c[0] for c in CHANGES]
+)
 def test_a_made_up_row_is_refused_with_its_place(
     tmp_path: Path, run: Run, exported: list[Row], kind: str, field: str, value: Any, sentence: str
 ) -> None:
@@ -171,16 +196,43 @@ def test_a_made_up_row_is_refused_with_its_place(
         assert (store.count(), store.records(), store.judged("mine")) == (0, [], [])
 
 
-EDITS = [(kind, field) for kind, fields in {
-    ANSWER: ("text", "state", "run", "attempt", "prompt", "image", "ask", "respondent", "identity", "detail", "reason", "time"),
-    PUT: ("benchmark", "form", "form_digest", "run", "sight", "respondent"),
-    JUDGEMENT: ("label", "reply", "judge", "item", "time"),
-    IMAGE: ("image", "image_digest"),
-    RECORD: ("record", "time"),
-}.items() for field in fields]  # fmt: skip
-VALUES: Row = {"run": 7, "attempt": 7, "time": 7.5, "label": 0.25, "state": "truncated", "identity": '{"kind": "openai"}',
-               "detail": "{}", "record": "{}", "ask": "b2:" + "a" * 24, "image_digest": "b2:" + "b" * 24,
-               "form_digest": "b2:" + "c" * 24}  # fmt: skip
+EDITS = [
+    (kind, field)
+    for kind, fields in {
+        ANSWER: (
+            "text",
+            "state",
+            "run",
+            "attempt",
+            "prompt",
+            "image",
+            "ask",
+            "respondent",
+            "identity",
+            "detail",
+            "reason",
+            "time",
+        ),
+        PUT: ("benchmark", "form", "form_digest", "run", "sight", "respondent"),
+        JUDGEMENT: ("label", "reply", "judge", "item", "time"),
+        IMAGE: ("image", "image_digest"),
+        RECORD: ("record", "time"),
+    }.items()
+    for field in fields
+]
+VALUES: Row = {
+    "run": 7,
+    "attempt": 7,
+    "time": 7.5,
+    "label": 0.25,
+    "state": "truncated",
+    "identity": '{"kind": "openai"}',
+    "detail": "{}",
+    "record": "{}",
+    "ask": "b2:" + "a" * 24,
+    "image_digest": "b2:" + "b" * 24,
+    "form_digest": "b2:" + "c" * 24,
+}
 
 
 @pytest.mark.parametrize(("kind", "field"), EDITS, ids=[f"{kind}.{field}" for kind, field in EDITS])
@@ -192,7 +244,10 @@ def test_an_edit_that_would_be_a_fine_row_is_noticed(
     status, _, err = run("import", path, "--store", tmp_path / "new.sqlite")
     assert (status, err) == (
         1,
-        f"hqm: {path}: record {number}: the row was changed after the export. Import the file as it was exported.\n",
+        (
+            f"hqm: {path}: record {number}: the row was changed after the export. Import the file"
+            " as it was exported.\n"
+        ),
     )
 
 
@@ -207,8 +262,14 @@ WHOLES: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "all rows removed": (lambda rows: rows[:1], "rows were exported, and 0 are there"),
     "the head removed": (lambda rows: rows[1:], "the first row of the export is missing"),
     "a row twice": (lambda rows: [*rows, rows[-1]], "more rows than were exported"),
-    "a row twice inside": (lambda rows: [*rows[:2], rows[1], *rows[2:]], "the same answer stands at record 2"),
-    "two rows exchanged": (lambda rows: [rows[0], rows[2], rows[1], *rows[3:]], "exchanged or reordered"),
+    "a row twice inside": (
+        lambda rows: [*rows[:2], rows[1], *rows[2:]],
+        "the same answer stands at record 2",
+    ),
+    "two rows exchanged": (
+        lambda rows: [rows[0], rows[2], rows[1], *rows[3:]],
+        "exchanged or reordered",
+    ),
     "a row signed anew": (
         lambda rows: [*rows[:1], resigned({**rows[1], "text": "another"}), *rows[2:]],
         "exchanged or reordered",
@@ -221,13 +282,28 @@ WHOLES: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
         lambda rows: [{k: v for k, v in rows[0].items() if k != "digest"}, *rows[1:]],
         "exchanged or reordered",
     ),
-    "a head that counts wrongly": (lambda rows: [{**rows[0], "rows": len(rows) - 2}, *rows[1:]], "exchanged or"),
-    "a head that counts too many": (lambda rows: [{**rows[0], "rows": 10**6}, *rows[1:]], "rows were exported, and"),
-    "a head that counts in words": (lambda rows: [{**rows[0], "rows": "nine"}, *rows[1:]], "a count from 0 on"),
-    "a head that claims more": (lambda rows: [{**rows[0], "whole": 0}, *rows[1:]], "exchanged or reordered"),
+    "a head that counts wrongly": (
+        lambda rows: [{**rows[0], "rows": len(rows) - 2}, *rows[1:]],
+        "exchanged or",
+    ),
+    "a head that counts too many": (
+        lambda rows: [{**rows[0], "rows": 10**6}, *rows[1:]],
+        "rows were exported, and",
+    ),
+    "a head that counts in words": (
+        lambda rows: [{**rows[0], "rows": "nine"}, *rows[1:]],
+        "a count from 0 on",
+    ),
+    "a head that claims more": (
+        lambda rows: [{**rows[0], "whole": 0}, *rows[1:]],
+        "exchanged or reordered",
+    ),
     "a head inside": (lambda rows: [rows[0], rows[0], *rows[1:-1]], "changed after"),
     "no row at all": (lambda rows: [], "it holds no row"),
-    "an answer twice": (lambda rows: [*unsigned(rows), unsigned(rows)[0]], "the same answer stands at record 1"),
+    "an answer twice": (
+        lambda rows: [*unsigned(rows), unsigned(rows)[0]],
+        "the same answer stands at record 1",
+    ),
     "a judgement twice": (
         lambda rows: [*unsigned(rows), next(r for r in unsigned(rows) if r["kind"] == JUDGEMENT)],
         "the same judgement stands at",
@@ -237,7 +313,11 @@ WHOLES: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
 
 @pytest.mark.parametrize(("change", "sentence"), WHOLES.values(), ids=list(WHOLES))
 def test_a_file_that_is_not_what_was_exported_is_refused(
-    tmp_path: Path, run: Run, exported: list[Row], change: Callable[[list[Row]], list[Row]], sentence: str
+    tmp_path: Path,
+    run: Run,
+    exported: list[Row],
+    change: Callable[[list[Row]], list[Row]],
+    sentence: str,
 ) -> None:
     path = write(tmp_path / "edited.jsonl", change(exported))
     status, _, err = run("import", path, "--store", tmp_path / "new.sqlite")
@@ -254,8 +334,16 @@ FILES: dict[str, tuple[str, bytes | None, str]] = {
     "a list of numbers": ("a.jsonl", b"[1, 2]", "a record must be a JSON object"),
     "not UTF-8": ("a.jsonl", b'{"kind": "\xff"}', "is not utf-8"),
     "nested deeply": ("a.jsonl", b'{"a": ' + b"[" * 200_000, "nested too deeply"),
-    "5,000 digits": ("a.jsonl", b'{"kind": "answer", "run": ' + b"9" * 5000 + b"}", "it cannot be read"),
-    "a key twice": ("a.jsonl", b'{"kind": "answer", "kind": "image"}', "the key 'kind' stands twice"),
+    "5,000 digits": (
+        "a.jsonl",
+        b'{"kind": "answer", "run": ' + b"9" * 5000 + b"}",
+        "it cannot be read",
+    ),
+    "a key twice": (
+        "a.jsonl",
+        b'{"kind": "answer", "kind": "image"}',
+        "the key 'kind' stands twice",
+    ),
     "empty": ("a.jsonl", b"", "it holds no row"),
     "no Parquet": ("a.parquet", b"PAR1 and no more", "it is no Parquet file"),
     "no Parquet file": ("a.parquet", None, "no such file"),
@@ -301,7 +389,9 @@ def test_two_exports_one_after_another_are_one_file(tmp_path: Path) -> None:
 def test_an_old_export_is_taken_with_a_sentence(tmp_path: Path, exported: list[Row]) -> None:
     said: list[str] = []
     with Store(":memory:") as store:
-        assert import_store(write(tmp_path / "old.jsonl", unsigned(exported)), store, said.append) == 4
+        assert (
+            import_store(write(tmp_path / "old.jsonl", unsigned(exported)), store, said.append) == 4
+        )
         assert not store.whole, "its answers came without their administrations"
     assert len(said) == 1
     assert "no hashes" in said[0]
@@ -312,7 +402,9 @@ def test_what_differs_from_the_store_is_said(tmp_path: Path, run: Run, exported:
         pass
     rows, _ = changed(unsigned(exported), ANSWER, "text", "Perhaps")
     rows, _ = changed(rows, JUDGEMENT, "label", 0.0)
-    status, out, err = run("import", write(tmp_path / "other.jsonl", rows), "--store", tmp_path / "s.sqlite")
+    status, out, err = run(
+        "import", write(tmp_path / "other.jsonl", rows), "--store", tmp_path / "s.sqlite"
+    )
     assert (status, out) == (0, f"0 new answers: {tmp_path / 's.sqlite'}\n")
     assert "2 rows differ from what the store has already; the store's were kept" in err
     assert "record 1" in err

@@ -1,4 +1,6 @@
-"""Bad input through the commands: one sentence, the place, the remedy; never a traceback, never a silent wrong number."""
+"""Bad input through the commands: one sentence, the place, the remedy; never a traceback, never a
+silent wrong number.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ DIGITS = "9" * 5_000
 
 
 def one_sentence(err: str) -> str:
-    """The sentence of a command that ended; fails where there is a traceback, or nothing was said."""
+    """The sentence of a command that ended; fails where there is a traceback, or nothing was
+    said.
+    """
     assert "Traceback" not in err, err
     lines = [line for line in err.splitlines() if line.startswith("hqm: ")]
     assert len(lines) == 1, err
@@ -40,43 +44,158 @@ def plain_audit() -> dict[str, Any]:
     first, other = str(Cell()), str(Cell(run=1))
     respondents = tuple(
         RespondentScores(
-            name, {"accuracy": score}, {"accuracy": [score - 0.1, score + 0.1]}, {"ocr": score},
+            name,
+            {"accuracy": score},
+            {"accuracy": [score - 0.1, score + 0.1]},
+            {"ocr": score},
             {first: {"accuracy": score}, other: {"accuracy": score}},
-            {first: {"ok": 4}, other: {"ok": 4}}, {first: 0.5}, {first: 1.0}, {}, {"kind": "recorded"},
+            {first: {"ok": 4}, other: {"ok": 4}},
+            {first: 0.5},
+            {first: 1.0},
+            {},
+            {"kind": "recorded"},
         )
         for name, score in (("recorded/a", 0.25), ("recorded/b", 0.5), ("recorded/c", 0.75))
-    )  # fmt: skip
+    )
     interval = Interval(0.8, 0.99, "fixed_models", "jackknife")
-    components = [{"facet": "item", "variance": 0.1, "raw": 0.1, "share": 0.5, "low": 0.0, "high": 0.2}]
+    components = [
+        {"facet": "item", "variance": 0.1, "raw": 0.1, "share": 0.5, "low": 0.0, "high": 0.2}
+    ]
     estimates = (
-        Estimate("test_retest.pearson", "accuracy", "run", first, other, 0.95, intervals=(interval,), n_respondents=3,
-                 n_items=4, flags=("FEW_MODELS",), signature="s:1", detail={"without_low": 0.9, "strongest": "recorded/a"}),
-        Estimate("generalizability.g", "accuracy", "run", first, other, 0.9, signature="s:2",
-                 detail={"varied": "run", "components": components, "d_study": [], "curve": []}),
-        Estimate("items.dead_items", "accuracy", "", first, "", 1.0, signature="s:3", detail={"items": ["q1"], "of": 4}),
-        Estimate("consistency.alpha", "accuracy", "", first, "", None, "insufficient", "alpha needs more", signature="s:4"),
-        Estimate("discriminability.separable_pairs", "accuracy", "", first, "", 1.0, signature="s:5",
-                 detail={"ranks": {"recorded/a": [3, 3]}, "tied_sets": [["recorded/a"]]}),
-    )  # fmt: skip
+        Estimate(
+            "test_retest.pearson",
+            "accuracy",
+            "run",
+            first,
+            other,
+            0.95,
+            intervals=(interval,),
+            n_respondents=3,
+            n_items=4,
+            flags=("FEW_MODELS",),
+            signature="s:1",
+            detail={"without_low": 0.9, "strongest": "recorded/a"},
+        ),
+        Estimate(
+            "generalizability.g",
+            "accuracy",
+            "run",
+            first,
+            other,
+            0.9,
+            signature="s:2",
+            detail={"varied": "run", "components": components, "d_study": [], "curve": []},
+        ),
+        Estimate(
+            "items.dead_items",
+            "accuracy",
+            "",
+            first,
+            "",
+            1.0,
+            signature="s:3",
+            detail={"items": ["q1"], "of": 4},
+        ),
+        Estimate(
+            "consistency.alpha",
+            "accuracy",
+            "",
+            first,
+            "",
+            None,
+            "insufficient",
+            "alpha needs more",
+            signature="s:4",
+        ),
+        Estimate(
+            "discriminability.separable_pairs",
+            "accuracy",
+            "",
+            first,
+            "",
+            1.0,
+            signature="s:5",
+            detail={"ranks": {"recorded/a": [3, 3]}, "tied_sets": [["recorded/a"]]},
+        ),
+    )
     said = {
-        "respondent": "recorded/a", "cell": first, "text": "yes", "state": "ok", "read": "yes", "reason": "", "value": 1.0,
+        "respondent": "recorded/a",
+        "cell": first,
+        "text": "yes",
+        "state": "ok",
+        "read": "yes",
+        "reason": "",
+        "value": 1.0,
         "judge_words": [],
-    }  # fmt: skip
+    }
     example = {
-        "item": "q1", "type": "ocr", "image": "", "thumbnail": "", "facets": {"run": 0.5}, "prompts": {"original": "?"},
-        "targets": {"original": "yes"}, "answers": [said], "respondents": 3,
-    }  # fmt: skip
+        "item": "q1",
+        "type": "ocr",
+        "image": "",
+        "thumbnail": "",
+        "facets": {"run": 0.5},
+        "prompts": {"original": "?"},
+        "targets": {"original": "yes"},
+        "answers": [said],
+        "respondents": 3,
+    }
     audit = BenchmarkAudit(
-        benchmark="mine", title="Mine", version="1", task="yes_no", scoring="official", parser="strict", summary="",
-        reference=first, items=4, images=4, metrics={"accuracy": {"about": "", "better": "higher"}},
-        forms={"original": {"items": 4, "left_out": 0, "rules": {"(as it was)": 4}, "digest": "b2:0"}},
-        truth_yes={"original": 0.5}, cells=(first, other), respondents=respondents, estimates=estimates,
-        coverage={"ocr": {"type": "ocr", "claimed": True, "items": 4, "images": 4, "wordings": 4, "labelled": True, "state": "labelled"}},
-        findings=({"code": "L201", "name": "label-by-position", "severity": "warning", "sentence": "s", "count": 1, "examples": [], "place": ""},),
-        flags=({"flag": "FEW_MODELS", "metric": "accuracy", "about": "", "sentence": "s", "what_to_do": "w", "numbers": {"n": 3}},),
-        families={"recorded/a": "a"}, examples=(example,),
-    )  # fmt: skip
-    loaded: dict[str, Any] = json.loads(Audit((audit,), "hqm audit mine", {"packages": {"numpy": "2"}}).to_json())
+        benchmark="mine",
+        title="Mine",
+        version="1",
+        task="yes_no",
+        scoring="official",
+        parser="strict",
+        summary="",
+        reference=first,
+        items=4,
+        images=4,
+        metrics={"accuracy": {"about": "", "better": "higher"}},
+        forms={
+            "original": {"items": 4, "left_out": 0, "rules": {"(as it was)": 4}, "digest": "b2:0"}
+        },
+        truth_yes={"original": 0.5},
+        cells=(first, other),
+        respondents=respondents,
+        estimates=estimates,
+        coverage={
+            "ocr": {
+                "type": "ocr",
+                "claimed": True,
+                "items": 4,
+                "images": 4,
+                "wordings": 4,
+                "labelled": True,
+                "state": "labelled",
+            }
+        },
+        findings=(
+            {
+                "code": "L201",
+                "name": "label-by-position",
+                "severity": "warning",
+                "sentence": "s",
+                "count": 1,
+                "examples": [],
+                "place": "",
+            },
+        ),
+        flags=(
+            {
+                "flag": "FEW_MODELS",
+                "metric": "accuracy",
+                "about": "",
+                "sentence": "s",
+                "what_to_do": "w",
+                "numbers": {"n": 3},
+            },
+        ),
+        families={"recorded/a": "a"},
+        examples=(example,),
+    )
+    loaded: dict[str, Any] = json.loads(
+        Audit((audit,), "hqm audit mine", {"packages": {"numpy": "2"}}).to_json()
+    )
     return loaded
 
 
@@ -84,21 +203,127 @@ A = "audits.0"
 R, E, X = f"{A}.respondents.0", f"{A}.estimates.0", f"{A}.examples.0"
 CELL = "form=original|run=0|judge=rule"
 EDITS: list[tuple[str, Any, str]] = [
-    # what is changed, into what, and the path that the sentence must name ("" for the file as a whole)
-    *[(key, DELETED, key) for key in ("command", "record", "hqm_version", f"{A}.metrics", f"{A}.cells", f"{A}.task", f"{A}.items")],
-    *[(key, DELETED, key) for key in (f"{A}.respondents", f"{A}.estimates", f"{A}.coverage", f"{A}.reference", f"{A}.findings")],
-    *[(key, DELETED, key) for key in (f"{R}.name", f"{R}.scores", f"{R}.states", f"{E}.value", f"{E}.signature", f"{E}.methods")],
-    *[(key, DELETED, key) for key in (f"{X}.answers", f"{X}.answers.0.text", f"{A}.metrics.accuracy.better", f"{A}.forms.original.digest")],
-    *[(key, "many", key) for key in (f"{A}.items", f"{A}.images", f"{R}.scores.accuracy", f"{E}.value", f"{E}.n_respondents")],
-    *[(key, "many", key) for key in (f"{A}.coverage.ocr.items", f"{A}.coverage.ocr.claimed", f"{X}.facets.run", f"{R}.by_type.ocr")],
+    # what is changed, into what, and the path that the sentence must name ("" for the file as a
+    # whole)
+    *[
+        (key, DELETED, key)
+        for key in (
+            "command",
+            "record",
+            "hqm_version",
+            f"{A}.metrics",
+            f"{A}.cells",
+            f"{A}.task",
+            f"{A}.items",
+        )
+    ],
+    *[
+        (key, DELETED, key)
+        for key in (
+            f"{A}.respondents",
+            f"{A}.estimates",
+            f"{A}.coverage",
+            f"{A}.reference",
+            f"{A}.findings",
+        )
+    ],
+    *[
+        (key, DELETED, key)
+        for key in (
+            f"{R}.name",
+            f"{R}.scores",
+            f"{R}.states",
+            f"{E}.value",
+            f"{E}.signature",
+            f"{E}.methods",
+        )
+    ],
+    *[
+        (key, DELETED, key)
+        for key in (
+            f"{X}.answers",
+            f"{X}.answers.0.text",
+            f"{A}.metrics.accuracy.better",
+            f"{A}.forms.original.digest",
+        )
+    ],
+    *[
+        (key, "many", key)
+        for key in (
+            f"{A}.items",
+            f"{A}.images",
+            f"{R}.scores.accuracy",
+            f"{E}.value",
+            f"{E}.n_respondents",
+        )
+    ],
+    *[
+        (key, "many", key)
+        for key in (
+            f"{A}.coverage.ocr.items",
+            f"{A}.coverage.ocr.claimed",
+            f"{X}.facets.run",
+            f"{R}.by_type.ocr",
+        )
+    ],
     *[(key, True, key) for key in (f"{A}.items", f"{R}.scores.accuracy", f"{E}.value")],
-    *[(key, 7, key) for key in (f"{A}.title", f"{R}.name", f"{E}.reason", f"{A}.flags.0.sentence", f"{X}.answers.0.text")],
-    *[(key, None, key) for key in (f"{A}.title", f"{A}.cells", f"{A}.respondents", f"{R}.name", f"{E}.status", f"{E}.detail")],
-    *[(key, [], key) for key in ("audits", f"{A}.cells", f"{R}.scores", f"{E}.detail", f"{A}.coverage", "record")],
-    *[(key, {}, key) for key in (f"{A}.metrics", f"{A}.respondents", f"{A}.estimates", f"{A}.findings", f"{A}.examples")],
-    *[(key, -1, key) for key in (f"{A}.items", f"{A}.coverage.ocr.items", f"{R}.states.{CELL}.ok", f"{X}.respondents")],
-    *[(key, float("nan"), key) for key in (f"{R}.scores.accuracy", f"{E}.value", f"{E}.detail.without_low", f"{A}.truth_yes.original")],
-    *[(key, float("inf"), key) for key in (f"{R}.cells.{CELL}.accuracy", f"{E}.intervals.fixed_models.1", "record.x")],
+    *[
+        (key, 7, key)
+        for key in (
+            f"{A}.title",
+            f"{R}.name",
+            f"{E}.reason",
+            f"{A}.flags.0.sentence",
+            f"{X}.answers.0.text",
+        )
+    ],
+    *[
+        (key, None, key)
+        for key in (
+            f"{A}.title",
+            f"{A}.cells",
+            f"{A}.respondents",
+            f"{R}.name",
+            f"{E}.status",
+            f"{E}.detail",
+        )
+    ],
+    *[
+        (key, [], key)
+        for key in ("audits", f"{A}.cells", f"{R}.scores", f"{E}.detail", f"{A}.coverage", "record")
+    ],
+    *[
+        (key, {}, key)
+        for key in (
+            f"{A}.metrics",
+            f"{A}.respondents",
+            f"{A}.estimates",
+            f"{A}.findings",
+            f"{A}.examples",
+        )
+    ],
+    *[
+        (key, -1, key)
+        for key in (
+            f"{A}.items",
+            f"{A}.coverage.ocr.items",
+            f"{R}.states.{CELL}.ok",
+            f"{X}.respondents",
+        )
+    ],
+    *[
+        (key, float("nan"), key)
+        for key in (
+            f"{R}.scores.accuracy",
+            f"{E}.value",
+            f"{E}.detail.without_low",
+            f"{A}.truth_yes.original",
+        )
+    ],
+    *[
+        (key, float("inf"), key)
+        for key in (f"{R}.cells.{CELL}.accuracy", f"{E}.intervals.fixed_models.1", "record.x")
+    ],
     (f"{A}.task", "riddle", f"{A}.task"),
     (f"{E}.status", "fine", f"{E}.status"),
     (f"{A}.reference", "form=original|run=9|judge=rule", f"{A}.reference"),
@@ -123,15 +348,23 @@ EDITS: list[tuple[str, Any, str]] = [
     (f"{E}.detail.without_low", "low", f"{E}.detail.without_low"),
     (f"{A}.estimates.1.detail.components", 4, f"{A}.estimates.1.detail.components"),
     (f"{A}.estimates.1.detail.components.0", "x", f"{A}.estimates.1.detail.components.0"),
-    (f"{A}.estimates.1.detail.components.0.share", "half", f"{A}.estimates.1.detail.components.0.share"),
+    (
+        f"{A}.estimates.1.detail.components.0.share",
+        "half",
+        f"{A}.estimates.1.detail.components.0.share",
+    ),
     (f"{A}.estimates.1.detail.varied", 2, f"{A}.estimates.1.detail.varied"),
     (f"{A}.estimates.2.detail.items", 4, f"{A}.estimates.2.detail.items"),
     (f"{A}.estimates.3.status", "ok", f"{A}.estimates.3.value"),
-    (f"{A}.estimates.4.detail.ranks.recorded/a", "first", f"{A}.estimates.4.detail.ranks.recorded/a"),
+    (
+        f"{A}.estimates.4.detail.ranks.recorded/a",
+        "first",
+        f"{A}.estimates.4.detail.ranks.recorded/a",
+    ),
     (f"{A}.estimates.4.detail.tied_sets", [4], f"{A}.estimates.4.detail.tied_sets.0"),
     (f"{A}.title", "half \ud800", f"{A}.title"),
     ("record.deep", json.loads("[" * 60 + "]" * 60), "record.deep"),
-]  # fmt: skip
+]
 
 
 def edited(path: str, value: Any) -> dict[str, Any]:
@@ -173,15 +406,23 @@ def test_an_edited_audit_is_refused_by_the_path_of_its_key(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no JSON"), ("{", "no JSON"), ("[]", "no audit"), ("null", "no audit"), ("7", "no audit"), ('"audit"', "no audit"),
-        ("{}", "no audit"), ('{"audits": 1}', "'hqm_version'"),
+        ("", "no JSON"),
+        ("{", "no JSON"),
+        ("[]", "no audit"),
+        ("null", "no audit"),
+        ("7", "no audit"),
+        ('"audit"', "no audit"),
+        ("{}", "no audit"),
+        ('{"audits": 1}', "'hqm_version'"),
         ('{"hqm_version": "1", "command": "", "record": {}, "audits": 1}', "'audits'"),
         ('{"hqm_version": "1", "command": "", "record": {}, "audits": [1]}', "'audits.0'"),
         ('{"hqm_version": "1", "command": "", "record": {}, "audits": {}}', "'audits'"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("command", ["report", "gate", "compare"])
-def test_a_file_that_is_no_audit(run: Run, tmp_path: Path, command: str, text: str, said: str) -> None:
+def test_a_file_that_is_no_audit(
+    run: Run, tmp_path: Path, command: str, text: str, said: str
+) -> None:
     file = tmp_path / "audit.json"
     file.write_text(text)
     to = [] if command == "gate" else ["--to", tmp_path / "r.html"]
@@ -195,10 +436,36 @@ def test_a_file_that_is_no_audit(run: Run, tmp_path: Path, command: str, text: s
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        *[(f"model,a,b\nx,{cell},2\ny,2,3\nz,3,1\n", f"{cell[:20]}") for cell in (
-            "nan", "NaN", "inf", "-inf", "Infinity", "1E+999", "1e400", "1e99", "1e-300", "1_000", "0x10", "1,5e", "１", "٣", "1e",
-            "1.2.3", "yes", "1 2", "½", "9" * 5_000, "1j", "=1+1", "True", "None",
-        ) if "," not in cell],
+        *[
+            (f"model,a,b\nx,{cell},2\ny,2,3\nz,3,1\n", f"{cell[:20]}")
+            for cell in (
+                "nan",
+                "NaN",
+                "inf",
+                "-inf",
+                "Infinity",
+                "1E+999",
+                "1e400",
+                "1e99",
+                "1e-300",
+                "1_000",
+                "0x10",
+                "1,5e",
+                "１",
+                "٣",
+                "1e",
+                "1.2.3",
+                "yes",
+                "1 2",
+                "½",
+                "9" * 5_000,
+                "1j",
+                "=1+1",
+                "True",
+                "None",
+            )
+            if "," not in cell
+        ],
         ("model,a,b\nx,\u200b1,2\ny,2,3\nz,3,1\n", r"\u200b1"),
         ("model,a,a\nx,1,2\ny,2,3\n", "stands twice"),
         ("model,a,\nx,1,2\ny,2,3\n", "no name"),
@@ -211,8 +478,10 @@ def test_a_file_that_is_no_audit(run: Run, tmp_path: Path, command: str, text: s
         ("\n\n\n", "no table"),
     ],
     ids=lambda value: str(value)[:40],
-)  # fmt: skip
-def test_a_table_with_a_cell_that_is_no_score(run: Run, tmp_path: Path, text: str, said: str) -> None:
+)
+def test_a_table_with_a_cell_that_is_no_score(
+    run: Run, tmp_path: Path, text: str, said: str
+) -> None:
     file = tmp_path / "t.csv"
     file.write_text(text, encoding="utf-8")
     status, out, err = run("audit", "--table", file)
@@ -231,11 +500,24 @@ def test_a_table_with_an_empty_cell_is_audited(run: Run, tmp_path: Path, dash: s
 
 @pytest.mark.parametrize(
     ("rows", "more"),
-    [(n, more) for n in (1, 2, 3) for more in ([], ["--items", "100"], ["--columns", "a,b"], ["--columns", "a,b", "--items", "9"])],
-)  # fmt: skip
-def test_a_table_of_few_respondents_has_no_warning(run: Run, tmp_path: Path, rows: int, more: list[str]) -> None:
+    [
+        (n, more)
+        for n in (1, 2, 3)
+        for more in (
+            [],
+            ["--items", "100"],
+            ["--columns", "a,b"],
+            ["--columns", "a,b", "--items", "9"],
+        )
+    ],
+)
+def test_a_table_of_few_respondents_has_no_warning(
+    run: Run, tmp_path: Path, rows: int, more: list[str]
+) -> None:
     file = tmp_path / "t.csv"
-    file.write_text("model,a,b\n" + "".join(f"m{i},0.{i}5,0.{i + 2}5\n" for i in range(rows)), encoding="utf-8")
+    file.write_text(
+        "model,a,b\n" + "".join(f"m{i},0.{i}5,0.{i + 2}5\n" for i in range(rows)), encoding="utf-8"
+    )
     status, _, err = run("audit", "--table", file, *more)
     assert (status, err) == (0, "")
 
@@ -246,8 +528,16 @@ def test_a_table_of_few_respondents_has_no_warning(run: Run, tmp_path: Path, row
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        *[(f'name = "p"\n[[require]]\nindicator = "test_retest.rho_g"\nexact = true\nat_least = {end}\n', "finite")
-          for end in ("-inf", "inf", "nan", "1e999")],
+        *[
+            (
+                (
+                    'name = "p"\n[[require]]\nindicator = "test_retest.rho_g"\nexact ='
+                    f" true\nat_least = {end}\n"
+                ),
+                "finite",
+            )
+            for end in ("-inf", "inf", "nan", "1e999")
+        ],
         ('name = "p"\n[limits]\nunscored = nan\n', "limits.unscored"),
         ('name = "p"\n[limits]\nunscored = 1.5\n', "limits.unscored"),
         ('name = "p"\n[limits]\nfindings = "fatal"\n', "limits.findings"),
@@ -266,7 +556,7 @@ def test_a_table_of_few_respondents_has_no_warning(run: Run, tmp_path: Path, row
         ('name = "p"\n[limit]\nunscored = 1\n', "limit"),
     ],
     ids=lambda value: str(value)[:50],
-)  # fmt: skip
+)
 def test_a_policy_that_means_nothing(run: Run, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "audit.json").write_text(json.dumps(plain_audit()))
     policy = tmp_path / "policy.toml"
@@ -293,7 +583,10 @@ def test_a_policy_in_no_encoding(run: Run, tmp_path: Path, content: bytes) -> No
 # --- cards and items before anything is asked: hqm check ---
 
 CARD = 'name = "b"\ntitle = "B"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
-ITEM = '{"id": "1", "prompt": "Is it red?", "target": "yes"}\n{"id": "1b", "prompt": "Is it big?", "target": "no"}\n'
+ITEM = (
+    '{"id": "1", "prompt": "Is it red?", "target": "yes"}\n{"id": "1b", "prompt": "Is it big?",'
+    ' "target": "no"}\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -305,9 +598,26 @@ ITEM = '{"id": "1", "prompt": "Is it red?", "target": "yes"}\n{"id": "1b", "prom
         ("\x00", ITEM, "card-unreadable"),
         (CARD, ITEM + '{"id": ' + DIGITS + "}\n", "record-broken"),
         (CARD, ITEM + '{"id": ' + DEEP + "}\n", "record-broken"),
-        (CARD, ITEM + '{"id": "2", "prompt": "Is it blue?", "target": "yes", "image": "' + "a" * 300 + '.png"}\n', "image-outside"),
-        (CARD, ITEM + '{"id": "2", "prompt": "Is it blue?", "target": "yes", "image": "a\\u0000.png"}\n', "image-outside"),
-        (CARD, ITEM + '{"id": "2", "prompt": "Is it blue?", "target": "yes", "image": "../../etc/passwd"}\n', "image-outside"),
+        (
+            CARD,
+            ITEM
+            + '{"id": "2", "prompt": "Is it blue?", "target": "yes", "image": "'
+            + "a" * 300
+            + '.png"}\n',
+            "image-outside",
+        ),
+        (
+            CARD,
+            ITEM
+            + '{"id": "2", "prompt": "Is it blue?", "target": "yes", "image": "a\\u0000.png"}\n',
+            "image-outside",
+        ),
+        (
+            CARD,
+            ITEM + '{"id": "2", "prompt": "Is it blue?", "target": "yes", "image":'
+            ' "../../etc/passwd"}\n',
+            "image-outside",
+        ),
         (CARD, ITEM + "[1]\n", "record-broken"),
         (CARD, ITEM + "nonsense\n", "record-broken"),
         (CARD, "", "items-unreadable"),
@@ -317,7 +627,7 @@ ITEM = '{"id": "1", "prompt": "Is it red?", "target": "yes"}\n{"id": "1b", "prom
         (CARD.replace("items.jsonl", "items.csv"), None, "items-unreadable"),
     ],
     ids=lambda value: str(value)[-50:],
-)  # fmt: skip
+)
 def test_a_faulty_benchmark_is_checked_to_its_end(
     run: Run, tmp_path: Path, card: str, items: str | None, code: str
 ) -> None:
@@ -327,12 +637,16 @@ def test_a_faulty_benchmark_is_checked_to_its_end(
         (tmp_path / "b" / "items.jsonl").write_text(items)
     status, out, err = run("check", tmp_path / "b", "--json", "--strict")
     assert (status, err) == (1, ""), out
-    assert code in {finding["name"] for checked in json.loads(out) for finding in checked["findings"]}
+    assert code in {
+        finding["name"] for checked in json.loads(out) for finding in checked["findings"]
+    }
 
 
 def test_a_card_with_a_byte_order_mark_is_checked(run: Run, tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "b", [json.loads(line) for line in ITEM.splitlines()])
-    (folder / "card.toml").write_text("\ufeff" + (folder / "card.toml").read_text(), encoding="utf-8")
+    (folder / "card.toml").write_text(
+        "\ufeff" + (folder / "card.toml").read_text(), encoding="utf-8"
+    )
     status, out, _ = run("check", folder, "--json")
     assert (status, "card-unreadable" in out) == (0, False)
 
@@ -343,13 +657,24 @@ def test_a_card_with_a_byte_order_mark_is_checked(run: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["check", "x" * 300], ["plan", "x" * 300], ["run", "x" * 300], ["audit", "x" * 300], ["fetch", "x" * 300], ["forms", "x" * 300],
-        ["score", "x" * 300, "--answers", "a.json"], ["report", "x" * 300], ["gate", "x" * 300], ["audit", "--table", "x" * 300],
-        ["export", "x" * 300, "--to", "a.jsonl"], ["import", "x" * 300, "--store", "s.sqlite"], ["new", "x" * 300],
-        ["check", "a\0b"], ["compare", "pope", "--store", "x" * 300],
+        ["check", "x" * 300],
+        ["plan", "x" * 300],
+        ["run", "x" * 300],
+        ["audit", "x" * 300],
+        ["fetch", "x" * 300],
+        ["forms", "x" * 300],
+        ["score", "x" * 300, "--answers", "a.json"],
+        ["report", "x" * 300],
+        ["gate", "x" * 300],
+        ["audit", "--table", "x" * 300],
+        ["export", "x" * 300, "--to", "a.jsonl"],
+        ["import", "x" * 300, "--store", "s.sqlite"],
+        ["new", "x" * 300],
+        ["check", "a\0b"],
+        ["compare", "pope", "--store", "x" * 300],
     ],
     ids=lambda value: " ".join(value)[:30],
-)  # fmt: skip
+)
 def test_a_name_that_no_file_can_have(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
@@ -360,7 +685,8 @@ def test_a_name_that_no_file_can_have(
 
 
 @pytest.mark.parametrize(
-    "name", ["a" * 256 + ".png", "b/" + "a" * 300, "ü" * 128, "a\0.png", "/etc/passwd", "../a", "c:/x"]
+    "name",
+    ["a" * 256 + ".png", "b/" + "a" * 300, "ü" * 128, "a\0.png", "/etc/passwd", "../a", "c:/x"],
 )
 def test_a_picture_that_no_folder_can_hold(name: str) -> None:
     with pytest.raises(hqm.ImageError):
@@ -382,17 +708,29 @@ ORIGINAL = Form(
 @pytest.mark.parametrize(
     "row",
     [
-        {"id": "y", "prompt": None}, {"id": "y", "prompt": ""}, {"id": "y", "prompt": 5}, {"id": "y", "prompt": ["x"]}, {"id": "y"},
-        {"id": "y", "prompt": "Is it?", "target": "maybe"}, {"id": "y", "prompt": "Is it?", "target": None}, {"id": "z", "prompt": "Is it?"},
-        {"id": "c", "prompt": "Which?", "options": 5}, {"id": "c", "prompt": "Which?", "options": "red|blue"},
-        {"id": "c", "prompt": "Which?", "options": {"a": 1, "b": 2}}, {"id": "c", "prompt": "Which?", "options": ["red"]},
-        {"id": "c", "prompt": "Which?", "options": ["red", "red"]}, {"id": "c", "prompt": "Which?", "options": ["red", None]},
-        {"id": "c", "prompt": "Which?", "options": [f"o{i}" for i in range(40)]}, {"id": "c", "prompt": "Which?", "target": "C"},
-        {"id": "c", "prompt": "Which?", "target": ""}, {"id": "c", "prompt": "Which?", "target": 0},
-        {"id": "v", "prompt": "What?", "target": None}, {"id": "v", "prompt": "What?", "target": {"a": 1}},
+        {"id": "y", "prompt": None},
+        {"id": "y", "prompt": ""},
+        {"id": "y", "prompt": 5},
+        {"id": "y", "prompt": ["x"]},
+        {"id": "y"},
+        {"id": "y", "prompt": "Is it?", "target": "maybe"},
+        {"id": "y", "prompt": "Is it?", "target": None},
+        {"id": "z", "prompt": "Is it?"},
+        {"id": "c", "prompt": "Which?", "options": 5},
+        {"id": "c", "prompt": "Which?", "options": "red|blue"},
+        {"id": "c", "prompt": "Which?", "options": {"a": 1, "b": 2}},
+        {"id": "c", "prompt": "Which?", "options": ["red"]},
+        {"id": "c", "prompt": "Which?", "options": ["red", "red"]},
+        {"id": "c", "prompt": "Which?", "options": ["red", None]},
+        {"id": "c", "prompt": "Which?", "options": [f"o{i}" for i in range(40)]},
+        {"id": "c", "prompt": "Which?", "target": "C"},
+        {"id": "c", "prompt": "Which?", "target": ""},
+        {"id": "c", "prompt": "Which?", "target": 0},
+        {"id": "v", "prompt": "What?", "target": None},
+        {"id": "v", "prompt": "What?", "target": {"a": 1}},
     ],
     ids=lambda row: json.dumps(row)[:60],
-)  # fmt: skip
+)
 def test_an_edited_form_is_refused_with_the_record(tmp_path: Path, row: dict[str, Any]) -> None:
     file = tmp_path / "form.jsonl"
     file.write_text(json.dumps(row) + "\n")
@@ -406,10 +744,15 @@ def test_an_edited_form_is_refused_with_the_record(tmp_path: Path, row: dict[str
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "questions"), ("a,b\n1,2\n", "questions"), ("question\n", "no questions"), ("question,answer\nx\n", "fields"),
-        ("question,question\na,b\n", "twice"), ("question,answer\nx,y,z\n", "fields"), ("question,Answer,answer\na,b,c\n", ""),
+        ("", "questions"),
+        ("a,b\n1,2\n", "questions"),
+        ("question\n", "no questions"),
+        ("question,answer\nx\n", "fields"),
+        ("question,question\na,b\n", "twice"),
+        ("question,answer\nx,y,z\n", "fields"),
+        ("question,Answer,answer\na,b,c\n", ""),
     ],
-)  # fmt: skip
+)
 def test_questions_that_make_no_benchmark(run: Run, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "q.csv").write_text(text)
     status, _, err = run("new", tmp_path / "b", "--from", tmp_path / "q.csv")
@@ -434,8 +777,17 @@ def failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], li
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("a\nb"), KeyError("x"), RecursionError(), MemoryError(), ZeroDivisionError("/"), OSError("no name"), AssertionError()]
-)  # fmt: skip
+    "error",
+    [
+        ValueError("a\nb"),
+        KeyError("x"),
+        RecursionError(),
+        MemoryError(),
+        ZeroDivisionError("/"),
+        OSError("no name"),
+        AssertionError(),
+    ],
+)
 def test_a_fault_in_the_program_ends_as_one_sentence_with_a_file(
     run: Run, failures: Callable[[], list[Path]], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

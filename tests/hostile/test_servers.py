@@ -1,4 +1,6 @@
-"""Servers that hang, drip, flood, redirect, echo keys, refuse and die; bounds on what is spent; kills."""
+"""Servers that hang, drip, flood, redirect, echo keys, refuse and die; bounds on what is spent;
+kills.
+"""
 
 import asyncio
 import base64
@@ -40,23 +42,45 @@ TYPE = "Content-Type: application/json"
 
 def ask(url: str, questions: int = 1, settings: str = "", **given: Any) -> list[Response]:
     """The responses of a server to some questions, in the order they were begun."""
-    respondent = OpenAIRespondent(RespondentName.parse(f"openai/tiny@{url}{settings}"), **{"backoff": 0.01, **given})
+    respondent = OpenAIRespondent(
+        RespondentName.parse(f"openai/tiny@{url}{settings}"), **{"backoff": 0.01, **given}
+    )
     requests = [Request(f"q{i:03}", None, Sampling(max_tokens=8), i) for i in range(questions)]
-    got = {request.prompt: response for batch in respondent.answer(requests) for request, response in batch}
+    got = {
+        request.prompt: response
+        for batch in respondent.answer(requests)
+        for request, response in batch
+    }
     return [got[key] for key in sorted(got)]
 
 
 @pytest.fixture
 def yes_no(tmp_path: Path) -> Path:
     """Forty questions without pictures."""
-    rows = [{"id": f"i{n}", "prompt": f"Is number {n} even?", "target": "no" if n % 2 else "yes"} for n in range(40)]
+    rows = [
+        {"id": f"i{n}", "prompt": f"Is number {n} even?", "target": "no" if n % 2 else "yes"}
+        for n in range(40)
+    ]
     return write_benchmark(tmp_path / "mine", rows)
 
 
 def command(benchmark: Path, name: str, *more: object) -> list[str]:
     """The arguments of a run that asks each question once."""
     store = benchmark.parent / "store.sqlite"
-    given = ["run", benchmark, "-r", name, "--forms", "original", "--runs", 1, "--quiet", "--store", store, *more]
+    given = [
+        "run",
+        benchmark,
+        "-r",
+        name,
+        "--forms",
+        "original",
+        "--runs",
+        1,
+        "--quiet",
+        "--store",
+        store,
+        *more,
+    ]
     return [str(argument) for argument in given]
 
 
@@ -75,8 +99,15 @@ def body(value: Any) -> bytes:
 
 
 def choice(**message: Any) -> dict[str, Any]:
-    return {"id": "x", "object": "chat.completion", "created": 1, "model": "tiny",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}]}  # fmt: skip
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "tiny",
+        "choices": [
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+        ],
+    }
 
 
 CHUNKED = http("200 OK", b"", TYPE, "Transfer-Encoding: chunked", length=False)
@@ -85,25 +116,85 @@ ENDLESS = http("200 OK", b"", TYPE, length=False)
 MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("hangs before a word", says(b"", pause=60), "Timeout"),
     ("hangs after the status", says(b"HTTP/1.1 200 OK\r\n", pause=60), "Timeout"),
-    ("hangs after the headers", says(http("200 OK", b"", "Content-Length: 9", length=False), pause=60), "Timeout"),
+    (
+        "hangs after the headers",
+        says(http("200 OK", b"", "Content-Length: 9", length=False), pause=60),
+        "Timeout",
+    ),
     ("hangs in the body", says(http("200 OK", OK, TYPE)[:-9], pause=60), "Timeout"),
     ("hangs in an error's body", says(http("500 X", b"Content" * 9)[:-9], pause=60), "Timeout"),
-    ("drips the status", says(b"H", b"T", b"T", b"P", b"/", b"1", b".", pause=0.3, forever=True), "Timeout"),
-    ("drips headers", says(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", pause=0.2, forever=True), "Timeout"),
-    ("drips a body", says(http("200 OK", b"", "Content-Length: 999", length=False), b" ", pause=0.2, forever=True), "Timeout"),
+    (
+        "drips the status",
+        says(b"H", b"T", b"T", b"P", b"/", b"1", b".", pause=0.3, forever=True),
+        "Timeout",
+    ),
+    (
+        "drips headers",
+        says(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", pause=0.2, forever=True),
+        "Timeout",
+    ),
+    (
+        "drips a body",
+        says(
+            http("200 OK", b"", "Content-Length: 999", length=False), b" ", pause=0.2, forever=True
+        ),
+        "Timeout",
+    ),
     ("drips chunks", says(CHUNKED, b"1\r\n \r\n", pause=0.2, forever=True), "Timeout"),
-    ("drips an error", says(http("429 X", b"", "Content-Length: 999", length=False), b" ", pause=0.2, forever=True), "Timeout"),
+    (
+        "drips an error",
+        says(
+            http("429 X", b"", "Content-Length: 999", length=False), b" ", pause=0.2, forever=True
+        ),
+        "Timeout",
+    ),
     ("drips without a length", says(ENDLESS, b" ", pause=0.2, forever=True), "Timeout"),
-    ("continues for ever", says(b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.05, forever=True), "Timeout"),
-    ("a gigabyte announced", says(http("200 OK", b"x", f"Content-Length: {1 << 30}", length=False)), "1073741824 bytes"),
-    ("a length of forty digits", says(http("200 OK", b"x", f"Content-Length: {'9' * 40}", length=False)), ""),
-    ("a gigabyte in chunks", says(CHUNKED, b"10000\r\n" + b" " * 65536 + b"\r\n", forever=True), "larger than"),
+    (
+        "continues for ever",
+        says(b"HTTP/1.1 100 Continue\r\n\r\n", pause=0.05, forever=True),
+        "Timeout",
+    ),
+    (
+        "a gigabyte announced",
+        says(http("200 OK", b"x", f"Content-Length: {1 << 30}", length=False)),
+        "1073741824 bytes",
+    ),
+    (
+        "a length of forty digits",
+        says(http("200 OK", b"x", f"Content-Length: {'9' * 40}", length=False)),
+        "",
+    ),
+    (
+        "a gigabyte in chunks",
+        says(CHUNKED, b"10000\r\n" + b" " * 65536 + b"\r\n", forever=True),
+        "larger than",
+    ),
     ("a gigabyte to the end", says(ENDLESS, b" " * 65536, forever=True), "larger than"),
-    ("a gigabyte of an error", says(http("500 X", b"", TYPE, length=False), b" " * 65536, forever=True), "larger than"),
-    ("a gigabyte of a refusal", says(http("403 X", b"", TYPE, length=False), b" " * 65536, forever=True), "larger than"),
-    ("headers without end", says(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"b" * 65536 + b"\r\n", forever=True), ""),
-    ("a bomb of gzip", says(http("200 OK", gzip.compress(b" " * 9_000_000), TYPE, "Content-Encoding: gzip")), "compressed"),
-    ("gzip twice", says(http("200 OK", gzip.compress(gzip.compress(OK)), "Content-Encoding: gzip, gzip")), "compressed"),
+    (
+        "a gigabyte of an error",
+        says(http("500 X", b"", TYPE, length=False), b" " * 65536, forever=True),
+        "larger than",
+    ),
+    (
+        "a gigabyte of a refusal",
+        says(http("403 X", b"", TYPE, length=False), b" " * 65536, forever=True),
+        "larger than",
+    ),
+    (
+        "headers without end",
+        says(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"b" * 65536 + b"\r\n", forever=True),
+        "",
+    ),
+    (
+        "a bomb of gzip",
+        says(http("200 OK", gzip.compress(b" " * 9_000_000), TYPE, "Content-Encoding: gzip")),
+        "compressed",
+    ),
+    (
+        "gzip twice",
+        says(http("200 OK", gzip.compress(gzip.compress(OK)), "Content-Encoding: gzip, gzip")),
+        "compressed",
+    ),
     ("brotli", says(http("200 OK", b"x", TYPE, "Content-Encoding: br")), "compressed"),
     ("hangs up", says(b""), ""),
     ("garbage", says(b"\x16\x03\x01\x02\x00\x01\x00" * 20), ""),
@@ -111,8 +202,16 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("a status of no number", says(b"HTTP/1.1 abc OK\r\n\r\n"), ""),
     ("two lengths", says(http("200 OK", OK, TYPE, "Content-Length: 5")), ""),
     ("a negative length", says(http("200 OK", OK, TYPE, "Content-Length: -5", length=False)), ""),
-    ("a length that is too long", says(http("200 OK", OK, TYPE, f"Content-Length: {len(OK) + 5}", length=False)), ""),
-    ("a length that is too short", says(http("200 OK", OK, TYPE, "Content-Length: 50", length=False)), ""),
+    (
+        "a length that is too long",
+        says(http("200 OK", OK, TYPE, f"Content-Length: {len(OK) + 5}", length=False)),
+        "",
+    ),
+    (
+        "a length that is too short",
+        says(http("200 OK", OK, TYPE, "Content-Length: 50", length=False)),
+        "",
+    ),
     ("a broken chunk", says(CHUNKED + b"zz\r\nabc\r\n0\r\n\r\n"), ""),
     ("a header with a NUL", says(http("200 OK", OK, TYPE, "X-A: a\0b")), ""),
     ("empty", says(http("200 OK", b"", TYPE)), ""),
@@ -121,7 +220,11 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("half of an object", says(http("200 OK", OK[:40], TYPE)), ""),
     ("no UTF-8", says(http("200 OK", b'{"a": "\xff\xfe"}', TYPE)), ""),
     ("nested a hundred thousand deep", says(http("200 OK", b"[" * 100_000, TYPE)), ""),
-    ("an integer of 5,000 digits", says(http("200 OK", b'{"created": ' + b"9" * 5000 + b"}", TYPE)), ""),
+    (
+        "an integer of 5,000 digits",
+        says(http("200 OK", b'{"created": ' + b"9" * 5000 + b"}", TYPE)),
+        "",
+    ),
     ("null", says(body(None)), ""),
     ("a number", says(body(7)), ""),
     ("a text", says(body("Yes.")), ""),
@@ -138,17 +241,37 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("content that is a number", says(body(choice(content=5))), ""),
     ("content that is a list", says(body(choice(content=[{"type": "text", "text": "Yes."}]))), ""),
     ("an error in a success", says(body({"error": {"message": "overloaded"}})), ""),
-    ("status 302", says(http("302 Found", b"", "Location: http://127.0.0.1:9/v1")), "redirects to http://127.0.0.1:9/v1"),
-    ("status 301 to a file", says(http("301 Moved", b"", "Location: file:///etc/passwd")), "redirects to file:///etc/passwd"),
+    (
+        "status 302",
+        says(http("302 Found", b"", "Location: http://127.0.0.1:9/v1")),
+        "redirects to http://127.0.0.1:9/v1",
+    ),
+    (
+        "status 301 to a file",
+        says(http("301 Moved", b"", "Location: file:///etc/passwd")),
+        "redirects to file:///etc/passwd",
+    ),
     ("status 303", says(http("303 See Other", b"", "Location: /login")), "redirects to /login"),
     ("status 307", says(http("307 X", b"", "Location: http://example.org/")), "not followed"),
-    ("status 308 to itself", says(http("308 X", b"", "Location: /v1/chat/completions")), "not followed"),
+    (
+        "status 308 to itself",
+        says(http("308 X", b"", "Location: /v1/chat/completions")),
+        "not followed",
+    ),
     ("a redirection to nowhere", says(http("302 Found")), "not followed"),
-    ("status 400", says(http("400 Bad", b'{"error": {"message": "context length"}}', TYPE)), "400.*context length"),
+    (
+        "status 400",
+        says(http("400 Bad", b'{"error": {"message": "context length"}}', TYPE)),
+        "400.*context length",
+    ),
     ("status 400 with a page", says(http("400 Bad", b"<html>" + b"a" * 5000)), "answered 400"),
     ("status 401", says(http("401 X", b"no")), "refuses the key"),
     ("status 402", says(http("402 X", b"pay")), "answered 402"),
-    ("status 403", says(http("403 X", b'{"error": {"message": "moderated"}}', TYPE)), "refuses access.*moderated"),
+    (
+        "status 403",
+        says(http("403 X", b'{"error": {"message": "moderated"}}', TYPE)),
+        "refuses access.*moderated",
+    ),
     ("status 404", says(http("404 X", b"no")), "knows no such model"),
     ("status 405", says(http("405 X", b"no")), "answered 405"),
     ("status 413", says(http("413 X", b"no")), "answered 413"),
@@ -160,12 +283,22 @@ MISBEHAVING: list[tuple[str, Talk, str]] = [
     ("status 529", says(http("529 X", b"no")), "answered 529"),
     ("status 999", says(http("999 X", b"no")), ""),
     ("an error that is a number", says(http("400 X", b'{"error": 5}', TYPE)), "answered 400"),
-    ("an error with surrogates", says(http("400 X", b'{"error": {"message": "\\ud800\\u0000"}}', TYPE)), "answered 400"),
-    ("an error of a megabyte", says(http("400 X", b'{"error": {"message": "' + b"a" * 900_000 + b'"}}', TYPE)), "answered 400"),
-]  # fmt: skip
+    (
+        "an error with surrogates",
+        says(http("400 X", b'{"error": {"message": "\\ud800\\u0000"}}', TYPE)),
+        "answered 400",
+    ),
+    (
+        "an error of a megabyte",
+        says(http("400 X", b'{"error": {"message": "' + b"a" * 900_000 + b'"}}', TYPE)),
+        "answered 400",
+    ),
+]
 
 
-@pytest.mark.parametrize(("talk", "words"), [row[1:] for row in MISBEHAVING], ids=[row[0] for row in MISBEHAVING])
+@pytest.mark.parametrize(
+    ("talk", "words"), [row[1:] for row in MISBEHAVING], ids=[row[0] for row in MISBEHAVING]
+)
 def test_whatever_a_server_sends_ends_in_time_with_one_sentence(talk: Talk, words: str) -> None:
     began = time.monotonic()
     with RawServer(talk) as server:
@@ -184,19 +317,41 @@ def test_whatever_a_server_sends_ends_in_time_with_one_sentence(talk: Talk, word
     assert re.search(words, reason), reason
 
 
-ONCE_MORE = ("hangs in the body", "a gigabyte announced", "a gigabyte in chunks", "headers without end", "a bomb of gzip", "hangs up",
-             "garbage", "two lengths", "a length that is too short", "a broken chunk", "a header with a NUL", "empty", "null",
-             "status 400", "status 429", "status 503 in a day", "an error with surrogates")  # fmt: skip
+ONCE_MORE = (
+    "hangs in the body",
+    "a gigabyte announced",
+    "a gigabyte in chunks",
+    "headers without end",
+    "a bomb of gzip",
+    "hangs up",
+    "garbage",
+    "two lengths",
+    "a length that is too short",
+    "a broken chunk",
+    "a header with a NUL",
+    "empty",
+    "null",
+    "status 400",
+    "status 429",
+    "status 503 in a day",
+    "an error with surrogates",
+)
 
 
-@pytest.mark.parametrize(("talk", "words"), [row[1:] for row in MISBEHAVING if row[0] in ONCE_MORE], ids=ONCE_MORE)
+@pytest.mark.parametrize(
+    ("talk", "words"), [row[1:] for row in MISBEHAVING if row[0] in ONCE_MORE], ids=ONCE_MORE
+)
 def test_a_later_request_says_of_it_what_the_first_says(talk: Talk, words: str) -> None:
-    """The first is written by the `openai` package, later ones repeat its head in the session of its transport."""
+    """The first is written by the `openai` package, later ones repeat its head in the session of
+    its transport.
+    """
     before: list[str] = []
 
     async def after_an_answer(writer: asyncio.StreamWriter) -> None:
         before.append("")
-        await (says(http("200 OK", OK, TYPE, "Connection: close")) if len(before) == 1 else talk)(writer)
+        await (says(http("200 OK", OK, TYPE, "Connection: close")) if len(before) == 1 else talk)(
+            writer
+        )
 
     reasons = []
     for questions, said in ((1, talk), (2, after_an_answer)):
@@ -211,7 +366,10 @@ def test_a_later_request_says_of_it_what_the_first_says(talk: Talk, words: str) 
 GOOD = [
     ("a BOM", says(http("200 OK", b"\xef\xbb\xbf" + OK, TYPE))),
     ("no content type", says(http("200 OK", OK))),
-    ("chunks of one byte", says(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in OK) + b"0\r\n\r\n")),
+    (
+        "chunks of one byte",
+        says(CHUNKED + b"".join(b"1\r\n%c\r\n" % byte for byte in OK) + b"0\r\n\r\n"),
+    ),
     ("identity", says(http("200 OK", OK, TYPE, "Content-Encoding: identity"))),
     ("upper case", says(http("200 OK", OK, "CONTENT-TYPE: APPLICATION/JSON"))),
 ]
@@ -227,8 +385,16 @@ def test_an_odd_reply_that_can_be_read_is_an_answer(talk: Talk) -> None:
         assert response.text == "Yes."
 
 
-@pytest.mark.parametrize(("size", "limit", "state"), [(2000, 1000, "error"), (2000, 9000, "ok"), (1_200_000, 0, "error"),
-                                                     (1_200_000, 3_000_000, "ok"), (700_000, 0, "ok")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "limit", "state"),
+    [
+        (2000, 1000, "error"),
+        (2000, 9000, "ok"),
+        (1_200_000, 0, "error"),
+        (1_200_000, 3_000_000, "ok"),
+        (700_000, 0, "ok"),
+    ],
+)
 def test_the_cap_on_a_reply_is_an_option(size: int, limit: int, state: str) -> None:
     with RawServer(says(http("200 OK", completion("a" * size)[2], TYPE))) as server:
         (response,) = ask(server.url, settings=f"?max_reply={limit}" if limit else "", retries=3)
@@ -245,14 +411,29 @@ def test_a_slow_reply_within_the_time_is_an_answer_and_each_attempt_has_its_own(
 
 
 PAUSES = [
-    ("nan", 0.5), ("-5", 0.0), ("inf", None), ("1e999", None), ("601", None), ("600", 600.0), ("", 0.5), ("soon", 0.5),
-    ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("Wed, 21 Oct 99999 07:28:00 GMT", 0.5), ("Wed, 99 Foo 2015 99:99:99", 0.5),
-    ("0x10", 0.5), ("3, 4", 0.5), ("٣", 3.0), ("-inf", 0.0), ("1" * 5000, None),
-]  # fmt: skip
+    ("nan", 0.5),
+    ("-5", 0.0),
+    ("inf", None),
+    ("1e999", None),
+    ("601", None),
+    ("600", 600.0),
+    ("", 0.5),
+    ("soon", 0.5),
+    ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+    ("Wed, 21 Oct 99999 07:28:00 GMT", 0.5),
+    ("Wed, 99 Foo 2015 99:99:99", 0.5),
+    ("0x10", 0.5),
+    ("3, 4", 0.5),
+    ("٣", 3.0),
+    ("-inf", 0.0),
+    ("1" * 5000, None),
+]
 
 
 @pytest.mark.parametrize(("header", "seconds"), PAUSES, ids=[header[:30] for header, _ in PAUSES])
-def test_what_a_server_says_to_wait_is_a_time_or_nothing(header: str, seconds: float | None) -> None:
+def test_what_a_server_says_to_wait_is_a_time_or_nothing(
+    header: str, seconds: float | None
+) -> None:
     wait = wanted_pause({"retry-after": header}, 0)
     # a date in a year that no calendar has may be read as long past, as far ahead, or not at all
     assert wait == seconds or ("99" in header and wait in (0.0, None, 0.5))
@@ -270,9 +451,16 @@ def turned_away(status: int, when: Callable[[str], bool]) -> Callable[..., Any]:
 
 @pytest.mark.parametrize(
     ("status", "concurrency", "numbers"),
-    [(400, 1, ("0",)), (400, 16, ("0", "1")), (403, 1, ("0", "1")), (403, 4, ("3", "7")), (403, 16, ("38", "39")),
-     (413, 4, ("0",)), (422, 16, ("3", "7"))],
-)  # fmt: skip
+    [
+        (400, 1, ("0",)),
+        (400, 16, ("0", "1")),
+        (403, 1, ("0", "1")),
+        (403, 4, ("3", "7")),
+        (403, 16, ("38", "39")),
+        (413, 4, ("0",)),
+        (422, 16, ("3", "7")),
+    ],
+)
 def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
     yes_no: Path, run: Run, status: int, concurrency: int, numbers: tuple[str, ...]
 ) -> None:
@@ -280,7 +468,9 @@ def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
     with PlannedServer(turned_away(status, lambda text: text.split("\n")[0] in bad)) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}&retries=2"
         code, out, err = run(*command(yes_no, name))
-        assert (code, f"asked 40, stored before 0, errors {len(bad)}" in out) == (0, True), out + err
+        assert (code, f"asked 40, stored before 0, errors {len(bad)}" in out) == (0, True), (
+            out + err
+        )
         assert f"{len(bad)} questions were turned away" in err
         assert "--retry-refused" in err
         assert len(server.asked) == 40, "no second attempt at what is turned away"
@@ -292,7 +482,9 @@ def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
         assert (code, len(server.asked)) == (0, 40 + len(bad))
     reasons = [reason for state, reason, _ in stored(yes_no) if state == "error"]
     assert len(reasons) == 2 * len(bad)
-    assert all(f"the server answered {status}" in reason and "moderated" in reason for reason in reasons)
+    assert all(
+        f"the server answered {status}" in reason and "moderated" in reason for reason in reasons
+    )
 
 
 def test_what_is_turned_away_no_more_is_an_answer(yes_no: Path, run: Run) -> None:
@@ -301,14 +493,21 @@ def test_what_is_turned_away_no_more_is_an_answer(yes_no: Path, run: Run) -> Non
         name = f"openai/tiny@{server.url}"
         run(*command(yes_no, name))
         bad.clear()
-        assert "asked 1, stored before 39, errors 0" in run(*command(yes_no, name, "--retry-refused"))[1]
+        assert (
+            "asked 1, stored before 39, errors 0"
+            in run(*command(yes_no, name, "--retry-refused"))[1]
+        )
         assert "turned away" not in run(*command(yes_no, name))[2]
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 16])
-def test_403_before_any_answer_ends_the_respondent(yes_no: Path, run: Run, concurrency: int) -> None:
+def test_403_before_any_answer_ends_the_respondent(
+    yes_no: Path, run: Run, concurrency: int
+) -> None:
     with PlannedServer(turned_away(403, lambda _: True)) as server:
-        code, out, err = run(*command(yes_no, f"openai/tiny@{server.url}?concurrency={concurrency}"))
+        code, out, err = run(
+            *command(yes_no, f"openai/tiny@{server.url}?concurrency={concurrency}")
+        )
         assert (code, "asked 0" in out) == (1, True)
         assert "was given up" in err
         assert "refuses access" in err
@@ -316,7 +515,9 @@ def test_403_before_any_answer_ends_the_respondent(yes_no: Path, run: Run, concu
     assert stored(yes_no) == []
 
 
-def test_403_after_an_answer_of_an_earlier_run_belongs_to_its_question(yes_no: Path, run: Run) -> None:
+def test_403_after_an_answer_of_an_earlier_run_belongs_to_its_question(
+    yes_no: Path, run: Run
+) -> None:
     """A run that was killed has left one question, and that one is moderated."""
     with PlannedServer(turned_away(403, lambda text: "39" in text)) as server:
         name = f"openai/tiny@{server.url}"
@@ -345,7 +546,9 @@ def test_a_server_that_turns_everything_away_is_asked_again(yes_no: Path, run: R
 
 
 @pytest.mark.parametrize("status", [401, 404])
-def test_a_wrong_key_ends_a_respondent_whenever_it_comes(yes_no: Path, run: Run, status: int) -> None:
+def test_a_wrong_key_ends_a_respondent_whenever_it_comes(
+    yes_no: Path, run: Run, status: int
+) -> None:
     with PlannedServer(turned_away(status, lambda text: "9" in text)) as server:
         code, _, err = run(*command(yes_no, f"openai/tiny@{server.url}?concurrency=1"))
     assert (code, "was given up" in err) == (1, True)
@@ -413,9 +616,18 @@ REFUSED_NAMES = [
     ("openai/m?key_env=sk-planted-1", "does not give the name of an environment variable"),
     ("openai/m?key_env=A B", "does not give the name of an environment variable"),
     ("openai/m?key_env=$A", "does not give the name of an environment variable"),
-    ("openai/m@https://example.org/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and to servers of this machine only"),
-    ("openai/m@http://10.0.0.8/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and to servers of this machine only"),
-    ("openai/m@http://api.openai.com/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and to servers of this machine only"),
+    (
+        "openai/m@https://example.org/v1?key_env=OPENAI_API_KEY",
+        "sent to OpenAI and to servers of this machine only",
+    ),
+    (
+        "openai/m@http://10.0.0.8/v1?key_env=OPENAI_API_KEY",
+        "sent to OpenAI and to servers of this machine only",
+    ),
+    (
+        "openai/m@http://api.openai.com/v1?key_env=OPENAI_API_KEY",
+        "sent to OpenAI and to servers of this machine only",
+    ),
     ("openai/m@https://api.openai.com.evil.org/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and"),
     ("openai/m@https://localhost.evil.org/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and"),
     ("openai/m?temperature=nan", "cannot be used"),
@@ -424,7 +636,7 @@ REFUSED_NAMES = [
     ("openai/m?timeout=nan", "no number from 0 up"),
     ("openai/m?max_reply=-1", "no number from 0 up"),
     ("opnai/m?api_key=sk-planted-1", "names no respondent"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "words"), REFUSED_NAMES, ids=[name for name, _ in REFUSED_NAMES])
@@ -439,12 +651,19 @@ def test_a_name_with_a_mistake_or_a_secret_is_refused_without_repeating_it(
 
 
 TAKEN_NAMES = [
-    "openai/m", "openai/org/m@cf?temperature=0.2", "openai/@cf/meta/llama?concurrency=2", "openai/m@http://[::1]:8000/v1",
-    "openai/m@https://api.openai.com/v1?key_env=OPENAI_API_KEY", "openai/m@http://localhost:8/v1?key_env=OPENAI_API_KEY",
-    "openai/m@https://example.org/v1?key_env=THEIRS", "openai/m@http://host/v1?logprobs=0&max_reply=5000000",
-    "vllm/m?max_model_len=8192&tensor_parallel_size=2&enforce_eager=", "vllm/m?max_num_seqs=4&max_logprobs=20",
-    "openai/m@http://127.0.0.1:8000/v1/?timeout=5", "openai/claude@20240620",
-]  # fmt: skip
+    "openai/m",
+    "openai/org/m@cf?temperature=0.2",
+    "openai/@cf/meta/llama?concurrency=2",
+    "openai/m@http://[::1]:8000/v1",
+    "openai/m@https://api.openai.com/v1?key_env=OPENAI_API_KEY",
+    "openai/m@http://localhost:8/v1?key_env=OPENAI_API_KEY",
+    "openai/m@https://example.org/v1?key_env=THEIRS",
+    "openai/m@http://host/v1?logprobs=0&max_reply=5000000",
+    "vllm/m?max_model_len=8192&tensor_parallel_size=2&enforce_eager=",
+    "vllm/m?max_num_seqs=4&max_logprobs=20",
+    "openai/m@http://127.0.0.1:8000/v1/?timeout=5",
+    "openai/claude@20240620",
+]
 
 
 @pytest.mark.parametrize("name", TAKEN_NAMES)
@@ -479,7 +698,9 @@ KEYS = [
 
 
 @pytest.mark.parametrize(("url", "variable", "key"), KEYS)
-def test_a_key_goes_where_it_belongs(url: str | None, variable: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_goes_where_it_belongs(
+    url: str | None, variable: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai-key")
     monkeypatch.setenv("THEIR_KEY", " their-secret\n")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
@@ -488,7 +709,9 @@ def test_a_key_goes_where_it_belongs(url: str | None, variable: str, key: str, m
 
 @pytest.mark.parametrize("name", ["", "?key_env=THEIR_KEY", "?key_env=OPENAI_API_KEY"])
 @pytest.mark.parametrize("through", ["name", "environment"])
-def test_what_a_server_of_this_machine_is_sent(name: str, through: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_server_of_this_machine_is_sent(
+    name: str, through: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai-key")
     monkeypatch.setenv("THEIR_KEY", "their-secret")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-mine")
@@ -504,7 +727,11 @@ def test_what_a_server_of_this_machine_is_sent(name: str, through: str, monkeypa
         at = f"@{server.url}" if through == "name" else ""
         respondent = make_respondent(f"openai/m{at}{name}")
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
-    sent = {"": "none", "?key_env=THEIR_KEY": "their-secret", "?key_env=OPENAI_API_KEY": "sk-openai-key"}[name]
+    sent = {
+        "": "none",
+        "?key_env=THEIR_KEY": "their-secret",
+        "?key_env=OPENAI_API_KEY": "sk-openai-key",
+    }[name]
     assert seen[0]["authorization"] == f"Bearer {sent}"
     assert "org-mine" not in str(seen)
     assert "proj-mine" not in str(seen)
@@ -512,7 +739,9 @@ def test_what_a_server_of_this_machine_is_sent(name: str, through: str, monkeypa
 
 
 @pytest.mark.parametrize("value", ["", "   ", "a\nb", "schlüssel", "a\0b"])
-def test_a_variable_that_holds_no_key_is_one_sentence(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_holds_no_key_is_one_sentence(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if "\0" not in value:
         monkeypatch.setenv("THEIR_KEY", value)
     with pytest.raises(RespondentError, match="THEIR_KEY (is not set|holds characters)"):
@@ -534,19 +763,38 @@ def test_a_key_does_not_follow_a_redirection() -> None:
 # --- a key that a server repeats ---
 
 KEY = "sk-Pl4nted+Key/With=Signs-0123456789"
-NEEDLES = [KEY, quote(KEY, safe=""), base64.b64encode(KEY.encode()).decode().rstrip("="), KEY.replace("/", "\\/"),
-           KEY[::-1], KEY.lower(), KEY.upper()]  # fmt: skip
+NEEDLES = [
+    KEY,
+    quote(KEY, safe=""),
+    base64.b64encode(KEY.encode()).decode().rstrip("="),
+    KEY.replace("/", "\\/"),
+    KEY[::-1],
+    KEY.lower(),
+    KEY.upper(),
+]
 
 
 def spellings(text: str) -> dict[str, str]:
-    return {"plain": text, "bearer": f"Authorization: Bearer {text}", "quoted": quote(text, safe=""),
-            "base64": base64.b64encode(text.encode()).decode(), "escaped": text.replace("/", "\\/"),
-            "lower": text.lower(), "far": "x" * 290 + text, "twice": f"{text} {text}", "backwards": text[::-1]}  # fmt: skip
+    return {
+        "plain": text,
+        "bearer": f"Authorization: Bearer {text}",
+        "quoted": quote(text, safe=""),
+        "base64": base64.b64encode(text.encode()).decode(),
+        "escaped": text.replace("/", "\\/"),
+        "lower": text.lower(),
+        "far": "x" * 290 + text,
+        "twice": f"{text} {text}",
+        "backwards": text[::-1],
+    }
 
 
 def echo(place: str, text: str) -> Any:
     """A reply that repeats a text in one place."""
-    logprobs = {"content": [{"token": text, "logprob": -0.1, "top_logprobs": [{"token": text, "logprob": -0.1}]}]}
+    logprobs = {
+        "content": [
+            {"token": text, "logprob": -0.1, "top_logprobs": [{"token": text, "logprob": -0.1}]}
+        ]
+    }
     message = {"error": {"message": text, "code": text, "type": text, "param": text}}
     header = text.encode("ascii", "replace").decode()
     replies: dict[str, Any] = {
@@ -555,7 +803,11 @@ def echo(place: str, text: str) -> Any:
         "finish": completion("Yes.", finish_reason=text),
         "logprobs": completion("Yes.", logprobs=logprobs),
         "model": (200, JSON, completion("Yes.")[2].replace(b'"tiny"', json.dumps(text).encode())),
-        "header": (200, {**JSON, "X-Key": header, "Set-Cookie": f"key={header}"}, completion("Yes.")[2]),
+        "header": (
+            200,
+            {**JSON, "X-Key": header, "Set-Cookie": f"key={header}"},
+            completion("Yes.")[2],
+        ),
         "400": (400, JSON, json.dumps(message).encode()),
         "401": (401, JSON, json.dumps(message).encode()),
         "403": (403, JSON, json.dumps(message).encode()),
@@ -569,8 +821,23 @@ def echo(place: str, text: str) -> Any:
     return replies[place]
 
 
-PLACES = ["content", "refusal", "finish", "logprobs", "model", "header", "400", "401", "403", "500", "plain 400", "plain 500",
-          "redirection", "no JSON", "retry"]  # fmt: skip
+PLACES = [
+    "content",
+    "refusal",
+    "finish",
+    "logprobs",
+    "model",
+    "header",
+    "400",
+    "401",
+    "403",
+    "500",
+    "plain 400",
+    "plain 500",
+    "redirection",
+    "no JSON",
+    "retry",
+]
 
 
 def planted(text: str) -> list[str]:
@@ -603,7 +870,9 @@ def test_a_key_that_a_server_repeats_is_in_no_file(
 
     def reply(*_: Any) -> Any:
         # a few answers first, so that there is something to audit
-        return completion("Yes.") if next(turn) < 12 else echo(place, f"{KEY} {quote(KEY, safe='')}")
+        return (
+            completion("Yes.") if next(turn) < 12 else echo(place, f"{KEY} {quote(KEY, safe='')}")
+        )
 
     with PlannedServer(reply) as server:
         name = f"openai/tiny@{server.url}?key_env=THEIR_KEY&concurrency=1&retries=0"
@@ -614,7 +883,9 @@ def test_a_key_that_a_server_repeats_is_in_no_file(
         said.append(run("report", folder / "audit.json", "--to", folder / "tables.md"))
     assert all(planted(out + err) == [] for _, out, err in said)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {"audit.json", "report.html", "store.sqlite", "answers.jsonl"} <= {path.name for path in files}
+    assert {"audit.json", "report.html", "store.sqlite", "answers.jsonl"} <= {
+        path.name for path in files
+    }
     for path in files:
         content = path.read_bytes().decode("latin-1")
         assert planted(content) == [], path
@@ -631,21 +902,24 @@ def test_a_word_that_stands_for_no_key_is_left_in_answers(key: str) -> None:
     assert Redaction(key)(text) == text
 
 
-def test_a_judge_that_repeats_its_key_stores_none(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_repeats_its_key_stores_none(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
     judged_benchmark(tmp_path)
     with PlannedServer(lambda *_: completion(f"yes {KEY}")) as server:
         run(*judged(tmp_path, f"openai/judge@{server.url}?key_env=THEIR_KEY"))
         assert server.asked
-    assert all(planted(p.read_bytes().decode("latin-1")) == [] for p in tmp_path.rglob("*") if p.is_file())
+    assert all(
+        planted(p.read_bytes().decode("latin-1")) == [] for p in tmp_path.rglob("*") if p.is_file()
+    )
 
 
 # --- bounds ---
 
 
 def judged_benchmark(folder: Path) -> None:
-    (folder / "judged.py").write_text(
-        """
+    (folder / "judged.py").write_text("""
 '''Answers that a model checks.'''
 from hqm import Benchmark, Metric, Verdict, mean_of
 
@@ -664,8 +938,7 @@ class Judged(Benchmark):
         reply = (await ask("verifier", f"Is this right: {item.prompt} {response.text}")).lower()
         yes = float("yes" in reply)
         return Verdict(yes, {"yes": yes, "n": 1.0}, "ok", reply)
-"""
-    )
+""")
     rows = [{"id": f"i{n}", "prompt": f"Name the number {n}.", "target": "-"} for n in range(20)]
     (folder / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
     answers = [{"respondent": "a", "item": f"i{n}", "answer": f"It is {n}."} for n in range(20)]
@@ -673,19 +946,36 @@ class Judged(Benchmark):
 
 
 def judged(folder: Path, judge: str, *more: object) -> list[object]:
-    return ["run", folder / "judged.py", "--recorded", folder / "answers.jsonl", "--forms", "original", "--judge", judge,
-            "--store", folder / "store.sqlite", "--quiet", *more]  # fmt: skip
+    return [
+        "run",
+        folder / "judged.py",
+        "--recorded",
+        folder / "answers.jsonl",
+        "--forms",
+        "original",
+        "--judge",
+        judge,
+        "--store",
+        folder / "store.sqlite",
+        "--quiet",
+        *more,
+    ]
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 7, 15, 16, 17, 39])
 @pytest.mark.parametrize("concurrency", [1, 16])
-def test_no_more_requests_go_out_than_allowed(yes_no: Path, run: Run, most: int, concurrency: int) -> None:
+def test_no_more_requests_go_out_than_allowed(
+    yes_no: Path, run: Run, most: int, concurrency: int
+) -> None:
     with PlannedServer(lambda *_: completion("Yes."), delay=0.005) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}"
         code, out, err = run(*command(yes_no, name, "--max-requests", most))
         assert (code, len(server.asked)) == (1, most)
         assert f"asked {most}, stored before 0, errors 0" in out
-        assert f"--max-requests {most} is reached: this command took {most} requests and {most * 107:,} tokens" in err
+        assert (
+            f"--max-requests {most} is reached: this command took {most} requests and"
+            f" {most * 107:,} tokens" in err
+        )
         assert f"{most} answers are stored in" in err
         assert f"{40 - most} are left" in err
         code, out, err = run(*command(yes_no, name, "--max-requests", 40))
@@ -700,12 +990,16 @@ def test_further_attempts_count_as_requests(yes_no: Path, run: Run) -> None:
         assert "this command took 15 requests" in err
 
 
-@pytest.mark.parametrize(("option", "most", "least"), [("--max-tokens-total", 2000, 1200), ("--max-cost", 0.5, 0.2)])
+@pytest.mark.parametrize(
+    ("option", "most", "least"), [("--max-tokens-total", 2000, 1200), ("--max-cost", 0.5, 0.2)]
+)
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_tokens_and_money_stay_within_the_bound(
     yes_no: Path, run: Run, option: str, most: float, least: float, concurrency: int
 ) -> None:
-    """A reply takes 100 tokens in and 7 out; at 100 and 200 money per million times 10, that is 0.114 at most."""
+    """A reply takes 100 tokens in and 7 out; at 100 and 200 money per million times 10, that is
+    0.114 at most.
+    """
     with PlannedServer(lambda *_: completion("Yes."), delay=0.005) as server:
         name = f"openai/tiny@{server.url}?concurrency={concurrency}&price_in=300&price_out=600"
         code, _, err = run(*command(yes_no, name, option, most, "--max-tokens", 8))
@@ -720,9 +1014,20 @@ def test_tokens_and_money_stay_within_the_bound(
     assert f"{took:,} tokens" in err
 
 
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -5, "completion_tokens": 10**30}, {"prompt_tokens": "many"},
-                                   {"prompt_tokens": True, "completion_tokens": 1.5}, []])  # fmt: skip
-def test_a_server_that_does_not_count_is_counted_by_estimate(yes_no: Path, run: Run, usage: Any) -> None:
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens": -5, "completion_tokens": 10**30},
+        {"prompt_tokens": "many"},
+        {"prompt_tokens": True, "completion_tokens": 1.5},
+        [],
+    ],
+)
+def test_a_server_that_does_not_count_is_counted_by_estimate(
+    yes_no: Path, run: Run, usage: Any
+) -> None:
     reply = {**json.loads(completion("Yes, it is so.")[2]), "usage": usage}
     with PlannedServer(lambda *_: (200, JSON, json.dumps(reply).encode())) as server:
         name = f"openai/tiny@{server.url}?concurrency=2"
@@ -752,8 +1057,21 @@ def test_a_bound_holds_for_judges(tmp_path: Path, run: Run) -> None:
 def test_a_bound_is_shared_by_respondents_and_judges(tmp_path: Path, run: Run) -> None:
     judged_benchmark(tmp_path)
     with PlannedServer(lambda *_: completion("yes")) as server:
-        common = ["run", tmp_path / "judged.py", "--forms", "original", "--runs", 1, "--quiet", "--store",
-                  tmp_path / "s.sqlite", "-r", f"openai/a@{server.url}", "--judge", f"openai/j@{server.url}"]  # fmt: skip
+        common = [
+            "run",
+            tmp_path / "judged.py",
+            "--forms",
+            "original",
+            "--runs",
+            1,
+            "--quiet",
+            "--store",
+            tmp_path / "s.sqlite",
+            "-r",
+            f"openai/a@{server.url}",
+            "--judge",
+            f"openai/j@{server.url}",
+        ]
         code, _, err = run(*common, "--max-requests", 25)
         assert (code, len(server.asked)) == (1, 25)
         assert "took 25 requests" in err
@@ -773,10 +1091,14 @@ def test_a_judges_question_that_is_turned_away_is_not_asked_again(tmp_path: Path
 
 
 PLANS = [
-    ("--max-requests", 39, True), ("--max-requests", 40, False), ("--max-requests", 0, True),
-    ("--max-tokens-total", 100, True), ("--max-tokens-total", 1_000_000, False), ("--max-cost", 0.0001, True),
+    ("--max-requests", 39, True),
+    ("--max-requests", 40, False),
+    ("--max-requests", 0, True),
+    ("--max-tokens-total", 100, True),
+    ("--max-tokens-total", 1_000_000, False),
+    ("--max-cost", 0.0001, True),
     ("--max-cost", 100, False),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("option", "limit", "ends"), PLANS)
@@ -788,7 +1110,10 @@ def test_a_plan_says_whether_a_bound_would_end_the_command(
     planned = ["plan", *[word for word in given[1:] if word != "--quiet"]]
     code, out, _ = run(*planned)
     assert code == 0
-    assert f"{option} {limit:,.10g} {'would end the command' if ends else 'would not be reached'}" in out
+    assert (
+        f"{option} {limit:,.10g} {'would end the command' if ends else 'would not be reached'}"
+        in out
+    )
     code, out, _ = run(*planned, "--json")
     (bound,) = json.loads(out)["bounds"]
     assert (bound["option"], bound["limit"], bound["ends_it"]) == (option, limit, ends)
@@ -796,7 +1121,15 @@ def test_a_plan_says_whether_a_bound_would_end_the_command(
 
 def test_recorded_answers_spend_nothing(tmp_path: Path, run: Run) -> None:
     judged_benchmark(tmp_path)
-    given = ["run", tmp_path / "judged.py", "--recorded", tmp_path / "answers.jsonl", "--forms", "original", "--quiet"]
+    given = [
+        "run",
+        tmp_path / "judged.py",
+        "--recorded",
+        tmp_path / "answers.jsonl",
+        "--forms",
+        "original",
+        "--quiet",
+    ]
     code, out, err = run(*given, "--store", tmp_path / "s.sqlite", "--max-requests", 0)
     assert (code, "asked 20" in out, "reached" in err) == (0, True, False)
 
@@ -845,7 +1178,8 @@ def rows_in(benchmark: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    "concurrency", [pytest.param(1, marks=pytest.mark.slow), 8, pytest.param(16, marks=pytest.mark.slow)]
+    "concurrency",
+    [pytest.param(1, marks=pytest.mark.slow), 8, pytest.param(16, marks=pytest.mark.slow)],
 )
 def test_a_killed_run_repeats_no_more_than_was_in_flight(many: Path, concurrency: int) -> None:
     counts = Counts()
@@ -856,7 +1190,9 @@ def test_a_killed_run_repeats_no_more_than_was_in_flight(many: Path, concurrency
         for _ in range(kills):
             process = subprocess.Popen(given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             deadline = time.monotonic() + 240
-            while rows_in(many) < kept + 40 and process.poll() is None and time.monotonic() < deadline:
+            while (
+                rows_in(many) < kept + 40 and process.poll() is None and time.monotonic() < deadline
+            ):
                 time.sleep(0.01)
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
@@ -873,21 +1209,47 @@ def test_a_killed_run_repeats_no_more_than_was_in_flight(many: Path, concurrency
 def test_each_answer_is_handed_over_as_it_comes() -> None:
     with PlannedServer(lambda number, *_: completion(str(number)), delay=0.01) as server:
         respondent = make_respondent(f"openai/tiny@{server.url}?concurrency=1")
-        batches: Iterator[Any] = iter(respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(3)]))
+        batches: Iterator[Any] = iter(
+            respondent.answer([Request(f"q{i}", None, Sampling(), i) for i in range(3)])
+        )
         for answered in (1, 2, 3):
             batch = next(b for b in batches if b)
             assert len(batch) == 1
             time.sleep(0.2)
-            assert len(server.asked) == answered, "the next request begins when the answer before it is stored"
+            assert len(server.asked) == answered, (
+                "the next request begins when the answer before it is stored"
+            )
         assert list(batches) == []
 
 
 @pytest.mark.slow
-def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_next_run(tmp_path: Path) -> None:
-    """Both workers are killed in the middle, so that the next run goes on; there one of the two is killed."""
+def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_next_run(
+    tmp_path: Path,
+) -> None:
+    """Both workers are killed in the middle, so that the next run goes on; there one of the two is
+    killed.
+    """
     store = tmp_path / "store.sqlite"
-    given = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--forms", "original", "--runs", "1", "--batch", "2",
-             "--limit", "300", "--workers", "2", "--quiet", "--store", str(store)]  # fmt: skip
+    given = [
+        *HQM,
+        "run",
+        "shapes_yesno",
+        "-r",
+        "hf/shapes:half-trained",
+        "--forms",
+        "original",
+        "--runs",
+        "1",
+        "--batch",
+        "2",
+        "--limit",
+        "300",
+        "--workers",
+        "2",
+        "--quiet",
+        "--store",
+        str(store),
+    ]
 
     def count() -> int:
         try:
@@ -903,7 +1265,9 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
         children = psutil.Process(process.pid).children(recursive=True)
         # on Linux they are forked from a server, elsewhere spawned
         forked = [child for child in children if child.ppid() != process.pid]
-        workers = forked or [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        workers = forked or [
+            child for child in children if "spawn_main" in " ".join(child.cmdline())
+        ]
         assert len(workers) == 2
         for worker in workers[:number]:
             worker.kill()
@@ -917,5 +1281,7 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
     status, out, err = killing(1, kept + 20)
     assert (status, f"asked {300 - kept}, stored before {kept}, errors 0" in out) == (0, True), err
     with closing(sqlite3.connect(store)) as db:
-        asks = db.execute("SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers").fetchone()
+        asks = db.execute(
+            "SELECT COUNT(*), COUNT(DISTINCT ask), MAX(attempt) FROM answers"
+        ).fetchone()
     assert asks == (300, 300, 0)

@@ -1,4 +1,6 @@
-"""Sources of a new benchmark that are broken, or made to do harm: one sentence with file, row, column and remedy, and no folder."""
+"""Sources of a new benchmark that are broken, or made to do harm: one sentence with file, row,
+column and remedy, and no folder.
+"""
 
 import base64
 import gzip
@@ -59,7 +61,12 @@ def claims(width: int, height: int) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = b""
     for name, content in ((b"IHDR", head), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b"")):
-        chunks += struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        chunks += (
+            struct.pack(">I", len(content))
+            + name
+            + content
+            + struct.pack(">I", zlib.crc32(name + content))
+        )
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
@@ -73,38 +80,92 @@ SOUND = {"index": "1", "image": GOOD, "question": "Is it red?", "answer": "Yes"}
 # --- VLMEvalKit's TSV ---
 
 ROWS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "base64 with a stroke too many": ({"image": GOOD[:-1] + "!" * 3}, "column 'image'", "it is no base64"),
+    "base64 with a stroke too many": (
+        {"image": GOOD[:-1] + "!" * 3},
+        "column 'image'",
+        "it is no base64",
+    ),
     "base64 that breaks off": ({"image": GOOD[:-3]}, "column 'image'", "it is no base64"),
     "base64 in other letters": ({"image": "ж" * 200}, "column 'image'", "it is no base64"),
-    "base64 of a text": ({"image": encoded(b"This is no picture. " * 9)}, "column 'image'", "cannot be opened"),
-    "base64 of half a picture": ({"image": encoded(picture(1)[:70])}, "column 'image'", "cannot be opened"),
+    "base64 of a text": (
+        {"image": encoded(b"This is no picture. " * 9)},
+        "column 'image'",
+        "cannot be opened",
+    ),
+    "base64 of half a picture": (
+        {"image": encoded(picture(1)[:70])},
+        "column 'image'",
+        "cannot be opened",
+    ),
     "base64 of a page": ({"image": encoded(b"<html>" * 20)}, "column 'image'", "cannot be opened"),
-    "a picture of 3,600 megapixels": ({"image": encoded(claims(60_000, 60_000))}, "column 'image'", "too many pixels"),
-    "a data URL without base64": ({"image": "data:image/svg+xml,<svg/>"}, "column 'image'", "holds no base64"),
+    "a picture of 3,600 megapixels": (
+        {"image": encoded(claims(60_000, 60_000))},
+        "column 'image'",
+        "too many pixels",
+    ),
+    "a data URL without base64": (
+        {"image": "data:image/svg+xml,<svg/>"},
+        "column 'image'",
+        "holds no base64",
+    ),
     "an index of no row": ({"image": "99"}, "column 'image'", "'99' is the index of no row"),
-    "a name for a picture": ({"image": "dog.png"}, "column 'image'", "'dog.png' is the index of no row"),
+    "a name for a picture": (
+        {"image": "dog.png"},
+        "column 'image'",
+        "'dog.png' is the index of no row",
+    ),
     "its own index": ({"image": "2"}, "column 'image'", "goes in a circle"),
-    "an index of a row without a picture": ({"image": "3"}, "column 'image'", "the picture of row '3', which has none"),
-    "two pictures": ({"image": f"['{GOOD}', '{GOOD}']"}, "column 'image'", "the cell has 2 pictures"),
-    "a list that is none": ({"image": f"['{GOOD}', ]]"}, "column 'image'", "the list cannot be read"),
-    "a call in a list": ({"image": "[__import__('os').system('true')]"}, "column 'image'", "the list cannot be read"),
+    "an index of a row without a picture": (
+        {"image": "3"},
+        "column 'image'",
+        "the picture of row '3', which has none",
+    ),
+    "two pictures": (
+        {"image": f"['{GOOD}', '{GOOD}']"},
+        "column 'image'",
+        "the cell has 2 pictures",
+    ),
+    "a list that is none": (
+        {"image": f"['{GOOD}', ]]"},
+        "column 'image'",
+        "the list cannot be read",
+    ),
+    "a call in a list": (
+        {"image": "[__import__('os').system('true')]"},
+        "column 'image'",
+        "the list cannot be read",
+    ),
     "no question": ({"question": " "}, "column 'question'", "the question is empty"),
     "no answer": ({"answer": ""}, "column 'answer'", "there is no answer"),
     "an answer of neither kind": ({"answer": "maybe"}, "column 'answer'", "the answer is 'maybe'"),
     "an id twice": ({"index": "1"}, "column 'index'", "the id '1' stands twice; the first is in"),
     "NUL in a question": ({"question": "Is it \0?"}, "column 'question'", "the character NUL"),
-    "half a character": ({"question": "Is it \udce9?"}, "column 'question'", "the byte 0xe9, which is not UTF-8"),
-    "a question of two million characters": ({"question": "why " * 500_000}, "column 'question'", "the cell has 1,999,999"),
-}  # fmt: skip
+    "half a character": (
+        {"question": "Is it \udce9?"},
+        "column 'question'",
+        "the byte 0xe9, which is not UTF-8",
+    ),
+    "a question of two million characters": (
+        {"question": "why " * 500_000},
+        "column 'question'",
+        "the cell has 1,999,999",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", ROWS)
 def test_a_wrong_row_of_a_tsv(run: Run, tmp_path: Path, case: str) -> None:
     changes, column, sentence = ROWS[case]
-    rows = [SOUND, {**SOUND, "index": "2", **changes}, {**SOUND, "index": "3", "image": "", "answer": "No"}]
+    rows = [
+        SOUND,
+        {**SOUND, "index": "2", **changes},
+        {**SOUND, "index": "3", "image": "", "answer": "No"},
+    ]
     path = tmp_path / "LMU.tsv"
     lines = ["\t".join(f'"{name}"' for name in SOUND)]
-    lines += ["\t".join('"' + str(row[name]).replace('"', '""') + '"' for name in SOUND) for row in rows]
+    lines += [
+        "\t".join('"' + str(row[name]).replace('"', '""') + '"' for name in SOUND) for row in rows
+    ]
     path.write_bytes("\n".join([*lines, ""]).encode("utf-8", "surrogateescape"))
     said = refused(run, tmp_path, path)
     assert "LMU.tsv: row 2 (line 3), " in said
@@ -114,20 +175,42 @@ def test_a_wrong_row_of_a_tsv(run: Run, tmp_path: Path, case: str) -> None:
 
 def test_two_rows_that_show_each_others_picture(run: Run, tmp_path: Path) -> None:
     rows = [SOUND, {**SOUND, "index": 2, "image": "3"}, {**SOUND, "index": 3, "image": "2"}]
-    assert "row 3 -> 2 -> 3, which goes in a circle" in refused(run, tmp_path, lmu(tmp_path / "LMU.tsv", rows))
+    assert "row 3 -> 2 -> 3, which goes in a circle" in refused(
+        run, tmp_path, lmu(tmp_path / "LMU.tsv", rows)
+    )
 
 
-CHOICE = {"index": "1", "image": GOOD, "question": "Which?", "A": "red", "B": "blue", "C": "", "answer": "A"}
+CHOICE = {
+    "index": "1",
+    "image": GOOD,
+    "question": "Which?",
+    "A": "red",
+    "B": "blue",
+    "C": "",
+    "answer": "A",
+}
 CHOICES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "a letter without a column": ({"answer": "D"}, "column 'answer'", "the answer is 'D', and the options end with B"),
-    "a letter of an empty option": ({"answer": "C"}, "column 'answer'", "the answer is 'C', and the options end with B"),
+    "a letter without a column": (
+        {"answer": "D"},
+        "column 'answer'",
+        "the answer is 'D', and the options end with B",
+    ),
+    "a letter of an empty option": (
+        {"answer": "C"},
+        "column 'answer'",
+        "the answer is 'C', and the options end with B",
+    ),
     "an answer that is no option": ({"answer": "green"}, "column 'answer'", "'green' is no option"),
     "a gap": ({"B": "", "C": "blue"}, "column 'B'", "there is an option C, and no option B"),
     "one option": ({"B": ""}, "columns A, B, C", "there is one option, 'red'"),
     "no options": ({"A": "", "B": ""}, "columns A, B, C", "there are no options"),
     "an option twice": ({"B": "red"}, "columns A, B, C", "the option 'red' stands twice"),
-    "an option that is a letter": ({"A": "B", "B": "A"}, "column 'answer'", "the answer 'A' is the option B and the letter of 'B'"),
-}  # fmt: skip
+    "an option that is a letter": (
+        {"A": "B", "B": "A"},
+        "column 'answer'",
+        "the answer 'A' is the option B and the letter of 'B'",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CHOICES)
@@ -146,44 +229,170 @@ LINE = json.dumps({"question": "Is it?", "answer": "yes"})
 FILES: dict[str, tuple[str, bytes, str]] = {
     "empty": ("q.csv", b"", "no column has the questions (there are none)"),
     "a heading alone": ("q.csv", b"question,answer\n", "it has no questions"),
-    "no questions": ("q.tsv", b"colour\tanswer\nred\tyes\n", "no column has the questions (there are 'colour', 'answer')"),
-    "a column twice": ("q.csv", b"question,answer,answer\na,yes,no\n", "heading: the column 'answer' stands twice"),
-    "a row too short": ("q.csv", b"question,answer\na,yes\nb\n", "row 2 (line 3): the row does not have 2 fields"),
-    "a row too long": ("q.tsv", b"question\tanswer\na\tyes\tno\n", "row 1 (line 2): the row does not have 2 fields"),
-    "a quote that is not closed": ("q.csv", b'question,answer\na,yes\n"b,no\nc,yes\n', "row 2 (line 3): it is no CSV"),
-    "text behind a quote": ("q.tsv", b'question\tanswer\n"a" he said\tyes\n', "row 1 (line 2): it is no CSV"),
+    "no questions": (
+        "q.tsv",
+        b"colour\tanswer\nred\tyes\n",
+        "no column has the questions (there are 'colour', 'answer')",
+    ),
+    "a column twice": (
+        "q.csv",
+        b"question,answer,answer\na,yes,no\n",
+        "heading: the column 'answer' stands twice",
+    ),
+    "a row too short": (
+        "q.csv",
+        b"question,answer\na,yes\nb\n",
+        "row 2 (line 3): the row does not have 2 fields",
+    ),
+    "a row too long": (
+        "q.tsv",
+        b"question\tanswer\na\tyes\tno\n",
+        "row 1 (line 2): the row does not have 2 fields",
+    ),
+    "a quote that is not closed": (
+        "q.csv",
+        b'question,answer\na,yes\n"b,no\nc,yes\n',
+        "row 2 (line 3): it is no CSV",
+    ),
+    "text behind a quote": (
+        "q.tsv",
+        b'question\tanswer\n"a" he said\tyes\n',
+        "row 1 (line 2): it is no CSV",
+    ),
     "UTF-16": ("q.csv", "question,answer\na,yes\n".encode("utf-16"), "it is UTF-16, not UTF-8"),
-    "Latin-1": ("q.csv", "question,answer\ncafé?,yes\n".encode("latin-1"), "row 1 (line 2), column 'question': it has the byte 0xe9"),
-    "a heading in Latin-1": ("q.csv", "question,réponse\na,yes\n".encode("latin-1"), "heading: it has the byte 0xe9"),
-    "NUL": ("q.csv", b"question,answer\n\0\0,yes\n", "row 1 (line 2), column 'question': it has the character NUL"),
-    "lines in Latin-1": ("q.jsonl", LINE.encode() + b'\n{"question": "caf\xe9"}\n', "row 2 (line 2): byte 17 of the line (0xe9)"),
-    "a broken line": ("q.jsonl", LINE.encode() + b'\n{"question": \n', "row 2 (line 2): it is no JSON"),
-    "a list among lines": ("q.jsonl", LINE.encode() + b"\n[1]\n", "row 2 (line 2): a row must be a JSON object, not list"),
-    "a key twice": ("q.jsonl", b'{"question": "a", "question": "b"}\n', "row 1 (line 1): the key 'question' stands twice"),
-    "5,000 digits": ("q.jsonl", b'{"question": ' + b"9" * 5000 + b"}\n", "row 1 (line 1): it cannot be read"),
-    "nested deeply": ("q.jsonl", b'{"question": ' + b"[" * 100_000 + b"}\n", "row 1 (line 1): it is n"),
+    "Latin-1": (
+        "q.csv",
+        "question,answer\ncafé?,yes\n".encode("latin-1"),
+        "row 1 (line 2), column 'question': it has the byte 0xe9",
+    ),
+    "a heading in Latin-1": (
+        "q.csv",
+        "question,réponse\na,yes\n".encode("latin-1"),
+        "heading: it has the byte 0xe9",
+    ),
+    "NUL": (
+        "q.csv",
+        b"question,answer\n\0\0,yes\n",
+        "row 1 (line 2), column 'question': it has the character NUL",
+    ),
+    "lines in Latin-1": (
+        "q.jsonl",
+        LINE.encode() + b'\n{"question": "caf\xe9"}\n',
+        "row 2 (line 2): byte 17 of the line (0xe9)",
+    ),
+    "a broken line": (
+        "q.jsonl",
+        LINE.encode() + b'\n{"question": \n',
+        "row 2 (line 2): it is no JSON",
+    ),
+    "a list among lines": (
+        "q.jsonl",
+        LINE.encode() + b"\n[1]\n",
+        "row 2 (line 2): a row must be a JSON object, not list",
+    ),
+    "a key twice": (
+        "q.jsonl",
+        b'{"question": "a", "question": "b"}\n',
+        "row 1 (line 1): the key 'question' stands twice",
+    ),
+    "5,000 digits": (
+        "q.jsonl",
+        b'{"question": ' + b"9" * 5000 + b"}\n",
+        "row 1 (line 1): it cannot be read",
+    ),
+    "nested deeply": (
+        "q.jsonl",
+        b'{"question": ' + b"[" * 100_000 + b"}\n",
+        "row 1 (line 1): it is n",
+    ),
     "a broken array": ("q.json", b'[{"question": "a"}, ', "it is no JSON"),
     "an array of texts": ("q.json", b'["a", "b"]', "a record must be a JSON object, not str"),
-    "a question that is an object": ("q.jsonl", b'{"question": {"en": "a"}, "answer": "yes"}\n', "row 1 (line 1), column 'question': the cell is an object"),
-    "an answer that is an object": ("q.jsonl", b'{"question": "a", "answer": {"a": 1}}\n', "column 'answer': the cell is an object"),
-    "a surrogate in JSON": ("q.jsonl", b'{"question": "a \\ud800", "answer": "yes"}\n', "column 'question': it has half of a character"),
-    "NUL in JSON": ("q.jsonl", b'{"question": "a \\u0000", "answer": "yes"}\n', "column 'question': it has the character NUL"),
-    "options that are a number": ("q.jsonl", b'{"question": "a", "answer": "A", "options": 5}\n', "column 'options': the options are 5"),
-    "options with null": ("q.jsonl", b'{"question": "a", "answer": "A", "options": ["x", null]}\n', "column 'options': an option is None"),
-    "40 options": ("q.jsonl", json.dumps({"question": "a", "answer": "A", "options": [str(i) for i in range(40)]}).encode(), "there are 40 options"),
-    "a type among others": ("q.csv", b"question,answer,category\na,yes,Count\nb,no,moon\n", "row 2 (line 3), column 'category': 'moon' is no hallucination type"),
-    "a picture outside": ("q.csv", b"question,answer,image\na,yes,../../../etc/passwd\n", "column 'image': '../../../etc/passwd' cannot be used"),
-    "a picture by its whole path": ("q.csv", b"question,answer,image\na,yes,/etc/passwd\n", "column 'image': '/etc/passwd' cannot be used"),
-    "a picture that is not there": ("q.csv", b"question,answer,image\na,yes,dog.png\n", "column 'image': 'dog.png' cannot be used: there is no such picture"),
-    "a picture that is the table": ("q.csv", b"question,answer,image\na,yes,q.csv\n", "column 'image': the picture cannot be opened"),
-    "a pickle": ("q.pkl", b"\x80\x04.", "files of the kind '.pkl' are not read. A pickle can run code"),
+    "a question that is an object": (
+        "q.jsonl",
+        b'{"question": {"en": "a"}, "answer": "yes"}\n',
+        "row 1 (line 1), column 'question': the cell is an object",
+    ),
+    "an answer that is an object": (
+        "q.jsonl",
+        b'{"question": "a", "answer": {"a": 1}}\n',
+        "column 'answer': the cell is an object",
+    ),
+    "a surrogate in JSON": (
+        "q.jsonl",
+        b'{"question": "a \\ud800", "answer": "yes"}\n',
+        "column 'question': it has half of a character",
+    ),
+    "NUL in JSON": (
+        "q.jsonl",
+        b'{"question": "a \\u0000", "answer": "yes"}\n',
+        "column 'question': it has the character NUL",
+    ),
+    "options that are a number": (
+        "q.jsonl",
+        b'{"question": "a", "answer": "A", "options": 5}\n',
+        "column 'options': the options are 5",
+    ),
+    "options with null": (
+        "q.jsonl",
+        b'{"question": "a", "answer": "A", "options": ["x", null]}\n',
+        "column 'options': an option is None",
+    ),
+    "40 options": (
+        "q.jsonl",
+        json.dumps(
+            {"question": "a", "answer": "A", "options": [str(i) for i in range(40)]}
+        ).encode(),
+        "there are 40 options",
+    ),
+    "a type among others": (
+        "q.csv",
+        b"question,answer,category\na,yes,Count\nb,no,moon\n",
+        "row 2 (line 3), column 'category': 'moon' is no hallucination type",
+    ),
+    "a picture outside": (
+        "q.csv",
+        b"question,answer,image\na,yes,../../../etc/passwd\n",
+        "column 'image': '../../../etc/passwd' cannot be used",
+    ),
+    "a picture by its whole path": (
+        "q.csv",
+        b"question,answer,image\na,yes,/etc/passwd\n",
+        "column 'image': '/etc/passwd' cannot be used",
+    ),
+    "a picture that is not there": (
+        "q.csv",
+        b"question,answer,image\na,yes,dog.png\n",
+        "column 'image': 'dog.png' cannot be used: there is no such picture",
+    ),
+    "a picture that is the table": (
+        "q.csv",
+        b"question,answer,image\na,yes,q.csv\n",
+        "column 'image': the picture cannot be opened",
+    ),
+    "a pickle": (
+        "q.pkl",
+        b"\x80\x04.",
+        "files of the kind '.pkl' are not read. A pickle can run code",
+    ),
     "a sheet": ("q.xlsx", b"PK", "files of the kind '.xlsx' are not read. Save the sheet as CSV."),
-    "no Parquet": ("q.parquet", b"PAR1 nothing PAR1", "q.parquet: it is no parquet file, or damaged"),
-    "no Arrow": ("q.arrow", b"\xff\xff\xff\xff\x10\0\0\0nothing", "q.arrow: it is no arrow file, or damaged"),
-    "an Arrow file by name": ("q.arrow", b"ARROW1\0\0nothing", "q.arrow: it is no arrow file, or damaged"),
+    "no Parquet": (
+        "q.parquet",
+        b"PAR1 nothing PAR1",
+        "q.parquet: it is no parquet file, or damaged",
+    ),
+    "no Arrow": (
+        "q.arrow",
+        b"\xff\xff\xff\xff\x10\0\0\0nothing",
+        "q.arrow: it is no arrow file, or damaged",
+    ),
+    "an Arrow file by name": (
+        "q.arrow",
+        b"ARROW1\0\0nothing",
+        "q.arrow: it is no arrow file, or damaged",
+    ),
     "an empty Arrow file": ("q.arrow", b"", "q.arrow: it is no arrow file, or damaged"),
     "an empty Parquet file": ("q.parquet", b"", "q.parquet: it is no parquet file, or damaged"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", FILES)
@@ -210,7 +419,9 @@ def test_a_wrong_file(run: Run, tmp_path: Path, case: str) -> None:
         ("a\0b", [], "there is no such file"),
     ],
 )
-def test_what_is_no_source(run: Run, tmp_path: Path, source: str, options: list[str], sentence: str) -> None:
+def test_what_is_no_source(
+    run: Run, tmp_path: Path, source: str, options: list[str], sentence: str
+) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").write_bytes(picture(1))
@@ -219,7 +430,13 @@ def test_what_is_no_source(run: Run, tmp_path: Path, source: str, options: list[
 
 
 @pytest.mark.parametrize(
-    "options", [["--columns", "colour=a"], ["--columns", "question"], ["--columns", "id=a,id=b"], ["--images", "none"]]
+    "options",
+    [
+        ["--columns", "colour=a"],
+        ["--columns", "question"],
+        ["--columns", "id=a,id=b"],
+        ["--images", "none"],
+    ],
 )
 def test_options_that_mean_nothing(run: Run, tmp_path: Path, options: list[str]) -> None:
     (tmp_path / "q.csv").write_text("question,answer\na,yes\n")
@@ -247,18 +464,29 @@ STRUCT = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 CELLS: dict[str, tuple[Any, str]] = {
     "text in place of a picture": (pa.array([picture(1), b"no picture"]), "cannot be opened"),
     "no bytes": (pa.array([picture(1), b""]), "the picture is empty (0 bytes)"),
-    "a struct of a text": (pa.array([{"bytes": picture(1)}, {"bytes": b"<html>"}], STRUCT), "cannot be opened"),
-    "a path of another machine": (pa.array([{"bytes": picture(1)}, {"path": "/home/somebody/a.png"}], STRUCT), "only names '/home/somebody/a.png'"),
-    "a path outside": (pa.array([{"bytes": picture(1)}, {"path": "../../a.png"}], STRUCT), "'../../a.png' cannot be used"),
+    "a struct of a text": (
+        pa.array([{"bytes": picture(1)}, {"bytes": b"<html>"}], STRUCT),
+        "cannot be opened",
+    ),
+    "a path of another machine": (
+        pa.array([{"bytes": picture(1)}, {"path": "/home/somebody/a.png"}], STRUCT),
+        "only names '/home/somebody/a.png'",
+    ),
+    "a path outside": (
+        pa.array([{"bytes": picture(1)}, {"path": "../../a.png"}], STRUCT),
+        "'../../a.png' cannot be used",
+    ),
     "two pictures": (pa.array([[picture(1)], [picture(1), picture(2)]]), "the cell has 2 pictures"),
     "a bomb": (pa.array([picture(1), claims(60_000, 60_000)]), "too many pixels"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CELLS)
 def test_a_wrong_picture_in_a_parquet_file(run: Run, tmp_path: Path, case: str) -> None:
     images, sentence = CELLS[case]
-    path = parquet(tmp_path / "q.parquet", question=["Is it?", "Is that?"], answer=["yes", "no"], image=images)
+    path = parquet(
+        tmp_path / "q.parquet", question=["Is it?", "Is that?"], answer=["yes", "no"], image=images
+    )
     said = refused(run, tmp_path, path)
     assert "q.parquet: row 2, column 'image'" in said
     assert sentence in said
@@ -266,7 +494,9 @@ def test_a_wrong_picture_in_a_parquet_file(run: Run, tmp_path: Path, case: str) 
 
 def test_a_cell_that_unfolds_to_a_gigabyte(run: Run, tmp_path: Path) -> None:
     """A file of some kilobytes; nothing of it is unpacked."""
-    whole = pa.table({"question": ["Is it?"] * 8, "answer": ["yes"] * 8, "image": pa.array([bytes(1 << 27)] * 8)})
+    whole = pa.table(
+        {"question": ["Is it?"] * 8, "answer": ["yes"] * 8, "image": pa.array([bytes(1 << 27)] * 8)}
+    )
     pq.write_table(whole, tmp_path / "q.parquet", compression="zstd", use_dictionary=False)
     assert (tmp_path / "q.parquet").stat().st_size < 1 << 20
     assert "column 'image': it unfolds from" in refused(run, tmp_path, tmp_path / "q.parquet")
@@ -298,14 +528,23 @@ def cut_off(folder: Path) -> None:
 
 
 FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a state that names another file": (change_state, "'../../etc/passwd', which state.json names, is not there"),
+    "a state that names another file": (
+        change_state,
+        "'../../etc/passwd', which state.json names, is not there",
+    ),
     "a state that is no JSON": (lambda f: (f / "state.json").write_text("{"), "it is no JSON"),
-    "a state that is a list": (lambda f: (f / "state.json").write_text("[]"), "state.json has no list '_data_files'"),
+    "a state that is a list": (
+        lambda f: (f / "state.json").write_text("[]"),
+        "state.json has no list '_data_files'",
+    ),
     "a file that is gone": (
         lambda f: (f / "data-00001-of-00002.arrow").unlink(),
         "is not there. Copy the whole folder",
     ),
-    "a file that breaks off": (cut_off, "data-00001-of-00002.arrow: it is no arrow file, or damaged"),
+    "a file that breaks off": (
+        cut_off,
+        "data-00001-of-00002.arrow: it is no arrow file, or damaged",
+    ),
     "a split that is gone": (
         lambda f: (f / "dataset_dict.json").write_text('{"splits": ["test"]}'),
         "the split 'test' has no state.json",
@@ -326,15 +565,23 @@ def test_a_broken_folder_of_datasets(run: Run, tmp_path: Path, case: str) -> Non
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 1775), byte=st.integers(0, 255))
-def test_a_stream_with_a_changed_byte_is_read_or_refused(tmp_path: Path, at: int, byte: int) -> None:
-    """Offsets that point anywhere must not be followed: in a process of its own this would be its end."""
+def test_a_stream_with_a_changed_byte_is_read_or_refused(
+    tmp_path: Path, at: int, byte: int
+) -> None:
+    """Offsets that point anywhere must not be followed: in a process of its own this would be its
+    end.
+    """
     content = bytearray((WRITTEN / "saved" / "data-00001-of-00002.arrow").read_bytes())
     content[at] = byte
     (tmp_path / "q.arrow").write_bytes(bytes(content))
     (tmp_path / "images").mkdir(exist_ok=True)
     sentence, rows = "", 0
     try:
-        rows = len(read_questions(open_source(str(tmp_path / "q.arrow")), {}, Gathered(tmp_path / "images")).rows)
+        rows = len(
+            read_questions(
+                open_source(str(tmp_path / "q.arrow")), {}, Gathered(tmp_path / "images")
+            ).rows
+        )
     except HQMError as error:
         sentence = str(error)
     assert 1 <= rows <= 3 or "q.arrow" in sentence
@@ -357,7 +604,10 @@ def test_a_zip_bomb_in_place_of_pictures(run: Run, tmp_path: Path) -> None:
         archive.writestr("a.png", bytes(65 << 20))
     (tmp_path / "q.csv").write_text("question,answer,image\na,yes,a.png\n")
     said = refused(run, tmp_path, tmp_path / "q.csv", "--images", tmp_path / "p.zip")
-    assert "row 1 (line 2), column 'image': 'a.png' cannot be used: the picture is larger than 64 MiB" in said
+    assert (
+        "row 1 (line 2), column 'image': 'a.png' cannot be used: the picture is larger than 64 MiB"
+        in said
+    )
 
 
 @pytest.mark.parametrize("kind", ["PPM", "TGA", "ICO"])
@@ -365,7 +615,10 @@ def test_a_picture_that_few_can_open(run: Run, tmp_path: Path, kind: str) -> Non
     Image.new("RGB", (32, 32)).save(tmp_path / "a.img", kind)
     (tmp_path / "q.csv").write_text("question,answer,image\na,yes,a.img\n")
     said = refused(run, tmp_path, tmp_path / "q.csv")
-    assert f"column 'image': the picture is {kind}, which not every model can be shown. Save it as PNG or JPEG." in said
+    assert (
+        f"column 'image': the picture is {kind}, which not every model can be shown. Save it as PNG"
+        " or JPEG." in said
+    )
 
 
 def test_a_link_out_of_the_folder(run: Run, tmp_path: Path) -> None:
@@ -374,20 +627,27 @@ def test_a_link_out_of_the_folder(run: Run, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "a.png").symlink_to(tmp_path / "away" / "a.png")
     (tmp_path / "here" / "q.csv").write_text("question,answer,image\na,yes,a.png\n")
-    assert "is a link that leaves the image folder" in refused(run, tmp_path, tmp_path / "here" / "q.csv")
+    assert "is a link that leaves the image folder" in refused(
+        run, tmp_path, tmp_path / "here" / "q.csv"
+    )
 
 
 def test_a_compressed_table_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "q.csv.gz").write_bytes(gzip.compress(b"question,answer\na,yes\n"))
-    assert "files of the kind '.gz' are not read. Unpack it first." in refused(run, tmp_path, tmp_path / "q.csv.gz")
+    assert "files of the kind '.gz' are not read. Unpack it first." in refused(
+        run, tmp_path, tmp_path / "q.csv.gz"
+    )
 
 
 def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path) -> None:
-    """The limit of a file's size, set in a process of its own, ends the writing of the second picture."""
+    """The limit of a file's size, set in a process of its own, ends the writing of the second
+    picture.
+    """
     out = io.BytesIO()
     Image.effect_noise((400, 400), 90).save(out, "PNG")
     rows = [
-        {**SOUND, "image": encoded(content), "index": str(i)} for i, content in enumerate((picture(1), out.getvalue()))
+        {**SOUND, "image": encoded(content), "index": str(i)}
+        for i, content in enumerate((picture(1), out.getvalue()))
     ]
     source = lmu(tmp_path / "LMU.tsv", rows)
     script = (
@@ -396,8 +656,14 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path) -> None:
         f"sys.argv = ['hqm', 'new', {str(tmp_path / 'made')!r}, '--from', {str(source)!r}];"
         "from hqm.cli import main; main()"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"LMU.tsv", "cache"}

@@ -1,4 +1,6 @@
-"""Only an answer is an answer: what is refused, empty, cut or cannot be stored is counted, and never scored or lost."""
+"""Only an answer is an answer: what is refused, empty, cut or cannot be stored is counted, and
+never scored or lost.
+"""
 
 import asyncio
 import json
@@ -99,7 +101,16 @@ def test_the_release_may_score_what_was_withheld(reader: str, dogs: Path) -> Non
     assert "withheld=official" in benchmark.scorer
 
 
-RULED = ("pope", "amber_d", "amber_g", "coco_chair", "shapes_yesno", "shapes_choice", "shapes_vqa", "shapes_caption")
+RULED = (
+    "pope",
+    "amber_d",
+    "amber_g",
+    "coco_chair",
+    "shapes_yesno",
+    "shapes_choice",
+    "shapes_vqa",
+    "shapes_caption",
+)
 
 
 @pytest.mark.parametrize("scoring", ["official", "paper"])
@@ -108,10 +119,17 @@ def test_no_benchmark_scores_what_is_no_answer(name: str, scoring: str, data: Pa
     benchmark = hqm.load(name, data=None if name.startswith("shapes") else data, scoring=scoring)  # type: ignore[arg-type]
     items = benchmark.original.items[:3]
     for item in items:
-        for text, state in (("", "ok"), ("", "truncated"), ("No, I cannot see a dog.", "refused"), ("Yes", "error")):
+        for text, state in (
+            ("", "ok"),
+            ("", "truncated"),
+            ("No, I cannot see a dog.", "refused"),
+            ("Yes", "error"),
+        ):
             response = hqm.Response(text, state)  # type: ignore[arg-type]
             assert not benchmark.verdict(item, response).scored
-            assert all(not benchmark.oracle(judge)(item, response).scored for judge in benchmark.judges())
+            assert all(
+                not benchmark.oracle(judge)(item, response).scored for judge in benchmark.judges()
+            )
 
 
 def test_a_truncated_answer_is_scored_only_where_it_can_be_read(dogs: Path) -> None:
@@ -126,7 +144,9 @@ def test_a_truncated_answer_is_scored_only_where_it_can_be_read(dogs: Path) -> N
 
 
 def answer_file(path: Path, answers: Sequence[tuple[str, str]]) -> Path:
-    rows = [{"item": f"q{i}", "answer": text, "state": state} for i, (text, state) in enumerate(answers)]
+    rows = [
+        {"item": f"q{i}", "answer": text, "state": state} for i, (text, state) in enumerate(answers)
+    ]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
 
@@ -145,7 +165,9 @@ ENDINGS: dict[str, tuple[tuple[str, str], int, int]] = {
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-def test_score_gate_table_and_text_count_alike(name: str, run: Run, dogs: Path, tmp_path: Path) -> None:
+def test_score_gate_table_and_text_count_alike(
+    name: str, run: Run, dogs: Path, tmp_path: Path
+) -> None:
     (text, state), lost, _ = ENDINGS[name]
     # one question of two is answered in words, so that the audit has something to compare
     answers = answer_file(tmp_path / "a.jsonl", [(text, state)] * 12)
@@ -153,25 +175,33 @@ def test_score_gate_table_and_text_count_alike(name: str, run: Run, dogs: Path, 
     assert status == 0, err
     score = json.loads(out)
     assert score["unscored"] == lost == hqm.unscored(score["states"])
-    status, _, err = run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")
+    status, _, err = run(
+        "audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original"
+    )
     assert status in (0, 1), err
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json")
     of = audit.audits[0]
     assert hqm.unscored(of.state_counts[of.reference]) == lost
-    test = next(t for t in hold_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers")
+    test = next(
+        t for t in hold_against(audit, hqm.Policy.load()).tests if t.what == "unscored answers"
+    )
     assert test.end == lost / 12
 
     assert (hqm.scored_answers(of).answers, hqm.scored_answers(of).unscored) == (12, lost)
-    assert {estimate.unscored for estimate in of.estimates if estimate.metric == "accuracy" and not estimate.other} <= {
-        lost
-    }
+    assert {
+        estimate.unscored
+        for estimate in of.estimates
+        if estimate.metric == "accuracy" and not estimate.other
+    } <= {lost}
 
 
 def test_a_gate_says_to_raise_max_tokens(run: Run, dogs: Path, tmp_path: Path) -> None:
     answers = answer_file(tmp_path / "a.jsonl", [("", "truncated")] * 5 + [("Yes", "ok")] * 7)
     advice = "5 of 12 answers were cut before any word: raise --max-tokens"
     assert advice in run("score", dogs, "--answers", answers)[1]
-    out = run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original")[1]
+    out = run(
+        "audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original"
+    )[1]
     assert advice in out
     assert advice in run("gate", tmp_path / "out" / "audit.json")[1]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -179,7 +209,9 @@ def test_a_gate_says_to_raise_max_tokens(run: Run, dogs: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", [name for name, row in ENDINGS.items() if row[2]])
-def test_withheld_answers_that_are_scored_are_flagged(name: str, run: Run, dogs: Path, tmp_path: Path) -> None:
+def test_withheld_answers_that_are_scored_are_flagged(
+    name: str, run: Run, dogs: Path, tmp_path: Path
+) -> None:
     ending, _, flagged = ENDINGS[name]
     answers = answer_file(tmp_path / "a.jsonl", [ending] * 12)
     command = ("score", dogs, "--answers", answers, "--parser", "pope")
@@ -196,9 +228,15 @@ def test_withheld_answers_that_are_scored_are_flagged(name: str, run: Run, dogs:
     settings = ("--parser", "pope", "--withheld", "official", "--forms", "original")
     run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", *settings)
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
-    own = [estimate for estimate in audit.estimates if not estimate.other and estimate.metric == "accuracy"]
+    own = [
+        estimate
+        for estimate in audit.estimates
+        if not estimate.other and estimate.metric == "accuracy"
+    ]
     assert own
-    assert all("WITHHELD" in estimate.flags and estimate.detail["withheld"] == flagged for estimate in own)
+    assert all(
+        "WITHHELD" in estimate.flags and estimate.detail["withheld"] == flagged for estimate in own
+    )
     assert f"WITHHELD {flagged}" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
@@ -246,7 +284,11 @@ def message(content: Any, finish: str = "stop", **more: Any) -> dict[str, Any]:
 
 def top(token: str, **more: Any) -> dict[str, Any]:
     first = {"token": token, "logprob": -0.1, "bytes": None}
-    return {**message("Yes"), "logprobs": {"content": [{**first, "top_logprobs": [first]}], "refusal": None}, **more}
+    return {
+        **message("Yes"),
+        "logprobs": {"content": [{**first, "top_logprobs": [first]}], "refusal": None},
+        **more,
+    }
 
 
 NOTE = {"replaced": "what cannot be stored"}
@@ -258,7 +300,9 @@ SERVED: dict[str, Said] = {
     "empty, length": Said(message("", "length"), "cut"),
     "null, length": Said(message(None, "length"), "cut"),
     "reasoning only": Said(message(None, "length", reasoning_content="Let me see"), "cut"),
-    "reasoning in the text": Said(message("<think>Let me see", "length"), "cut", "<think>Let me see"),
+    "reasoning in the text": Said(
+        message("<think>Let me see", "length"), "cut", "<think>Let me see"
+    ),
     "blank, length": Said(message(" \n ", "length"), "cut"),
     "empty, content_filter": Said(message("", "content_filter"), "refused"),
     "null, content_filter": Said(message(None, "content_filter"), "refused"),
@@ -274,16 +318,24 @@ SERVED: dict[str, Said] = {
     "only a surrogate": Said(message("\ud800"), "empty", "\ufffd", NOTE),
     "surrogate, refusal": Said(message(None, refusal="No \ud83d"), "refused", "No \ufffd", NOTE),
     "surrogate, length": Said(message("Yes \ud83d", "length"), "truncated", "Yes \ufffd", NOTE),
-    "surrogate in top_logprobs": Said(top("Y\ud800"), "ok", "Yes", {"first_token": {"Y\ufffd": -0.1}, **NOTE}),
+    "surrogate in top_logprobs": Said(
+        top("Y\ud800"), "ok", "Yes", {"first_token": {"Y\ufffd": -0.1}, **NOTE}
+    ),
     "NUL in top_logprobs": Said(top("\0"), "ok", "Yes", {"first_token": {"\ufffd": -0.1}, **NOTE}),
-    "surrogate in model": Said(message("Yes"), "ok", "Yes", {"model": "m\ufffd", **NOTE}, {"model": "m\ud800"}),
-    "NUL in model": Said(message("Yes"), "ok", "Yes", {"model": "m\ufffd", **NOTE}, {"model": "m\0"}),
+    "surrogate in model": Said(
+        message("Yes"), "ok", "Yes", {"model": "m\ufffd", **NOTE}, {"model": "m\ud800"}
+    ),
+    "NUL in model": Said(
+        message("Yes"), "ok", "Yes", {"model": "m\ufffd", **NOTE}, {"model": "m\0"}
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Served:
-    """What a command made of the replies of a server, and what the same command did a second time."""
+    """What a command made of the replies of a server, and what the same command did a second
+    time.
+    """
 
     store: Path
     asked: int
@@ -304,10 +356,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
     folder = tmp_path_factory.mktemp("served")
     names = list(SERVED)
-    items = [{"id": name, "prompt": f"Is there number {i}?", "target": "yes"} for i, name in enumerate(names)]
+    items = [
+        {"id": name, "prompt": f"Is there number {i}?", "target": "yes"}
+        for i, name in enumerate(names)
+    ]
     benchmark = write_benchmark(folder / "served", items, name="served", scoring={"parser": "pope"})
 
-    def reply(_: int, body: dict[str, Any], __: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def reply(
+        _: int, body: dict[str, Any], __: dict[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
         said = SERVED[names[int("".join(filter(str.isdigit, question(body))))]]
         return chat(said.choice, **said.reply)
 
@@ -325,12 +382,24 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         return out.getvalue(), err.getvalue()
 
     with PlannedServer(reply) as server:
-        words = ("audit", benchmark, "-r", f"openai/tiny@{server.url}", "--runs", 1, "--forms", "original", "-q")
+        words = (
+            "audit",
+            benchmark,
+            "-r",
+            f"openai/tiny@{server.url}",
+            "--runs",
+            1,
+            "--forms",
+            "original",
+            "-q",
+        )
         out, err = command(*words, "--out", folder / "out")
         asked = len(server.asked)
         command(*words, "--out", folder / "out")
         audit = hqm.Audit.load(folder / "out" / "audit.json").audits[0]
-        yield Served(folder / "out" / "store.sqlite", asked, len(server.asked) - asked, out, err, audit)
+        yield Served(
+            folder / "out" / "store.sqlite", asked, len(server.asked) - asked, out, err, audit
+        )
 
 
 @pytest.mark.parametrize("name", SERVED)
@@ -352,7 +421,9 @@ def test_no_reply_is_paid_for_twice_and_none_ends_the_run(served: Served) -> Non
     for state in ("ok", "truncated", *WITHHELD):
         assert counts[state] == sum(said.state == state for said in SERVED.values())
     cut = counts["cut"]
-    assert f"{cut} of {len(SERVED)} answers were cut before any word: raise --max-tokens" in served.err
+    assert (
+        f"{cut} of {len(SERVED)} answers were cut before any word: raise --max-tokens" in served.err
+    )
 
 
 # --- judges ---
@@ -412,16 +483,30 @@ def test_a_judge_that_does_not_reply_gives_no_verdict(name: str, run: Run, tmp_p
     answers = answer_file(tmp_path / "a.jsonl", [("a dog", "ok"), ("a cat", "ok"), ("a cup", "ok")])
     now: dict[str, Mapping[str, Any]] = {"choice": said}
 
-    def reply(_: int, body: dict[str, Any], __: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def reply(
+        _: int, body: dict[str, Any], __: dict[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
         first = "number q0" in question(body)  # the other two are always rated
         return chat(now["choice"] if first else message("Rating: 5"))
 
     with PlannedServer(reply) as server:
         judge = f"openai/judge@{server.url}"
-        words = ("audit", tmp_path / "rated.py", "--recorded", answers, "--judge", judge, "--forms", "original", "-q")
+        words = (
+            "audit",
+            tmp_path / "rated.py",
+            "--recorded",
+            answers,
+            "--judge",
+            judge,
+            "--forms",
+            "original",
+            "-q",
+        )
         status, out, err = run(*words, "--out", tmp_path / "out")
         assert "Traceback" not in err
-        assert judged_states(tmp_path / "out") == ({"ok": 3} if state == "ok" else {"ok": 2, state: 1})
+        assert judged_states(tmp_path / "out") == (
+            {"ok": 3} if state == "ok" else {"ok": 2, state: 1}
+        )
         assert len(server.asked) == 3
         assert status == (1 if state == "error" else 0)
         assert f"judges asked 3, errors {int(state == 'error')}" in out
@@ -431,20 +516,41 @@ def test_a_judge_that_does_not_reply_gives_no_verdict(name: str, run: Run, tmp_p
         again = [body for _, body in server.asked[3:]]
         assert status == 0, err
         assert len(again) == (1 if state == "error" else 0)
-        assert judged_states(tmp_path / "out") == ({"ok": 2, "unparsed": 1} if state == "unparsed" else {"ok": 3})
+        assert judged_states(tmp_path / "out") == (
+            {"ok": 2, "unparsed": 1} if state == "unparsed" else {"ok": 3}
+        )
         if again:
             assert again[0]["max_tokens"] == (100 if said["finish_reason"] == "length" else 50)
 
 
-def test_a_cut_reply_is_asked_again_with_twice_the_tokens_each_time(run: Run, tmp_path: Path) -> None:
+def test_a_cut_reply_is_asked_again_with_twice_the_tokens_each_time(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "rated.py").write_text(JUDGED)
-    (tmp_path / "items.jsonl").write_text(json.dumps({"id": "q0", "prompt": "What is it?", "target": "-"}))
+    (tmp_path / "items.jsonl").write_text(
+        json.dumps({"id": "q0", "prompt": "What is it?", "target": "-"})
+    )
     answers = answer_file(tmp_path / "a.jsonl", [("a dog", "ok")])
     with PlannedServer(lambda *_: chat(message("Rating: 0, or", "length"))) as server:
-        words = ("audit", tmp_path / "rated.py", "--recorded", answers, "--judge", f"openai/judge@{server.url}")
+        words = (
+            "audit",
+            tmp_path / "rated.py",
+            "--recorded",
+            answers,
+            "--judge",
+            f"openai/judge@{server.url}",
+        )
         for _ in range(7):
             assert run(*words, "--forms", "original", "-q", "--out", tmp_path / "out")[0] == 1
-        assert [body["max_tokens"] for _, body in server.asked] == [50, 100, 200, 400, 800, 800, 800]
+        assert [body["max_tokens"] for _, body in server.asked] == [
+            50,
+            100,
+            200,
+            400,
+            800,
+            800,
+            800,
+        ]
 
 
 class Mute:
@@ -459,7 +565,9 @@ class Mute:
     def identity(self) -> Mapping[str, Any]:
         return {"kind": "mute"}
 
-    def answer(self, requests: Sequence[hqm.Request]) -> Iterator[list[tuple[hqm.Request, hqm.Response]]]:
+    def answer(
+        self, requests: Sequence[hqm.Request]
+    ) -> Iterator[list[tuple[hqm.Request, hqm.Response]]]:
         self.asked += len(requests)
         yield [(request, self.response) for request in requests]
 
@@ -467,7 +575,16 @@ class Mute:
         """Nothing is held."""
 
 
-WITH_JUDGE = ("faithscore", "gavie", "hal_eval_g", "hallusion_bench", "hqh", "mmhal", "open_chair", "valor")
+WITH_JUDGE = (
+    "faithscore",
+    "gavie",
+    "hal_eval_g",
+    "hallusion_bench",
+    "hqh",
+    "mmhal",
+    "open_chair",
+    "valor",
+)
 MUTE = {
     "refused": hqm.Response("Yes. correct Rating: 0", "refused"),
     "cut": hqm.Response("No. incorrect Rating: 6", "truncated"),
@@ -477,7 +594,9 @@ MUTE = {
 
 @pytest.mark.parametrize("how", MUTE)
 @pytest.mark.parametrize("name", WITH_JUDGE)
-def test_no_benchmark_reads_a_reply_that_is_none(name: str, how: str, data: Path, store: hqm.Store) -> None:
+def test_no_benchmark_reads_a_reply_that_is_none(
+    name: str, how: str, data: Path, store: hqm.Store
+) -> None:
     from dataclasses import replace
 
     from hqm.administration.asks import Asks
@@ -527,10 +646,20 @@ RECORDED_REPLIES: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_recorded_reply_that_is_none(name: str, run: Run, tmp_path: Path) -> None:
     record, state = RECORDED_REPLIES[name]
     (tmp_path / "rated.py").write_text(JUDGED)
-    (tmp_path / "items.jsonl").write_text(json.dumps({"id": "q0", "prompt": "What is it?", "target": "-"}))
+    (tmp_path / "items.jsonl").write_text(
+        json.dumps({"id": "q0", "prompt": "What is it?", "target": "-"})
+    )
     answers = answer_file(tmp_path / "a.jsonl", [("a dog", "ok")])
     (tmp_path / "r.jsonl").write_text(json.dumps({"item": "q0", "role": "judge", **record}))
-    words = ("score", tmp_path / "rated.py", "--answers", answers, "--judgements", tmp_path / "r.jsonl", "--json")
+    words = (
+        "score",
+        tmp_path / "rated.py",
+        "--answers",
+        answers,
+        "--judgements",
+        tmp_path / "r.jsonl",
+        "--json",
+    )
     status, out, err = run(*words)
     assert status == 0, err
     assert json.loads(out)["states"] == {state: 1}
@@ -587,7 +716,8 @@ class Unclean:
 
     def response(self) -> hqm.Response:
         return tuple.__new__(  # type: ignore[no-any-return, call-overload]
-            hqm.Response, ({"text": "Yes", "state": "ok", "reason": "", "detail": {}} | self.fields).values()
+            hqm.Response,
+            ({"text": "Yes", "state": "ok", "reason": "", "detail": {}} | self.fields).values(),
         )
 
 
@@ -604,10 +734,16 @@ UNCLEAN: dict[str, tuple[Unclean, str]] = {
 
 
 @pytest.mark.parametrize("name", UNCLEAN)
-def test_a_batch_that_cannot_be_stored_becomes_errors_of_its_items(name: str, store: hqm.Store) -> None:
+def test_a_batch_that_cannot_be_stored_becomes_errors_of_its_items(
+    name: str, store: hqm.Store
+) -> None:
     made, state = UNCLEAN[name]
     who = store.respondent("a", {})
-    batch = [(hqm.ask("1"), hqm.Response("No")), (hqm.ask("2"), made.response()), (hqm.ask("3"), hqm.Response("Yes"))]
+    batch = [
+        (hqm.ask("1"), hqm.Response("No")),
+        (hqm.ask("2"), made.response()),
+        (hqm.ask("3"), hqm.Response("Yes")),
+    ]
     kept = store.append(who, 0, batch)
     assert [response.state for response in kept] == ["ok", state, "ok"]
     assert [response.state for response in store.answers(who, 0).values()] == ["ok", state, "ok"]
@@ -655,7 +791,10 @@ def test_a_recorded_file_with_what_cannot_be_stored(
 ) -> None:
     item = {"id": "q0", "prompt": "Is there a dog?", "target": "yes"}
     benchmark = make_benchmark([item, {"id": "q1", "prompt": "Is there a cat?", "target": "no"}])
-    rows: list[dict[str, Any]] = [{"item": item["id"], "answer": "Yes"}, {"item": "q1", "answer": "No"}]
+    rows: list[dict[str, Any]] = [
+        {"item": item["id"], "answer": "Yes"},
+        {"item": "q1", "answer": "No"},
+    ]
     for row in rows:
         row |= {"respondent": f"r{odd}"} if place == "respondent" else {}
     if place in ("answer", "reason"):
@@ -691,7 +830,9 @@ def test_an_item_with_what_cannot_be_stored_is_refused_before_anybody_is_asked(
     item[place] = item.get(place, "") + odd
     benchmark = make_benchmark([item, {"id": "q1", "prompt": "Is there a cat?", "target": "no"}])
     (tmp_path / "a.jsonl").write_text(json.dumps({"item": "q1", "answer": "No"}))
-    status, _, err = run("audit", benchmark, "--recorded", tmp_path / "a.jsonl", "-q", "--out", tmp_path / "o")
+    status, _, err = run(
+        "audit", benchmark, "--recorded", tmp_path / "a.jsonl", "-q", "--out", tmp_path / "o"
+    )
     assert status == 1
     assert f"record 1: the field '{place}' has a character that cannot be stored" in err
 

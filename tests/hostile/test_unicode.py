@@ -1,4 +1,6 @@
-"""Text of every script through every command: nothing hangs, nothing is lost, nothing is asked for that was not wanted."""
+"""Text of every script through every command: nothing hangs, nothing is lost, nothing is asked for
+that was not wanted.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def texts() -> list[Any]:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The words that the taggers are given: their work grows with the cube of a word's letters, not with a clock."""
+    """The words that the taggers are given: their work grows with the cube of a word's letters, not
+    with a clock.
+    """
     given: list[str] = []
     for module in ("hqm.forms.grammar", "hqm.scoring.words.offline"):
         tagger = sys.modules[module].__dict__["_tagger"]()
@@ -94,7 +98,9 @@ def test_no_tagger_is_given_a_sentence_for_a_word(counted: list[str], text: str)
             continue
         assert made != text
     assert max(map(len, counted)) <= LONGEST_WORD
-    assert all(len(word) <= 4 for word in counted if not any(c.isascii() and c.isalpha() for c in word))
+    assert all(
+        len(word) <= 4 for word in counted if not any(c.isascii() and c.isalpha() for c in word)
+    )
 
 
 @pytest.mark.parametrize("text", texts())
@@ -111,7 +117,10 @@ def test_a_parallel_form_takes_over_or_lists_every_text(task: Any, text: str) ->
 
 
 def test_a_word_of_a_language_with_spaces_is_whole() -> None:
-    assert capped("Straßenverkehrszulassungsordnungsschild") == "Straßenverkehrszulassungsordnungsschild"
+    assert (
+        capped("Straßenverkehrszulassungsordnungsschild")
+        == "Straßenverkehrszulassungsordnungsschild"
+    )
     assert (
         capped("https://cdn.pixabay.com/photo/2014/12/16/22/25/woman-570883")
         == "https://cdn.pixabay.com/photo/2014/12/16/22/25/woman-570883"
@@ -121,7 +130,9 @@ def test_a_word_of_a_language_with_spaces_is_whole() -> None:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    """A yes/no benchmark with a question of every script, on pictures whose names are of every script."""
+    """A yes/no benchmark with a question of every script, on pictures whose names are of every
+    script.
+    """
     rows = [
         {
             "id": f"q{i}-{name}",
@@ -132,14 +143,29 @@ def world(tmp_path: Path) -> Path:
         }
         for i, (name, text) in enumerate(TEXTS.items())
     ]
-    folder = write_benchmark(tmp_path / "مجلد-世界", rows, name="world", title="TITLE", summary="SUMMARY")
+    folder = write_benchmark(
+        tmp_path / "مجلد-世界", rows, name="world", title="TITLE", summary="SUMMARY"
+    )
     # TOML has no pairs of surrogates, as which JSON escapes an emoji
-    card = (folder / "card.toml").read_text().replace("TITLE", "世界 عالم 🌍").replace("SUMMARY", "右から左 שלום")
+    card = (
+        (folder / "card.toml")
+        .read_text()
+        .replace("TITLE", "世界 عالم 🌍")
+        .replace("SUMMARY", "右から左 שלום")
+    )
     (folder / "card.toml").write_text(card, encoding="utf-8")
     answers = [
-        {"respondent": name, "form": "original", "run": run, "item": row["id"], "answer": "Yes, 是的 نعم 👍" if (i + k + run) % 3 else "No."}
-        for k, name in enumerate(("模型", "نموذج", "🤖")) for run in (0, 1) for i, row in enumerate(rows)
-    ]  # fmt: skip
+        {
+            "respondent": name,
+            "form": "original",
+            "run": run,
+            "item": row["id"],
+            "answer": "Yes, 是的 نعم 👍" if (i + k + run) % 3 else "No.",
+        }
+        for k, name in enumerate(("模型", "نموذج", "🤖"))
+        for run in (0, 1)
+        for i, row in enumerate(rows)
+    ]
     (tmp_path / "回答.jsonl").write_text(
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers), encoding="utf-8"
     )
@@ -147,7 +173,11 @@ def world(tmp_path: Path) -> Path:
 
 
 def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path) -> None:
-    answers, out, store = tmp_path / "回答.jsonl", tmp_path / "出力", tmp_path / "出力" / "商店.sqlite"
+    answers, out, store = (
+        tmp_path / "回答.jsonl",
+        tmp_path / "出力",
+        tmp_path / "出力" / "商店.sqlite",
+    )
 
     def ok(*arguments: object) -> str:
         status, said, err = run(*arguments)
@@ -161,7 +191,11 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
     ok("run", world, *asking)
     ok("audit", world, *asking, "--out", out)
     audit = Audit.load(out / "audit.json").audits[0]
-    assert [row.name for row in audit.respondents] == ["recorded/模型", "recorded/نموذج", "recorded/🤖"]
+    assert [row.name for row in audit.respondents] == [
+        "recorded/模型",
+        "recorded/نموذج",
+        "recorded/🤖",
+    ]
     assert audit.title == "世界 عالم 🌍"
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "世界 عالم 🌍" in page
@@ -181,25 +215,39 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers), encoding="utf-8"
     )
     ok("score", world, "--answers", tmp_path / "一.jsonl", "--part", "部分")
-    (tmp_path / "表格.csv").write_text("模型,甲,乙\nنموذج,0.5,0.6\n🤖,0.7,0.4\n模型三,0.9,0.8\n", encoding="utf-8")
+    (tmp_path / "表格.csv").write_text(
+        "模型,甲,乙\nنموذج,0.5,0.6\n🤖,0.7,0.4\n模型三,0.9,0.8\n", encoding="utf-8"
+    )
     ok("audit", "--table", tmp_path / "表格.csv")
-    (tmp_path / "問.csv").write_text("question,answer\n这是狗吗？,yes\nهل هذا كلب؟,no\n", encoding="utf-8")
+    (tmp_path / "問.csv").write_text(
+        "question,answer\n这是狗吗？,yes\nهل هذا كلب؟,no\n", encoding="utf-8"
+    )
     ok("new", tmp_path / "new_one", "--from", tmp_path / "問.csv", "--title", "新しい 🌱")
     ok("check", tmp_path / "new_one", "--exit-zero")
     ok("list")
 
 
 @pytest.mark.parametrize(
-    ("forms", "built"), [("original", 0), ("original,parallel", 1), ("parallel", 1), ("original,nothing", 0)]
+    ("forms", "built"),
+    [("original", 0), ("original,parallel", 1), ("parallel", 1), ("original,nothing", 0)],
 )
 def test_the_parallel_form_is_made_only_when_it_is_asked_for(
     run: Run, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forms: str, built: int
 ) -> None:
     made: list[Form] = []
     real: Callable[[Benchmark, Form], Form] = Benchmark.parallel
-    monkeypatch.setattr(Benchmark, "parallel", lambda self, form: (made.append(form), real(self, form))[1])
+    monkeypatch.setattr(
+        Benchmark, "parallel", lambda self, form: (made.append(form), real(self, form))[1]
+    )
     status, _, err = run(
-        "plan", world, "-r", "openai/x@http://127.0.0.1:9/v1", "--forms", forms, "--store", tmp_path / "s.sqlite"
+        "plan",
+        world,
+        "-r",
+        "openai/x@http://127.0.0.1:9/v1",
+        "--forms",
+        forms,
+        "--store",
+        tmp_path / "s.sqlite",
     )
     assert len(made) == built, err
     if "nothing" in forms:
@@ -210,18 +258,31 @@ def test_a_terminal_that_knows_no_chinese_is_told_in_escapes(tmp_path: Path) -> 
     (tmp_path / "t.csv").write_text("m,a,b\n模型,0.5,0.6\nx,0.1,0.2\ny,0.3,0.1\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "hqm.cli", "check", "模型", "--exit-zero"],
-        capture_output=True, text=True, check=False, env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"}, cwd=tmp_path,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+    )
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "\\u6a21\\u578b" in done.stderr
 
 
 def test_one_respondent_is_told_in_one_sentence(run: Run, dogs: Path, tmp_path: Path) -> None:
-    """Nothing of the kind `needs 3 respondents`, no warning of NumPy's, and what one respondent's answers can say."""
+    """Nothing of the kind `needs 3 respondents`, no warning of NumPy's, and what one respondent's
+    answers can say.
+    """
     rows = [
-        {"respondent": "solo", "form": form, "run": r, "item": f"q{i}", "answer": "yes" if (i * 7 + r) % 3 else "no"}
-        for form, r in (("original", 0), ("original", 1), ("parallel", 0)) for i in range(12)
-    ]  # fmt: skip
+        {
+            "respondent": "solo",
+            "form": form,
+            "run": r,
+            "item": f"q{i}",
+            "answer": "yes" if (i * 7 + r) % 3 else "no",
+        }
+        for form, r in (("original", 0), ("original", 1), ("parallel", 0))
+        for i in range(12)
+    ]
     (tmp_path / "solo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = (
         "--recorded",

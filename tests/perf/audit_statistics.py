@@ -2,11 +2,12 @@
 
     python tests/perf/audit_statistics.py [items]
 
-Twenty respondents, four administrations (three runs and the flipped form), AMBER's 14,216 yes/no items unless told
-otherwise. HQM computes every estimate of the catalogue that needs no judge, for accuracy and F1. The alternative computes
-only a handful (Pearson, Spearman, tau-b, ICC, alpha, item agreement and kappa, item-rest correlations) from a long table,
-as a script with pandas, pingouin and scipy does. Prints seconds of processor time, the ratio, the peak memory, and how HQM's time grows for
-1, 4 and 16 times the items.
+Twenty respondents, four administrations (three runs and the flipped form), AMBER's 14,216 yes/no
+items unless told otherwise. HQM computes every estimate of the catalogue that needs no judge, for
+accuracy and F1. The alternative computes only a handful (Pearson, Spearman, tau-b, ICC, alpha, item
+agreement and kappa, item-rest correlations) from a long table, as a script with pandas, pingouin
+and scipy does. Prints seconds of processor time, the ratio, the peak memory, and how HQM's time
+grows for 1, 4 and 16 times the items.
 """
 
 from __future__ import annotations
@@ -32,16 +33,36 @@ def made(n: int, seed: int = 0) -> list[ScoreMatrix]:
     truth = rng.integers(2, size=n).astype(bool)
     words = [f"w{k}" for k in range(400)]
     items = [
-        Item(f"q{i}", f"Is there a {words[rng.integers(400)]} by the {words[rng.integers(400)]}?", "yes_no",
-             "yes" if t else "no", f"{i // 6}.png", ("existence", "attribute", "relation")[i % 3], cluster=f"{i // 6}.png")
+        Item(
+            f"q{i}",
+            f"Is there a {words[rng.integers(400)]} by the {words[rng.integers(400)]}?",
+            "yes_no",
+            "yes" if t else "no",
+            f"{i // 6}.png",
+            ("existence", "attribute", "relation")[i % 3],
+            cluster=f"{i // 6}.png",
+        )
         for i, t in enumerate(truth)
-    ]  # fmt: skip
+    ]
     turned = [
-        Item(a.id, "no " + a.prompt, "yes_no", "no" if t else "yes", a.image, a.type, cluster=a.cluster)
+        Item(
+            a.id,
+            "no " + a.prompt,
+            "yes_no",
+            "no" if t else "yes",
+            a.image,
+            a.type,
+            cluster=a.cluster,
+        )
         for a, t in zip(items, truth, strict=True)
     ]
-    chance = 1 / (1 + np.exp(-(rng.normal(0, 1, (RESPONDENTS, 1)) + rng.normal(0, 1.5, (1, n)) + 1)))
-    subsets = {kind: np.array([a.type == kind for a in items]) for kind in ("existence", "attribute", "relation")}
+    chance = 1 / (
+        1 + np.exp(-(rng.normal(0, 1, (RESPONDENTS, 1)) + rng.normal(0, 1.5, (1, n)) + 1))
+    )
+    subsets = {
+        kind: np.array([a.type == kind for a in items])
+        for kind in ("existence", "attribute", "relation")
+    }
     matrices = []
     for cell, of, right_is_yes in (
         *((Cell(run=k), items, truth) for k in range(3)),
@@ -84,7 +105,13 @@ def everything(matrices: list[ScoreMatrix]) -> list[Estimate]:
         estimates += compare("form", runs[0], form, metric, protocol, runs=runs)
         families = list(runs[0].respondents)
         estimates += describe(
-            runs[0], metric, protocol, whole, ("existence",), leading=metric is YES_NO[0], families=families
+            runs[0],
+            metric,
+            protocol,
+            whole,
+            ("existence",),
+            leading=metric is YES_NO[0],
+            families=families,
         )
     return estimates
 
@@ -101,7 +128,11 @@ def a_handful(matrices: list[ScoreMatrix]) -> int:
     for other in others:
         x, y = np.mean(first.values, axis=1), np.mean(other.values, axis=1)
         long = pd.DataFrame(
-            {"model": np.tile(np.arange(RESPONDENTS), 2), "run": np.repeat([0, 1], RESPONDENTS), "score": np.r_[x, y]}
+            {
+                "model": np.tile(np.arange(RESPONDENTS), 2),
+                "run": np.repeat([0, 1], RESPONDENTS),
+                "score": np.r_[x, y],
+            }
         )
         pingouin.intraclass_corr(long, "model", "run", "score")
         for of in (stats.pearsonr, stats.spearmanr, stats.kendalltau):
@@ -131,7 +162,10 @@ def main() -> None:
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{RESPONDENTS} respondents x {n:,} items x 4 administrations")
     print(f"HQM: {len(estimates)} estimates of two metrics in {ours:.1f} s, peak {peak:,.0f} MiB")
-    print(f"pandas, pingouin, scipy, scikit-learn: {handful:,} numbers of one metric in {theirs:.1f} s")
+    print(
+        f"pandas, pingouin, scipy, scikit-learn: {handful:,} numbers of one metric in"
+        f" {theirs:.1f} s"
+    )
     print(f"ratio {theirs / ours:.2f}")
     base = max(n // 16, 100)
     for factor in (1, 4, 16):

@@ -2,11 +2,12 @@
 
     python tests/perf/bootstrap.py [--respondents 20] [--items 4000] [--replicates 10000]
 
-Two runs of binary answers; the 20 statistics are the respondents' scores, mean of both runs. Ways, each in a process of its own:
-HQM by Poisson weights and by the limit law (with BCa intervals), and the named alternatives: `scipy.stats.bootstrap` on 40 paired
-samples with vectorized=True and batch=50, and on the vector of item numbers (both percentile, which spares scipy its
-jackknife). Seconds without imports, peak memory of the process, ratios; the intervals are compared. Then HQM with 1, 4 and 16
-times the items.
+Two runs of binary answers; the 20 statistics are the respondents' scores, mean of both runs. Ways,
+each in a process of its own: HQM by Poisson weights and by the limit law (with BCa intervals), and
+the named alternatives: `scipy.stats.bootstrap` on 40 paired samples with vectorized=True and
+batch=50, and on the vector of item numbers (both percentile, which spares scipy its jackknife).
+Seconds without imports, peak memory of the process, ratios; the intervals are compared. Then HQM
+with 1, 4 and 16 times the items.
 """
 
 from __future__ import annotations
@@ -38,8 +39,12 @@ def ours(x: np.ndarray, replicates: int, draw: str) -> list[list[float]]:
 
     items, respondents = x.shape[:2]
     table = np.hstack([x.reshape(items, -1), np.ones((items, 1))])
-    scores = psy.Statistic(lambda t: (t[:, :-1] / t[:, -1:]).reshape(-1, respondents, 2).mean(axis=2), smooth=True)
-    drawn = psy.resample(table, {"s": scores}, rng=psy.stream(1, "s"), replicates=replicates, draw=draw)  # type: ignore[arg-type]
+    scores = psy.Statistic(
+        lambda t: (t[:, :-1] / t[:, -1:]).reshape(-1, respondents, 2).mean(axis=2), smooth=True
+    )
+    drawn = psy.resample(
+        table, {"s": scores}, rng=psy.stream(1, "s"), replicates=replicates, draw=draw
+    )  # type: ignore[arg-type]
     return [[interval.low, interval.high] for interval in drawn.intervals("s")]
 
 
@@ -52,9 +57,15 @@ def scipy_batch(x: np.ndarray, replicates: int) -> list[list[float]]:
         return means.reshape(-1, 2, *means.shape[1:]).mean(axis=1)
 
     bootstrapped = stats.bootstrap(
-        tuple(x.reshape(len(x), -1).T), statistic, paired=True, vectorized=True, n_resamples=replicates, batch=50,
-        method="percentile", rng=np.random.default_rng(1),
-    )  # fmt: skip
+        tuple(x.reshape(len(x), -1).T),
+        statistic,
+        paired=True,
+        vectorized=True,
+        n_resamples=replicates,
+        batch=50,
+        method="percentile",
+        rng=np.random.default_rng(1),
+    )
     return np.stack(bootstrapped.confidence_interval, axis=1).tolist()
 
 
@@ -63,9 +74,13 @@ def scipy_index(x: np.ndarray, replicates: int) -> list[list[float]]:
     from scipy import stats
 
     bootstrapped = stats.bootstrap(
-        (np.arange(len(x)),), lambda index: x[index].mean(axis=0).mean(axis=1), vectorized=False, n_resamples=replicates,
-        method="percentile", rng=np.random.default_rng(1),
-    )  # fmt: skip
+        (np.arange(len(x)),),
+        lambda index: x[index].mean(axis=0).mean(axis=1),
+        vectorized=False,
+        n_resamples=replicates,
+        method="percentile",
+        rng=np.random.default_rng(1),
+    )
     return np.stack(bootstrapped.confidence_interval, axis=1).tolist()
 
 
@@ -91,12 +106,30 @@ def measure(way: str, respondents: int, items: int, replicates: int) -> None:
 
 
 def run(way: str, respondents: int, items: int, replicates: int) -> dict:
-    """Measure one way in a process of its own: the quick ways three times, of which the fastest counts."""
-    command = [sys.executable, __file__, "--way", way, "--respondents", str(respondents), "--items", str(items)]
+    """Measure one way in a process of its own: the quick ways three times, of which the fastest
+    counts.
+    """
+    command = [
+        sys.executable,
+        __file__,
+        "--way",
+        way,
+        "--respondents",
+        str(respondents),
+        "--items",
+        str(items),
+    ]
     command += ["--replicates", str(replicates)]
-    one_thread = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
+    one_thread = {
+        **os.environ,
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    }
     tries = [
-        json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=one_thread).stdout)
+        json.loads(
+            subprocess.run(
+                command, check=True, capture_output=True, text=True, env=one_thread
+            ).stdout
+        )
         for _ in range(3 if way in ("poisson", "gaussian") else 1)
     ]
     return min(tries, key=lambda measured: measured["seconds"])
@@ -104,7 +137,9 @@ def run(way: str, respondents: int, items: int, replicates: int) -> dict:
 
 def main() -> None:
     """Measure all ways and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--respondents", type=int, default=20)
     parser.add_argument("--items", type=int, default=4000)
     parser.add_argument("--replicates", type=int, default=10_000)
@@ -118,13 +153,18 @@ def main() -> None:
     reference = np.array(measured["index"]["ends"])
     width = (reference[:, 1] - reference[:, 0]).mean()
     names = {
-        "poisson": "hqm, Poisson weights", "gaussian": "hqm, limit law",
-        "batch": "scipy, 40 samples, batch=50", "index": "scipy, index vector",
-    }  # fmt: skip
+        "poisson": "hqm, Poisson weights",
+        "gaussian": "hqm, limit law",
+        "batch": "scipy, 40 samples, batch=50",
+        "index": "scipy, index vector",
+    }
     print(
-        f"{given.respondents} respondents x {given.items} items x 2 runs, {given.replicates} replicates, one thread\n"
+        f"{given.respondents} respondents x {given.items} items x 2 runs, {given.replicates}"
+        " replicates, one thread\n"
     )
-    print(f"{'way':30}{'seconds':>9}{'ratio':>8}{'peak MiB':>10}{'added MiB':>11}{'ends differ':>13}")
+    print(
+        f"{'way':30}{'seconds':>9}{'ratio':>8}{'peak MiB':>10}{'added MiB':>11}{'ends differ':>13}"
+    )
     for way in WAYS:
         figures = measured[way]
         apart = np.abs(np.array(figures["ends"]) - reference).max() / width
@@ -134,10 +174,16 @@ def main() -> None:
         )
         if apart > 0.06:
             sys.exit(f"the ends of {names[way]} differ by {apart:.1%} of an interval's width")
-    print("\nends differ: the largest distance of an end from scipy's on the index vector, in widths of the interval\n")
+    print(
+        "\nends differ: the largest distance of an end from scipy's on the index vector, in widths"
+        " of the interval\n"
+    )
     print(f"{'items':>9}{'Poisson s':>12}{'limit law s':>13}{'peak MiB':>10}")
     for factor in (1, 4, 16):
-        grown = {way: run(way, given.respondents, factor * given.items, given.replicates) for way in WAYS[:2]}
+        grown = {
+            way: run(way, given.respondents, factor * given.items, given.replicates)
+            for way in WAYS[:2]
+        }
         print(
             f"{factor * given.items:9}{grown['poisson']['seconds']:12.3f}{grown['gaussian']['seconds']:13.3f}"
             f"{max(figures['mib'] for figures in grown.values()):10.0f}"

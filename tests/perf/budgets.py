@@ -2,8 +2,8 @@
 
     HQM_DATA=... python -m tests.perf.budgets
 
-Prints the processor seconds of each beside its budget; the exit status is 1 where one is exceeded. No test does this: how
-long something takes depends on the machine and on what else runs there.
+Prints the processor seconds of each beside its budget; the exit status is 1 where one is exceeded.
+No test does this: how long something takes depends on the machine and on what else runs there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def score_a_thousand_descriptions(folder: Path) -> Callable[[], None]:
 def estimate_four_thousand_slopes() -> Callable[[], None]:
     """Twenty respondents, the two-parameter model with priors."""
     answers, _, _ = simulate(11, 20, 4000)
-    return lambda: print(psychometrics.item_response(answers, model="2pl with priors", gate=False).model)
+    return lambda: print(
+        psychometrics.item_response(answers, model="2pl with priors", gate=False).model
+    )
 
 
 def main() -> int:

@@ -1,10 +1,13 @@
-"""The seeds' released benchmarks beside ours, built from the same annotations: words alone, lengths, labels, objects.
+"""The seeds' released benchmarks beside ours, built from the same annotations: words alone,
+lengths, labels, objects.
 
     python -m tests.perf.builders DATA [ITEMS [pope hal_eval amber valor hqh]]
 
-DATA has coco/, pope/, amber/ and hal_eval/ (HQM_DATA unless given); ITEMS are built of each, 3,000 unless given.
+DATA has coco/, pope/, amber/ and hal_eval/ (HQM_DATA unless given); ITEMS are built of each, 3,000
+unless given.
 
-It prints the table of docs/builders.md. Nothing is asked; everything is measured on questions and right answers.
+It prints the table of docs/builders.md. Nothing is asked; everything is measured on questions and
+right answers.
 """
 
 from __future__ import annotations
@@ -36,16 +39,25 @@ def released_pope(data: Path) -> Iterable[tuple[str, float]]:
     """Each part of the released POPE."""
     for part in ("random", "popular", "adversarial"):
         rows = read_records(data / "pope" / f"coco_pope_{part}.json")
-        yield part, words([r["text"] for r in rows], [r["label"] for r in rows], [r["image"] for r in rows])
+        yield (
+            part,
+            words(
+                [r["text"] for r in rows], [r["label"] for r in rows], [r["image"] for r in rows]
+            ),
+        )
 
 
 def released_lengths(data: Path) -> Iterable[tuple[str, float]]:
-    """Each kind of the released Hal-Eval: true captions against wrong ones, by one threshold of the number of words."""
+    """Each kind of the released Hal-Eval: true captions against wrong ones, by one threshold of the
+    number of words.
+    """
     rows = json.loads((data / "hal_eval" / "in_domain_evaluation.json").read_text("utf-8"))
     for kind in ("Objective", "Attributive", "Spatial Relationship", "Event"):
         lengths, labels, images = [], [], []
         for row in rows:
-            wrong = next((w["caption"] for w in row["hal_caption"] if w["type"].startswith(kind)), None)
+            wrong = next(
+                (w["caption"] for w in row["hal_caption"] if w["type"].startswith(kind)), None
+            )
             if wrong is not None:
                 lengths += [len(row["caption"].split()), len(wrong.split())]
                 labels += ["yes", "no"]
@@ -64,19 +76,34 @@ Row = tuple[str, str, str, str]
 
 def pope(data: Path, items: int, folder: Path) -> Iterable[Row]:
     """Words alone, part by part."""
-    ours = {each.part: each for each in built("pope", data / "coco" / "objects.json", items, folder).measured.words}
+    ours = {
+        each.part: each
+        for each in built("pope", data / "coco" / "objects.json", items, folder).measured.words
+    }
     for part, value in released_pope(data):
         yield f"POPE {part}", "words alone", f"{value:.3f}", f"{ours[part].accuracy:.3f}"
 
 
 def hal_eval(data: Path, items: int, folder: Path) -> Iterable[Row]:
     """Counting words, kind by kind; and what the words alone get of ours."""
-    captions = built("halcaption", data / "hal_eval" / "in_domain_evaluation.json", items, folder).measured
+    captions = built(
+        "halcaption", data / "hal_eval" / "in_domain_evaluation.json", items, folder
+    ).measured
     lengths = {each.part: each.accuracy for each in captions.lengths}
-    names = {"Objective": "object", "Attributive": "attribute", "Spatial Relationship": "relation", "Event": "event"}
+    names = {
+        "Objective": "object",
+        "Attributive": "attribute",
+        "Spatial Relationship": "relation",
+        "Event": "event",
+    }
     for kind, value in released_lengths(data):
         own = lengths.get(names[kind])
-        yield f"Hal-Eval {names[kind]}", "counting words", f"{value:.3f}", "none" if own is None else f"{own:.3f}"
+        yield (
+            f"Hal-Eval {names[kind]}",
+            "counting words",
+            f"{value:.3f}",
+            "none" if own is None else f"{own:.3f}",
+        )
     for each in captions.words:
         yield f"Hal-Eval {each.part}", "words alone", "", f"{each.accuracy:.3f}"
 
@@ -92,8 +119,15 @@ def amber(data: Path, items: int, folder: Path) -> Iterable[Row]:
 def valor(data: Path, items: int, folder: Path) -> Iterable[Row]:
     """How many objects the pictures of the two arms have."""
     measured = built("valor", data / "coco" / "objects.json", items, folder).measured
-    a, b = (measured.draft.measures[f"objects in {arm} pictures"] for arm in ("selected", "control"))
-    yield "VALOR", "objects of a control picture less those of a selected one", "-1.69 (paper)", f"{b - a:+.2f}"
+    a, b = (
+        measured.draft.measures[f"objects in {arm} pictures"] for arm in ("selected", "control")
+    )
+    yield (
+        "VALOR",
+        "objects of a control picture less those of a selected one",
+        "-1.69 (paper)",
+        f"{b - a:+.2f}",
+    )
     yield "VALOR", "pictures that were selected", "", measured.notes[0]
 
 
@@ -110,10 +144,12 @@ PARTS = {"pope": pope, "hal_eval": hal_eval, "amber": amber, "valor": valor, "hq
 def labels_of_amber(data: Path, ours: Any) -> Iterable[tuple[str, str, str, str]]:
     """Yes and no of each kind, in the release and in ours."""
     kinds = {
-        "existence": ("discriminative-hallucination",), "state": ("discriminative-attribute-state",),
-        "number": ("discriminative-attribute-number",), "action": ("discriminative-attribute-action",),
+        "existence": ("discriminative-hallucination",),
+        "state": ("discriminative-attribute-state",),
+        "number": ("discriminative-attribute-number",),
+        "action": ("discriminative-attribute-action",),
         "relation": ("discriminative-relation", "relation"),
-    }  # fmt: skip
+    }
     rows = json.loads((data / "amber" / "annotations.json").read_text("utf-8"))
     for part, types in kinds.items():
         counts = Counter(str(row["truth"]).lower() for row in rows if row["type"] in types)

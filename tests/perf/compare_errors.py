@@ -1,14 +1,17 @@
-"""How often `hqm compare` calls equal measures different, and how much an audit's smallest differences are worth.
+"""How often `hqm compare` calls equal measures different, and how much an audit's smallest
+differences are worth.
 
     python tests/perf/compare_errors.py [replicates] [reruns] [forms] [families] [power] [pairs]
 
-Prints Markdown tables with their Monte Carlo error, all of them or those named: false alarms of `hqm compare` (any test of a
-comparison, after the one adjustment) with reruns, with forms and three measures, and with families; the power of the smallest
-differences that an audit states; and what else an audit says of pairs.
+Prints Markdown tables with their Monte Carlo error, all of them or those named: false alarms of
+`hqm compare` (any test of a comparison, after the one adjustment) with reruns, with forms and three
+measures, and with families; the power of the smallest differences that an audit states; and what
+else an audit says of pairs.
 
-The answers come from none of the models that the tests use: abilities have the tails of Student's t, respondents guess,
-pictures have 1 to 5 questions that are easy or hard together, respondents see pictures differently, and one respondent
-answers with more chance than another. Verdicts go through `hqm.indicators`, what `audit.json` keeps, and the tests of `compare_audits`.
+The answers come from none of the models that the tests use: abilities have the tails of Student's
+t, respondents guess, pictures have 1 to 5 questions that are easy or hard together, respondents see
+pictures differently, and one respondent answers with more chance than another. Verdicts go through
+`hqm.indicators`, what `audit.json` keeps, and the tests of `compare_audits`.
 """
 
 from __future__ import annotations
@@ -43,11 +46,12 @@ PICTURES = 120
 
 @dataclass(frozen=True)
 class World:
-    """Respondents in families of `relatives` whose abilities correlate by `alike`, and measures of one quality.
+    """Respondents in families of `relatives` whose abilities correlate by `alike`, and measures of
+    one quality.
 
-    `traits` is the correlation of the abilities that two measures look at: at 1 they are equal for these respondents
-    too, below it only for a population. With `forms` the second administration has another wording, which moves every
-    question for all and for each respondent.
+    `traits` is the correlation of the abilities that two measures look at: at 1 they are equal for
+    these respondents too, below it only for a population. With `forms` the second administration
+    has another wording, which moves every question for all and for each respondent.
     """
 
     respondents: int
@@ -61,7 +65,9 @@ class World:
 def abilities(world: World, rng: np.random.Generator) -> np.ndarray:
     """(respondents,): heavy tails, relatives alike."""
     count = -(-world.respondents // world.relatives)
-    common, own = (rng.standard_t(6, size) / math.sqrt(1.5) for size in (count, count * world.relatives))
+    common, own = (
+        rng.standard_t(6, size) / math.sqrt(1.5) for size in (count, count * world.relatives)
+    )
     share = world.alike if world.relatives > 1 else 0.0
     mixed = math.sqrt(share) * np.repeat(common, world.relatives) + math.sqrt(1 - share) * own
     return np.asarray(mixed[: world.respondents])
@@ -72,7 +78,9 @@ def pictures(count: int = PICTURES) -> np.ndarray:
     return np.repeat(np.arange(count), np.random.default_rng(count).integers(1, 6, count))
 
 
-def chances(ability: np.ndarray, picture: np.ndarray, rng: np.random.Generator, spread: float = 0.7) -> np.ndarray:
+def chances(
+    ability: np.ndarray, picture: np.ndarray, rng: np.random.Generator, spread: float = 0.7
+) -> np.ndarray:
     """(respondents, items): on the logit scale, how sure a respondent is of the right answer."""
     rows, count = len(ability), int(picture.max()) + 1
     item = 0.8 * rng.standard_normal(len(picture)) + 0.6 * rng.standard_normal(count)[picture]
@@ -80,7 +88,9 @@ def chances(ability: np.ndarray, picture: np.ndarray, rng: np.random.Generator, 
     return np.asarray(0.6 + 0.8 * ability[:, None] + item + seen)
 
 
-def answered(sure: np.ndarray, rng: np.random.Generator, calm: np.ndarray | float = 1.0) -> np.ndarray:
+def answered(
+    sure: np.ndarray, rng: np.random.Generator, calm: np.ndarray | float = 1.0
+) -> np.ndarray:
     """(respondents, items): right or wrong, with a tenth of guesses."""
     chance = 0.1 * 0.5 + 0.9 / (1 + np.exp(-np.asarray(calm) * sure))
     return (rng.random(sure.shape) < chance).astype(float)
@@ -99,13 +109,17 @@ def matrix(right: np.ndarray, items: tuple[Item, ...], cell: Cell) -> ScoreMatri
     tallies = {"tp": right, "fn": 1 - right, "fp": np.zeros_like(right), "tn": np.zeros_like(right)}
     states = np.zeros(right.shape, dtype=np.uint8)
     answers = str(hash((right.tobytes(), str(cell))))
-    return ScoreMatrix(cell, names, items, right, tallies, states, np.full(right.shape, np.nan), {}, answers)
+    return ScoreMatrix(
+        cell, names, items, right, tallies, states, np.full(right.shape, np.nan), {}, answers
+    )
 
 
 def measured(
     world: World, ability: np.ndarray, calm: np.ndarray, name: str, rng: np.random.Generator
 ) -> BenchmarkAudit:
-    """What `hqm compare` reads of an audit: scores with intervals, the noise of a run, scores without each picture."""
+    """What `hqm compare` reads of an audit: scores with intervals, the noise of a run, scores
+    without each picture.
+    """
     picture = pictures()
     items = items_of(tuple(picture.tolist()), name)
     sure = chances(ability, picture, rng)
@@ -114,7 +128,12 @@ def measured(
     for cell in cells:
         worded = sure
         if cell.form != "original":
-            worded = sure - 0.2 + 0.5 * rng.standard_normal(sure.shape[1]) + 0.5 * rng.standard_normal(sure.shape)
+            worded = (
+                sure
+                - 0.2
+                + 0.5 * rng.standard_normal(sure.shape[1])
+                + 0.5 * rng.standard_normal(sure.shape)
+            )
         matrices.append(matrix(answered(worded, rng, calm[:, None]), items, cell))
     together = case("test_retest", "run", matrices[:2], ACCURACY, PROTOCOL, together=True)
     records = [left_out_record(together)]
@@ -124,27 +143,58 @@ def measured(
     study = rho_g(together.item_scores, together.clusters)
     noise = dict(zip(together.respondents, study.sem.tolist(), strict=True))
     estimate = Estimate(
-        "test_retest.rho_g", "accuracy", "run", str(cells[0]), str(cells[1]), study.rho.value, study.rho.status,
-        n_respondents=world.respondents, n_items=len(items), detail={"by_respondent": noise},
-    )  # fmt: skip
+        "test_retest.rho_g",
+        "accuracy",
+        "run",
+        str(cells[0]),
+        str(cells[1]),
+        study.rho.value,
+        study.rho.status,
+        n_respondents=world.respondents,
+        n_items=len(items),
+        detail={"by_respondent": noise},
+    )
     rows = []
     for i, respondent in enumerate(together.respondents):
         tallies = {key: values[i] for key, values in matrices[0].tallies.items()}
         span = jackknife_interval(tallies, matrices[0].clusters, ACCURACY, share=True)
         scores = {"accuracy": float(span.value)}
-        rows.append(RespondentScores(respondent, scores, {"accuracy": [span.low, span.high]}, {}, {}, {}, {}, {}))
+        rows.append(
+            RespondentScores(
+                respondent, scores, {"accuracy": [span.low, span.high]}, {}, {}, {}, {}, {}
+            )
+        )
     # what is written into a file is read back from it
     left_out = json.loads(json.dumps(written([record for record in records if record is not None])))
     return BenchmarkAudit(
-        benchmark=name, title=name, version="1", task="yes_no", scoring="official", parser="", summary="",
-        reference=str(cells[0]), items=len(items), images=PICTURES, metrics={"accuracy": {"about": "", "better": "higher"}},
-        forms={}, truth_yes={}, cells=tuple(map(str, cells)), respondents=tuple(rows), estimates=(estimate,), coverage={},
-        findings=(), left_out=left_out,
-    )  # fmt: skip
+        benchmark=name,
+        title=name,
+        version="1",
+        task="yes_no",
+        scoring="official",
+        parser="",
+        summary="",
+        reference=str(cells[0]),
+        items=len(items),
+        images=PICTURES,
+        metrics={"accuracy": {"about": "", "better": "higher"}},
+        forms={},
+        truth_yes={},
+        cells=tuple(map(str, cells)),
+        respondents=tuple(rows),
+        estimates=(estimate,),
+        coverage={},
+        findings=(),
+        left_out=left_out,
+    )
 
 
-def audits_of(world: World, rng: np.random.Generator) -> tuple[list[BenchmarkAudit], dict[str, str]]:
-    """Audits of measures of one quality over the same respondents, and the respondents' families."""
+def audits_of(
+    world: World, rng: np.random.Generator
+) -> tuple[list[BenchmarkAudit], dict[str, str]]:
+    """Audits of measures of one quality over the same respondents, and the respondents'
+    families.
+    """
     first = abilities(world, rng)
     calm = np.exp(0.3 * rng.standard_normal(world.respondents))
     audits = []
@@ -159,7 +209,9 @@ def audits_of(world: World, rng: np.random.Generator) -> tuple[list[BenchmarkAud
 def adjusted_tests(
     audits: Sequence[BenchmarkAudit], families: Mapping[str, str], seed: int
 ) -> tuple[tuple[Difference, ...], tuple[Closer, ...]]:
-    """The tests of `compare_audits`, without what else it computes (`tests/test_compare_errors.py` holds them equal)."""
+    """The tests of `compare_audits`, without what else it computes (`tests/test_compare_errors.py`
+    holds them equal).
+    """
     measures = measures_of(audits)
     names = list(measures[0].scores)
     related = [families[name] for name in names]
@@ -170,12 +222,16 @@ def adjusted_tests(
 
 
 def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str, float]:
-    """The share of comparisons with a false alarm after the adjustment, and the size of the single tests."""
+    """The share of comparisons with a false alarm after the adjustment, and the size of the single
+    tests.
+    """
     family = 0
     made = {"these": [0, 0], "others": [0, 0]}
     for _ in range(replicates):
         differences, goes_with = adjusted_tests(*audits_of(world, rng), int(rng.integers(2**31)))
-        wrong = any(d.adjusted_others < 0.05 for d in differences) or any(c.adjusted < 0.05 for c in goes_with)
+        wrong = any(d.adjusted_others < 0.05 for d in differences) or any(
+            c.adjusted < 0.05 for c in goes_with
+        )
         if world.traits == 1:  # otherwise these respondents differ
             wrong = wrong or any(d.adjusted_these < 0.05 for d in differences)
         family += wrong
@@ -190,9 +246,16 @@ def alarms(world: World, replicates: int, rng: np.random.Generator) -> dict[str,
 
 
 WORLDS = {
-    "reruns": (*(World(n) for n in (5, 6, 10, 20, 40)), *(World(n, traits=0.7) for n in (10, 20, 40))),
+    "reruns": (
+        *(World(n) for n in (5, 6, 10, 20, 40)),
+        *(World(n, traits=0.7) for n in (10, 20, 40)),
+    ),
     "forms": tuple(World(n, measures=3, forms=True) for n in (5, 6, 10, 20, 40)),
-    "families": (World(20, relatives=4), World(40, relatives=4), World(40, relatives=4, traits=0.7)),
+    "families": (
+        World(20, relatives=4),
+        World(40, relatives=4),
+        World(40, relatives=4, traits=0.7),
+    ),
 }
 
 
@@ -209,7 +272,13 @@ def expected(sure: float, spread: float = 0.7) -> float:
     """The expected share of right answers of a respondent of this ability over new pictures."""
     nodes, weights = quadrature()
     total = math.sqrt(0.8**2 + 0.6**2 + spread**2)
-    return float((weights / weights.sum() * (0.05 + 0.9 / (1 + np.exp(-(0.6 + 0.8 * sure + total * nodes))))).sum())
+    return float(
+        (
+            weights
+            / weights.sum()
+            * (0.05 + 0.9 / (1 + np.exp(-(0.6 + 0.8 * sure + total * nodes))))
+        ).sum()
+    )
 
 
 def ability_for(share: float, spread: float = 0.7) -> float:
@@ -218,7 +287,9 @@ def ability_for(share: float, spread: float = 0.7) -> float:
     return float(brentq(lambda a: expected(a, spread) - share, -20, 20))
 
 
-def audited(ability: Sequence[float], rng: np.random.Generator, count: int = 200, spread: float = 0.7) -> Any:
+def audited(
+    ability: Sequence[float], rng: np.random.Generator, count: int = 200, spread: float = 0.7
+) -> Any:
     """The case of one administration."""
     picture = pictures(count)
     right = answered(chances(np.asarray(ability), picture, rng, spread), rng)
@@ -233,8 +304,12 @@ def estimate(name: str, of: Any) -> Any:
     return indicator.compute(of)
 
 
-def power(respondents: int, spread: float, replicates: int, rng: np.random.Generator) -> tuple[float, float]:
-    """How often the two smallest differences that one audit states are found by another: planned, and after Holm."""
+def power(
+    respondents: int, spread: float, replicates: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """How often the two smallest differences that one audit states are found by another: planned,
+    and after Holm.
+    """
     hits = [0, 0]
     for _ in range(replicates):
         ability = spread * rng.uniform(-1.7, 1.7, respondents)
@@ -252,7 +327,10 @@ def power(respondents: int, spread: float, replicates: int, rng: np.random.Gener
 
 
 def pair_statements(replicates: int, rng: np.random.Generator) -> dict[str, float]:
-    """Of equal respondents: any pair called apart. Of graded ones: ranks and the lead, held against the truth."""
+    """Of equal respondents: any pair called apart.
+
+    Of graded ones: ranks and the lead, held against the truth.
+    """
     alarms = ranks = lead = 0
     for _ in range(replicates):
         alarms += estimate("separable_pairs", audited([0.3] * 10, rng)).detail["apart"] > 0
@@ -287,10 +365,22 @@ def main() -> None:
     def false_alarms(worlds: Sequence[World]) -> Iterator[Sequence[str]]:
         for k, world in enumerate(worlds):
             rates = alarms(world, count, np.random.default_rng(k))
-            groups = f"{world.respondents // world.relatives} families" if world.relatives > 1 else "independent"
+            groups = (
+                f"{world.respondents // world.relatives} families"
+                if world.relatives > 1
+                else "independent"
+            )
             equal = "these and others" if world.traits == 1 else "others"
-            yield (str(world.respondents), groups, str(world.measures), equal, said(rates["family"]), error(rates["family"]),
-                   said(rates["these"]), said(rates["others"]))  # fmt: skip
+            yield (
+                str(world.respondents),
+                groups,
+                str(world.measures),
+                equal,
+                said(rates["family"]),
+                error(rates["family"]),
+                said(rates["these"]),
+                said(rates["others"]),
+            )
 
     def powers() -> Iterator[Sequence[str]]:
         for k, (n, spread) in enumerate((n, spread) for n in (6, 10, 20) for spread in (0.0, 0.5)):
@@ -299,8 +389,16 @@ def main() -> None:
 
     def pairs() -> Iterator[Sequence[str]]:
         stated = pair_statements(count, np.random.default_rng(200))
-        yield "any of 45 pairs of equal respondents called apart", said(stated["alarms"]), error(stated["alarms"])
-        yield "all ten true ranks inside the ranks stated", said(stated["ranks"]), error(stated["ranks"])
+        yield (
+            "any of 45 pairs of equal respondents called apart",
+            said(stated["alarms"]),
+            error(stated["alarms"]),
+        )
+        yield (
+            "all ten true ranks inside the ranks stated",
+            said(stated["ranks"]),
+            error(stated["ranks"]),
+        )
         yield "the lead's interval holds the true lead", said(stated["lead"]), error(stated["lead"])
 
     print(f"{count} replicates a row.")
@@ -318,7 +416,10 @@ def main() -> None:
             )
             table((f"{name}: {head[0]}", *head[1:]), false_alarms(worlds))
     if not chosen or "power" in chosen:
-        table(("power: respondents", "abilities", "planned comparison", "any pair, Holm", "error"), powers())
+        table(
+            ("power: respondents", "abilities", "planned comparison", "any pair, Holm", "error"),
+            powers(),
+        )
     if not chosen or "pairs" in chosen:
         table(("pairs: statement", "measured", "error"), pairs())
     print(f"\n{time.time() - began:.0f} s on one core.")

@@ -2,7 +2,8 @@
 
     python tests/perf/components.py
 
-20 respondents, 14,216 items in 1,016 pictures, 4 runs, 5 % of the cells missing; then 10 x 40 against statsmodels' mixed model.
+20 respondents, 14,216 items in 1,016 pictures, 4 runs, 5 % of the cells missing; then 10 x 40
+against statsmodels' mixed model.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def main() -> None:
     pictures, families = np.arange(14216) // 14, np.arange(20) // 4
     nested = {"item": ("picture", pictures), "respondent": ("family", families)}
     print(
-        f"components, 17 effects: {seconds(lambda: crossed_components(x, ['respondent', 'item', 'run'], nested=nested)):.2f} s"
+        "components, 17 effects:"
+        f" {seconds(lambda: crossed_components(x, ['respondent', 'item', 'run'], nested=nested)):.2f} s"
     )
     print(f"G and Phi, both intervals: {seconds(lambda: g_and_phi(x, 'run', pictures)):.2f} s")
     small = rng.normal(size=(10, 40)) + rng.normal(size=(10, 1)) + rng.normal(size=(1, 40))
@@ -44,7 +46,10 @@ def main() -> None:
         warnings.simplefilter("ignore")
         model = smf.mixedlm("y ~ 1", long, groups="one", vc_formula=parts, re_formula="0")
         rival = seconds(lambda: model.fit(reml=True))
-    print(f"10 x 40: REML takes {rival / seconds(lambda: crossed_components(small, ['m', 'i'])):.0f} times as long")
+    print(
+        f"10 x 40: REML takes {rival / seconds(lambda: crossed_components(small, ['m', 'i'])):.0f}"
+        " times as long"
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""How often the intervals of a test-retest reliability hold the truth, by simulation; prints a markdown table.
+"""How often the intervals of a test-retest reliability hold the truth, by simulation; prints a
+markdown table.
 
-    python tests/perf/coverage.py [--replicates 600] [--settings 100:1 1000:1 1000:0.25 4000:1] [--seed 0]
+    python tests/perf/coverage.py [--replicates 600] [--settings 100:1 1000:1 1000:0.25 4000:1]
+    [--seed 0]
 
-Every replicate draws 20 respondents and n items anew: logit P(right) = ability + easiness + interaction, with standard
-deviations sd, 1 and 1, and two runs of answers. Two truths are known for the same items: the reliability among these very
-respondents, and among all respondents of that population. An interval is good when it holds its own truth in 95 of 100
-replicates: `rho_G fixed` and the item bootstrap speak about these respondents, all others about the population.
+Every replicate draws 20 respondents and n items anew: logit P(right) = ability + easiness +
+interaction, with standard deviations sd, 1 and 1, and two runs of answers. Two truths are known for
+the same items: the reliability among these very respondents, and among all respondents of that
+population. An interval is good when it holds its own truth in 95 of 100 replicates: `rho_G fixed`
+and the item bootstrap speak about these respondents, all others about the population.
 """
 
 from __future__ import annotations
@@ -53,27 +56,35 @@ def population_reliability(easiness: Array, sd: float) -> float:
     at = sd * nodes[:, None] + easiness
     p, p2, n = np.interp(at, _GRID, _P), np.interp(at, _GRID, _P2), len(easiness)
     mu = p.mean(axis=1)
-    true = float(weights @ (mu - weights @ mu) ** 2) + float(weights @ (p2 - p**2).sum(axis=1)) / n**2
+    true = (
+        float(weights @ (mu - weights @ mu) ** 2) + float(weights @ (p2 - p**2).sum(axis=1)) / n**2
+    )
     return true / (true + float(weights @ (p - p2).sum(axis=1)) / n**2)
 
 
 @dataclass(frozen=True)
 class Covered:
-    """Shares of replicates whose interval holds the population's and these respondents' value, and the median width."""
+    """Shares of replicates whose interval holds the population's and these respondents' value, and
+    the median width.
+    """
 
     population: float
     these: float
     width: float
 
 
-def simulate(n: int, sd: float, replicates: int, rng: np.random.Generator, bootstrap: int = 300) -> dict[str, Covered]:
+def simulate(
+    n: int, sd: float, replicates: int, rng: np.random.Generator, bootstrap: int = 300
+) -> dict[str, Covered]:
     """Coverage of each interval for n items and a standard deviation of ability."""
     names = INTERVALS if bootstrap else INTERVALS[:-1]
     ends = np.full((len(names), replicates, 2), np.nan)
     truth = np.empty((replicates, 2))
     for r in range(replicates):
         easiness = rng.normal(size=n)
-        p = _logistic(rng.normal(0, sd, (RESPONDENTS, 1)) + easiness + rng.normal(size=(RESPONDENTS, n)))
+        p = _logistic(
+            rng.normal(0, sd, (RESPONDENTS, 1)) + easiness + rng.normal(size=(RESPONDENTS, n))
+        )
         answers = (rng.random((2, RESPONDENTS, n)) < p).astype(np.float64)
         mu, noise = p.mean(axis=1), (p * (1 - p)).sum(axis=1) / n**2
         true = float(mu.var(ddof=1))
@@ -89,7 +100,10 @@ def simulate(n: int, sd: float, replicates: int, rng: np.random.Generator, boots
     # no interval counts as a miss
     inside = (ends[:, :, :1] <= truth) & (truth <= ends[:, :, 1:])
     shares, widths = inside.mean(axis=1), np.nanmedian(ends[:, :, 1] - ends[:, :, 0], axis=1)
-    return {name: Covered(float(shares[i, 0]), float(shares[i, 1]), float(widths[i])) for i, name in enumerate(names)}
+    return {
+        name: Covered(float(shares[i, 0]), float(shares[i, 1]), float(widths[i]))
+        for i, name in enumerate(names)
+    }
 
 
 def _resampled(answers: Array, samples: int, rng: np.random.Generator) -> Array:
@@ -103,9 +117,13 @@ def _resampled(answers: Array, samples: int, rng: np.random.Generator) -> Array:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--replicates", type=int, default=600)
-    parser.add_argument("--settings", nargs="+", default=["100:1", "1000:1", "1000:0.25", "4000:1"], metavar="N:SD")
+    parser.add_argument(
+        "--settings", nargs="+", default=["100:1", "1000:1", "1000:0.25", "4000:1"], metavar="N:SD"
+    )
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     settings = [(int(n), float(sd)) for n, sd in (text.split(":") for text in given.settings)]
@@ -118,9 +136,14 @@ def main() -> None:
     print("| interval | " + " | ".join(f"n = {n}, sd {sd:g}" for n, sd in settings) + " |")
     print("|---|" + "---|" * len(settings))
     for name in INTERVALS:
-        cells = (f"{c[name].population:.3f} / {c[name].these:.3f} / {c[name].width:.2g}" for c in coverages)
+        cells = (
+            f"{c[name].population:.3f} / {c[name].these:.3f} / {c[name].width:.2g}"
+            for c in coverages
+        )
         print(f"| {name} | " + " | ".join(cells) + " |")
-    print(f"\n{given.replicates} replicates, seed {given.seed}, {time.perf_counter() - started:.0f} s")
+    print(
+        f"\n{given.replicates} replicates, seed {given.seed}, {time.perf_counter() - started:.0f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""How often the leave-one-item-out interval of agreement between two forms holds the value for these respondents.
+"""How often the leave-one-item-out interval of agreement between two forms holds the value for
+these respondents.
 
     python tests/perf/coverage_left_out.py [replicates]
 
-Twenty respondents answer n items twice; abilities spread with `sd`, the second form moves each respondent by a normal
-amount with `sd_form` and all of them by `shift` (logits). The value to cover is the mean of the coefficient over fresh
-items and seeds for the same respondents. Prints a Markdown table: coverage of r and ICC(A,1), and the median widths.
+Twenty respondents answer n items twice; abilities spread with `sd`, the second form moves each
+respondent by a normal amount with `sd_form` and all of them by `shift` (logits). The value to cover
+is the mean of the coefficient over fresh items and seeds for the same respondents. Prints a
+Markdown table: coverage of r and ICC(A,1), and the median widths.
 """
 
 from __future__ import annotations
@@ -15,8 +17,14 @@ import numpy as np
 
 from hqm.psychometrics import agreement_left_out, left_out_bounds
 
-SETTINGS = ((1000, 1.0, 0.0, 0.0), (1000, 0.25, 0.0, 0.0), (1000, 1.0, 0.3, 0.0), (1000, 1.0, 0.3, 0.5),
-            (200, 1.0, 0.3, 0.2), (1000, 0.5, 0.5, 0.3))  # fmt: skip
+SETTINGS = (
+    (1000, 1.0, 0.0, 0.0),
+    (1000, 0.25, 0.0, 0.0),
+    (1000, 1.0, 0.3, 0.0),
+    (1000, 1.0, 0.3, 0.5),
+    (200, 1.0, 0.3, 0.2),
+    (1000, 0.5, 0.5, 0.3),
+)
 WANTED = ("pearson", "icc_a1")
 
 
@@ -29,10 +37,16 @@ def coverage(
 
     def answers() -> list[np.ndarray]:
         difficulty = rng.normal(0, 1, n)
-        return [(rng.random((20, n)) < 1 / (1 + np.exp(difficulty - a[:, None]))).astype(float) for a in abilities]
+        return [
+            (rng.random((20, n)) < 1 / (1 + np.exp(difficulty - a[:, None]))).astype(float)
+            for a in abilities
+        ]
 
     def values(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
-        return {k: float(v[0]) for k, v in agreement_left_out(x.mean(1)[:, None], y.mean(1)[:, None]).items()}
+        return {
+            k: float(v[0])
+            for k, v in agreement_left_out(x.mean(1)[:, None], y.mean(1)[:, None]).items()
+        }
 
     truth = {k: float(np.mean([values(*answers())[k] for _ in range(400)])) for k in WANTED}
     hits, widths = dict.fromkeys(WANTED, 0), {k: [] for k in WANTED}
@@ -53,7 +67,8 @@ def main() -> None:
     rng = np.random.default_rng(1)
     print(f"{replicates} replicates a row, 20 respondents, nominal 95%\n")
     print(
-        "| n | sd | sd of form | shift | r: value, coverage, width | ICC(A,1): value, coverage, width |\n|---|---|---|---|---|---|"
+        "| n | sd | sd of form | shift | r: value, coverage, width | ICC(A,1): value, coverage,"
+        " width |\n|---|---|---|---|---|---|"
     )
     for setting in SETTINGS:
         covered = coverage(*setting, replicates, rng)

@@ -1,11 +1,13 @@
-"""How often every interval holds the truth, in every world of `coverage_worlds`; prints the markdown table of the docs.
+"""How often every interval holds the truth, in every world of `coverage_worlds`; prints the
+markdown table of the docs.
 
-    python -m tests.perf.coverage_table [--replicates 500] [--jobs 2] [--only "families of 4" ...] [--write]
+    python -m tests.perf.coverage_table [--replicates 500] [--jobs 2] [--only "families of 4" ...]
+    [--write]
 
-In each replicate respondents, items and answers are drawn anew. An interval for "these" must hold the truth of the respondents
-drawn, over other items and runs; an interval for "others" the truth of the whole population. An estimate that refuses an
-interval with a reason is counted apart: `-` where it never has one. All 500 replicates take about 25 minutes on
-two idle cores.
+In each replicate respondents, items and answers are drawn anew. An interval for "these" must hold
+the truth of the respondents drawn, over other items and runs; an interval for "others" the truth of
+the whole population. An estimate that refuses an interval with a reason is counted apart: `-` where
+it never has one. All 500 replicates take about 25 minutes on two idle cores.
 """
 
 from __future__ import annotations
@@ -79,14 +81,20 @@ class Answers:
 
 def _retest(answers: Answers) -> Coefficient:
     if answers.world.metric == "mean":
-        return rho_g(answers.study.runs, answers.study.pictures, n_effective=answers.n_effective).rho
-    return rho_g_of_scores(answers.scores[:2], without=answers.without[:2], n_effective=answers.n_effective).rho
+        return rho_g(
+            answers.study.runs, answers.study.pictures, n_effective=answers.n_effective
+        ).rho
+    return rho_g_of_scores(
+        answers.scores[:2], without=answers.without[:2], n_effective=answers.n_effective
+    ).rho
 
 
 def _compared(statistic: str, answers: Answers, runs: tuple[int, int] = (0, 2)) -> Coefficient:
     scores, without = answers.scores[list(runs)], answers.without[list(runs)]
     if statistic == "mean_shift":
-        return mean_shift(*scores, without=(without[0], without[1]), n_effective=answers.n_effective)
+        return mean_shift(
+            *scores, without=(without[0], without[1]), n_effective=answers.n_effective
+        )
     value = (
         pearson(*scores, n_effective=answers.n_effective)
         if statistic == "pearson"
@@ -106,13 +114,21 @@ def _form_correlation(answers: Answers) -> Coefficient:
     else:
         noise = rho_g_of_scores(scores[:2], without=without[:2]).noise
     return form_reliability(
-        scores[0], scores[2], noise, noise, without=(without[0], without[2]), n_effective=answers.n_effective
+        scores[0],
+        scores[2],
+        noise,
+        noise,
+        without=(without[0], without[2]),
+        n_effective=answers.n_effective,
     ).true
 
 
 def _alpha(answers: Answers) -> Coefficient:
     return cronbach_alpha(
-        answers.study.runs[0], answers.study.pictures, n_effective=answers.n_effective, drop="answers"
+        answers.study.runs[0],
+        answers.study.pictures,
+        n_effective=answers.n_effective,
+        drop="answers",
     ).coefficient
 
 
@@ -125,17 +141,26 @@ def _g_or_phi(which: str, answers: Answers) -> Coefficient:
 def _dependability(answers: Answers) -> Dependability:
     """Both coefficients of one replicate, made once."""
     runs = np.moveaxis(answers.study.runs, 0, 2)
-    return g_and_phi(runs, "run", answers.study.pictures, replicated=True, n_effective=answers.n_effective)
+    return g_and_phi(
+        runs, "run", answers.study.pictures, replicated=True, n_effective=answers.n_effective
+    )
 
 
 def _omega(answers: Answers) -> Coefficient:
     study = answers.study
-    return omega_of_types(study.runs[0], [str(t) for t in study.types], study.pictures, n_effective=answers.n_effective)
+    return omega_of_types(
+        study.runs[0],
+        [str(t) for t in study.types],
+        study.pictures,
+        n_effective=answers.n_effective,
+    )
 
 
 def _criterion(answers: Answers) -> Coefficient:
     study = answers.study
-    return criterion_validity(study.automatic, study.labels, study.pictures, n_eff=answers.n_effective).disattenuated
+    return criterion_validity(
+        study.automatic, study.labels, study.pictures, n_eff=answers.n_effective
+    ).disattenuated
 
 
 ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
@@ -155,14 +180,18 @@ ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
 
 
 TEN_FAMILIES = ("form_correlation", "omega", "criterion")
-"""The estimates that need 10 families where respondents are relatives (`Indicator.fewest_families`)."""
+"""The estimates that need 10 families where respondents are relatives
+(`Indicator.fewest_families`).
+"""
 LOCATION = ("mean_shift",)
 """The estimates that are no ratio of variances (`Indicator.compares_spread`)."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """What came of the replicates of one cell: intervals given, those that held the truth, and their median width."""
+    """What came of the replicates of one cell: intervals given, those that held the truth, and
+    their median width.
+    """
 
     replicates: int
     given: int
@@ -210,11 +239,17 @@ def simulate(
             if name not in these:
                 continue
             value = ESTIMATES[name](answers)
-            few = too_few_families(respondents.families, 10 if name in TEN_FAMILIES else FEWEST_FAMILIES)
+            few = too_few_families(
+                respondents.families, 10 if name in TEN_FAMILIES else FEWEST_FAMILIES
+            )
             lone = bool(few) or (name not in LOCATION and near)
-            ends.setdefault((name, "others"), []).append((value.low, value.high, others[name]) if not lone else _NONE)
+            ends.setdefault((name, "others"), []).append(
+                (value.low, value.high, others[name]) if not lone else _NONE
+            )
             fixed = value.fixed
-            ends.setdefault((name, "these"), []).append((fixed.low, fixed.high, these[name]) if fixed else _NONE)
+            ends.setdefault((name, "these"), []).append(
+                (fixed.low, fixed.high, these[name]) if fixed else _NONE
+            )
     return {cell: _held(np.array(rows)) for cell, rows in ends.items()}
 
 
@@ -240,8 +275,13 @@ def _simulated(job: tuple[World, int, int]) -> dict[Cell, Held]:
 
 
 def table(held: Mapping[tuple[str, int], Mapping[Cell, Held]], inference: str) -> str:
-    """The markdown table of one inference: a row a world and number of respondents, a column an estimate."""
-    lines = ["| world | respondents | " + " | ".join(ESTIMATES) + " |", "|---|---|" + "---|" * len(ESTIMATES)]
+    """The markdown table of one inference: a row a world and number of respondents, a column an
+    estimate.
+    """
+    lines = [
+        "| world | respondents | " + " | ".join(ESTIMATES) + " |",
+        "|---|---|" + "---|" * len(ESTIMATES),
+    ]
     for (name, size), of_world in held.items():
         cells = [_shown(of_world.get((estimate, inference))) for estimate in ESTIMATES]
         lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
@@ -261,33 +301,44 @@ def _shown(held: Held | None) -> str:
 
 def main() -> None:
     """Simulate and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--replicates", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=None, metavar="WORLD")
     parser.add_argument("--respondents", nargs="*", type=int, default=None)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/psychometrics_coverage.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into docs/psychometrics_coverage.md"
+    )
     given = parser.parse_args()
     chosen = {
         key: world
         for key, world in worlds().items()
-        if (not given.only or key[0] in given.only) and (not given.respondents or key[1] in given.respondents)
+        if (not given.only or key[0] in given.only)
+        and (not given.respondents or key[1] in given.respondents)
     }
     started = time.perf_counter()
     jobs = [(world, given.replicates, given.seed) for world in chosen.values()]
     with multiprocessing.get_context("spawn").Pool(given.jobs) as pool:
         held = dict(zip(chosen, pool.map(_simulated, jobs, chunksize=len(SIZES)), strict=True))
-    text = "".join(f"\n### {inference.capitalize()}\n\n{table(held, inference)}\n" for inference in ("these", "others"))
+    text = "".join(
+        f"\n### {inference.capitalize()}\n\n{table(held, inference)}\n"
+        for inference in ("these", "others")
+    )
     error = math.sqrt(0.95 * 0.05 / given.replicates)
     text += (
-        f"\n{given.replicates} replicates a cell, seed {given.seed}; the Monte Carlo standard error of a share near .95 is "
-        f"{error:.3f}. {time.perf_counter() - started:.0f} s in {given.jobs} processes.\n"
+        f"\n{given.replicates} replicates a cell, seed {given.seed}; the Monte Carlo standard error"
+        f" of a share near .95 is {error:.3f}. {time.perf_counter() - started:.0f} s in"
+        f" {given.jobs} processes.\n"
     )
     print(text)
     if given.write:
         before, mark, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        PAGE.write_text(before + mark + "\n" + text + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+        PAGE.write_text(
+            before + mark + "\n" + text + "\n" + END + rest.partition(END)[2], encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

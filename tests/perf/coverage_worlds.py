@@ -1,17 +1,21 @@
 """Worlds with known truth, in which the coverage of every interval is measured.
 
-Respondents answer binary items; nothing here is a normal linear model, which most estimators assume:
+Respondents answer binary items; nothing here is a normal linear model, which most estimators
+assume:
 
-    logit P(m answers i of picture j rightly) = ability_m + item_i + picture_j + (m x picture)_mj + (m x item)_mi
-    second form:                                ... + shift + (form x m)_m + (form x item)_i
+    logit P(m answers i of picture j rightly) = ability_m + item_i + picture_j + (m x picture)_mj +
+    (m x item)_mi second form:                                ... + shift + (form x m)_m + (form x
+    item)_i
 
 - `World`: the settings. `WORLDS` and `worlds()` name those of the coverage table.
-- `draw_respondents(world, rng)`: the respondents' own parameters (ability, effect of the form, stability between runs, ...).
-- `draw_study(world, respondents, rng)`: fresh items and answers of these respondents: two runs of form A, one of form B, people's
-  labels, and tallies for F1 and CHAIR.
-- `population(world)`: respondents spread evenly over the whole population, for the truth of "others".
-- `truths(world, respondents)`: what each estimate estimates for these respondents over fresh items and runs; with
-  `population(world)` in place of the respondents it is the truth of "others".
+- `draw_respondents(world, rng)`: the respondents' own parameters (ability, effect of the form,
+  stability between runs, ...).
+- `draw_study(world, respondents, rng)`: fresh items and answers of these respondents: two runs of
+  form A, one of form B, people's labels, and tallies for F1 and CHAIR.
+- `population(world)`: respondents spread evenly over the whole population, for the truth of
+  "others".
+- `truths(world, respondents)`: what each estimate estimates for these respondents over fresh items
+  and runs; with `population(world)` in place of the respondents it is the truth of "others".
 
 The truths are exact: expectations over items are integrals over normal effects, done by quadrature.
 `tests/test_coverage_worlds.py` holds them against averages over thousands of drawn studies.
@@ -31,7 +35,9 @@ from scipy.special import expit, ndtri
 
 Array = npt.NDArray[np.float64]
 LOST_IF_WRONG, LOST_IF_RIGHT = 0.12, 0.02
-"""How often a wrong and a right answer cannot be scored, in the world with answers unscored not at random."""
+"""How often a wrong and a right answer cannot be scored, in the world with answers unscored not at
+random.
+"""
 MENTIONED = 4.0
 """CHAIR: the mean number of objects in a caption; it is 1 and a Poisson number."""
 TYPES = 4
@@ -45,10 +51,11 @@ _GRID = np.linspace(-9.0, 13.0, 89)
 class World:
     """Settings of a world; standard deviations are on the logit scale.
 
-    `metric` is `mean`, `f1` or `chair`; `lost` lets answers be unscored, wrong ones more often. `family_size` respondents
-    each share a family whose abilities and form effects correlate `kinship`; `all_in_one` makes it one family.
-    `stable` is the largest share of a respondent's answers that never change between runs; each has its own, from 0 on.
-    `labelled` items have people's labels; `errors` is the spread between respondents of the automatic score's mistakes.
+    `metric` is `mean`, `f1` or `chair`; `lost` lets answers be unscored, wrong ones more often.
+    `family_size` respondents each share a family whose abilities and form effects correlate
+    `kinship`; `all_in_one` makes it one family. `stable` is the largest share of a respondent's
+    answers that never change between runs; each has its own, from 0 on. `labelled` items have
+    people's labels; `errors` is the spread between respondents of the automatic score's mistakes.
     """
 
     name: str = "plain"
@@ -94,9 +101,10 @@ class Respondents:
 class Study:
     """Answers of respondents to freshly drawn items; 1 is right, NaN unscored.
 
-    `runs` is (2, respondents, items) on form A, `form` (respondents, items) on form B, `people` the labels of a sample of
-    items (NaN elsewhere) and `automatic` the fallible score that they judge. `tallies` has, name -> (3, respondents,
-    items), what F1 or CHAIR sum in the two runs of A and in B.
+    `runs` is (2, respondents, items) on form A, `form` (respondents, items) on form B, `people` the
+    labels of a sample of items (NaN elsewhere) and `automatic` the fallible score that they judge.
+    `tallies` has, name -> (3, respondents, items), what F1 or CHAIR sum in the two runs of A and in
+    B.
     """
 
     runs: Array
@@ -123,7 +131,9 @@ class Study:
             )
             return (right.sum(-1, keepdims=True) - right) / (scored.sum(-1, keepdims=True) - scored)
         sums = {name: _by_picture(values, self.pictures) for name, values in self.tallies.items()}
-        return ratio(metric, {name: values.sum(-1, keepdims=True) - values for name, values in sums.items()})
+        return ratio(
+            metric, {name: values.sum(-1, keepdims=True) - values for name, values in sums.items()}
+        )
 
 
 def ratio(metric: str, sums: Mapping[str, Array]) -> Array:
@@ -146,10 +156,14 @@ def draw_respondents(world: World, rng: np.random.Generator) -> Respondents:
 
     def correlated() -> Array:
         of_family = rng.normal(size=m)[family]
-        return np.asarray(math.sqrt(shared) * of_family + math.sqrt(1 - shared) * rng.normal(size=m))
+        return np.asarray(
+            math.sqrt(shared) * of_family + math.sqrt(1 - shared) * rng.normal(size=m)
+        )
 
     ability, form, miss, pardon = (correlated() for _ in range(4))
-    return _respondents(world, ability, form, rng.random(m), miss, pardon, tuple(f"f{f}" for f in family))
+    return _respondents(
+        world, ability, form, rng.random(m), miss, pardon, tuple(f"f{f}" for f in family)
+    )
 
 
 def population(world: World, size: int = 500) -> Respondents:
@@ -157,19 +171,31 @@ def population(world: World, size: int = 500) -> Respondents:
     rng = np.random.default_rng(20)
     even = (np.arange(size) + 0.5) / size
     ability, form, miss, pardon = (rng.permuted(ndtri(even)) for _ in range(4))
-    return _respondents(world, ability, form, rng.permuted(even), miss, pardon, tuple(map(str, range(size))))
+    return _respondents(
+        world, ability, form, rng.permuted(even), miss, pardon, tuple(map(str, range(size)))
+    )
 
 
 def _respondents(
-    world: World, ability: Array, form: Array, even: Array, miss: Array, pardon: Array, families: tuple[str, ...]
+    world: World,
+    ability: Array,
+    form: Array,
+    even: Array,
+    miss: Array,
+    pardon: Array,
+    families: tuple[str, ...],
 ) -> Respondents:
     def rate(z: Array) -> Array:
         return np.clip(0.1 + world.errors * z, 0.0, 0.3)
 
     return Respondents(
-        world.centre + world.ability * ability, world.form_shift + world.form_respondent * form, world.stable * even,
-        rate(miss), rate(pardon), families,
-    )  # fmt: skip
+        world.centre + world.ability * ability,
+        world.form_shift + world.form_respondent * form,
+        world.stable * even,
+        rate(miss),
+        rate(pardon),
+        families,
+    )
 
 
 def draw_study(world: World, respondents: Respondents, rng: np.random.Generator) -> Study:
@@ -178,15 +204,22 @@ def draw_study(world: World, respondents: Respondents, rng: np.random.Generator)
     pictures = np.arange(n) // k
     many = int(pictures[-1]) + 1
     common = world.item * rng.normal(size=n) + (world.picture * rng.normal(size=many))[pictures]
-    own = world.interaction * rng.normal(size=(m, n)) + (world.picture * rng.normal(size=(m, many)))[:, pictures]
+    own = (
+        world.interaction * rng.normal(size=(m, n))
+        + (world.picture * rng.normal(size=(m, many)))[:, pictures]
+    )
     logit = respondents.ability[:, None] + common + own
     p_a = expit(logit)
     p_b = expit(logit + respondents.form[:, None] + world.form_item * rng.normal(size=n))
     fixed = rng.random((m, n)) < p_a
     stable = rng.random((m, n)) < respondents.stable[:, None]
     drawn = rng.random((2, m, n)) < p_a
-    answers = np.concatenate([np.where(stable, fixed, drawn), (rng.random((m, n)) < p_b)[None]]).astype(np.float64)
-    mistaken = rng.random((m, n)) < np.where(answers[0] > 0, respondents.miss[:, None], respondents.pardon[:, None])
+    answers = np.concatenate(
+        [np.where(stable, fixed, drawn), (rng.random((m, n)) < p_b)[None]]
+    ).astype(np.float64)
+    mistaken = rng.random((m, n)) < np.where(
+        answers[0] > 0, respondents.miss[:, None], respondents.pardon[:, None]
+    )
     labels = answers[0].copy()
     labels[:, rng.permutation(n)[min(world.labelled, n) :]] = np.nan
     tallies: dict[str, Array] = {}
@@ -197,7 +230,10 @@ def draw_study(world: World, respondents: Respondents, rng: np.random.Generator)
         mentioned = 1 + rng.poisson(MENTIONED - 1, size=answers.shape)
         # each object of a caption is real with the caption's probability
         p = np.stack([p_a, p_a, p_b])
-        tallies = {"hallucinated": rng.binomial(mentioned, 1 - p).astype(float), "mentioned": mentioned.astype(float)}
+        tallies = {
+            "hallucinated": rng.binomial(mentioned, 1 - p).astype(float),
+            "mentioned": mentioned.astype(float),
+        }
     automatic = np.where(mistaken, 1 - answers[0], answers[0])
     if world.lost:
         lost = rng.random(answers.shape) < np.where(answers > 0, LOST_IF_RIGHT, LOST_IF_WRONG)
@@ -216,16 +252,24 @@ def _smooth(sd: float) -> Array:
 
 @lru_cache(maxsize=256)
 def _kernel(shared: float, own_first: float, own_second: float) -> RectBivariateSpline:
-    """Cov of P(right) of two answers at any two abilities whose effects share the variance `shared`."""
+    """Cov of P(right) of two answers at any two abilities whose effects share the variance
+    `shared`.
+    """
     at = _GRID[:, None] + math.sqrt(shared) * _NODES
-    first, second = (np.interp(at, _FINE, _smooth(math.sqrt(own))) for own in (own_first, own_second))
+    first, second = (
+        np.interp(at, _FINE, _smooth(math.sqrt(own))) for own in (own_first, own_second)
+    )
     product = (first * _WEIGHTS) @ second.T
-    return RectBivariateSpline(_GRID, _GRID, product - np.outer(first @ _WEIGHTS, second @ _WEIGHTS))
+    return RectBivariateSpline(
+        _GRID, _GRID, product - np.outer(first @ _WEIGHTS, second @ _WEIGHTS)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Expected score, slope of an item's part in P(right), and variances of that part, for each respondent on one form."""
+    """Expected score, slope of an item's part in P(right), and variances of that part, for each
+    respondent on one form.
+    """
 
     score: Array
     slope: Array
@@ -244,11 +288,16 @@ def _of_items(world: World, at: Array, stable: Array, variance: float) -> _Momen
     flip = p * (1 - p) - spread  # E p(1 - p)
     ones = np.ones_like(p)
     if world.metric == "f1":
-        # a right answer adds 2 - F to the influence where the target is yes, F where it is no; F = p
+        # a right answer adds 2 - F to the influence where the target is yes, F where it is no; F =
+        # p
         square = ((2 - p) ** 2 + p**2) / 2
         apart = (p * (1 - p)) ** 2
         return _Moments(
-            p, ones, square * (spread + flip) + apart, square * spread + apart, square * flip * (1 - stable)
+            p,
+            ones,
+            square * (spread + flip) + apart,
+            square * spread + apart,
+            square * flip * (1 - stable),
         )
     if world.metric == "chair":
         second = (MENTIONED**2 + MENTIONED - 1) / MENTIONED**2
@@ -268,10 +317,11 @@ def _of_items(world: World, at: Array, stable: Array, variance: float) -> _Momen
 def truths(world: World, respondents: Respondents) -> dict[str, float]:
     """The value of every estimate for these respondents, over fresh items and runs.
 
-    A ratio of variances is a ratio of their expectations. `pearson`, `icc_a1`, `mean_shift` and `form_correlation` compare
-    forms A and B; `pearson_rerun` and `icc_a1_rerun` two runs of A; `alpha`, `omega` and `g` are the relative reliability
-    of one run over fresh pictures, `phi` the absolute one; `criterion` correlates the automatic and people's scores without the
-    items' sampling error.
+    A ratio of variances is a ratio of their expectations. `pearson`, `icc_a1`, `mean_shift` and
+    `form_correlation` compare forms A and B; `pearson_rerun` and `icc_a1_rerun` two runs of A;
+    `alpha`, `omega` and `g` are the relative reliability of one run over fresh pictures, `phi` the
+    absolute one; `criterion` correlates the automatic and people's scores without the items'
+    sampling error.
     """
     w, m = world, len(respondents)
     item, picture, own = w.item**2, w.picture**2, w.interaction**2
@@ -285,13 +335,17 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
     twins = w.per_picture - 1
 
     def covariance(i: int, j: int) -> Array:
-        """(respondents, respondents): of the scores on forms i and j, over fresh items and independent runs."""
+        """(respondents, respondents): of the scores on forms i and j, over fresh items and
+        independent runs.
+        """
         more = (form * (i == 1), form * (j == 1))
         # an item's own wording effect is shared by everybody on one form
         same = form if i == j == 1 else 0.0
 
         def part(shared: float, of_form: float = 0.0) -> Array:
-            kernel = _kernel(shared + of_form, *(max(0.0, total + extra - shared - of_form) for extra in more))
+            kernel = _kernel(
+                shared + of_form, *(max(0.0, total + extra - shared - of_form) for extra in more)
+            )
             return np.asarray(kernel.ev(at[i][:, None], at[j][None, :]))
 
         between = part(item + picture, same) + twins * part(picture)
@@ -303,11 +357,17 @@ def truths(world: World, respondents: Respondents) -> dict[str, float]:
             p, q = sides[i].score, sides[j].score
             alone = part(item + picture, same), part(item + 2 * picture + own, same)
             square = (np.outer(2 - p, 2 - q) + np.outer(p, q)) / 2 - 1
-            table = table + square * np.where(np.eye(m, dtype=bool), alone[1], alone[0]) + np.outer(*spread)
+            table = (
+                table
+                + square * np.where(np.eye(m, dtype=bool), alone[1], alone[0])
+                + np.outer(*spread)
+            )
         return table / w.items
 
     def spread(of: Array, other: Array, table: Array) -> float:
-        """The expected covariance over respondents of two scores with these means and covariances over items."""
+        """The expected covariance over respondents of two scores with these means and covariances
+        over items.
+        """
         across = float(((of - of.mean()) * (other - other.mean())).sum()) / (m - 1)
         diagonal = float(np.trace(table)) / m
         return across + diagonal - (float(table.sum()) / m - diagonal) / (m - 1)
@@ -375,5 +435,7 @@ SIZES = (5, 10, 20, 40)
 def worlds() -> dict[tuple[str, int], World]:
     """(name, respondents) -> every world of the coverage table."""
     return {
-        (name, size): replace(world, name=name, respondents=size) for name, world in _SETTINGS.items() for size in SIZES
+        (name, size): replace(world, name=name, respondents=size)
+        for name, world in _SETTINGS.items()
+        for size in SIZES
     }

@@ -1,9 +1,11 @@
-"""The figures of the decisions: what `hqm design`, `hqm run --until` and `hqm shorten` promise, against simulated truth.
+"""The figures of the decisions: what `hqm design`, `hqm run --until` and `hqm shorten` promise,
+against simulated truth.
 
-python -m tests.perf.decisions            all three, as docs/design.md, docs/stopping.md and docs/shortening.md have them
-python -m tests.perf.decisions --quick    a tenth of it
+python -m tests.perf.decisions            all three, as docs/design.md, docs/stopping.md and
+docs/shortening.md have them python -m tests.perf.decisions --quick    a tenth of it
 
-Each part is a program of its own with further options: `tests.perf.decisions_design`, `_until` and `_shorten`.
+Each part is a program of its own with further options: `tests.perf.decisions_design`, `_until` and
+`_shorten`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def main() -> None:
     for name, arguments in PARTS.items():
         start = time.perf_counter()
         print(f"--- {name}", flush=True)
-        subprocess.run([sys.executable, "-m", f"tests.perf.decisions_{name}", *arguments[quick]], check=True)
+        subprocess.run(
+            [sys.executable, "-m", f"tests.perf.decisions_{name}", *arguments[quick]], check=True
+        )
         print(f"--- {name}: {(time.perf_counter() - start) / 60:.1f} minutes", flush=True)
 
 

@@ -1,15 +1,19 @@
-"""How well `hqm design` forecasts, and what it saves: held-out studies of a simulated truth that is not the estimator's model.
+"""How well `hqm design` forecasts, and what it saves: held-out studies of a simulated truth that is
+not the estimator's model.
 
-    python tests/perf/decisions_design.py            the figures of docs/design.md
-    python tests/perf/decisions_design.py --quick    a tenth of the studies; --part NAME for one part
+    python tests/perf/decisions_design.py            the figures of docs/design.md python
+    tests/perf/decisions_design.py --quick    a tenth of the studies; --part NAME for one part
 
 Respondents answer binary items; the parts add on the logit scale, and no score is normal:
 
-    logit P(m answers i of picture j in wording f) = ability_m + item_i + picture_j + (m x j) + (m x i) + (m x f) + (i x f)
+    logit P(m answers i of picture j in wording f) = ability_m + item_i + picture_j + (m x j) + (m x
+    i) + (m x f) + (i x f)
 
-Abilities of one family correlate .7, a share of each respondent's answers never changes between runs, and pictures may have unequal
-numbers of items. An audit is drawn (all runs in the first wording, one run in the others), `hqm design` forecasts a study of another size,
-and many such studies are drawn with fresh pictures for the same respondents: the realised standard errors are theirs.
+Abilities of one family correlate .7, a share of each respondent's answers never changes between
+runs, and pictures may have unequal numbers of items. An audit is drawn (all runs in the first
+wording, one run in the others), `hqm design` forecasts a study of another size, and many such
+studies are drawn with fresh pictures for the same respondents: the realised standard errors are
+theirs.
 """
 
 from __future__ import annotations
@@ -51,8 +55,12 @@ class Truth:
         """(respondents, wordings): what each wording does to each respondent."""
         return self.own_form * rng.normal(size=(len(self.ability), count))
 
-    def chances(self, pictures: npt.NDArray[np.int64], worded: Array, rng: np.random.Generator) -> Array:
-        """(respondents, items, wordings): the chance of a right answer to fresh items on fresh pictures."""
+    def chances(
+        self, pictures: npt.NDArray[np.int64], worded: Array, rng: np.random.Generator
+    ) -> Array:
+        """(respondents, items, wordings): the chance of a right answer to fresh items on fresh
+        pictures.
+        """
         m, n, many = len(self.ability), len(pictures), int(pictures[-1]) + 1
 
         def normal(*shape: int) -> Array:
@@ -61,11 +69,17 @@ class Truth:
         common = self.item * normal(n) + (self.picture * normal(many))[pictures]
         own = self.own_item * normal(m, n) + (self.own_picture * normal(m, many))[:, pictures]
         of_form = self.form_item * normal(n, worded.shape[1])
-        logit = (self.ability[:, None].astype(np.float32) + common + own)[:, :, None] + worded[:, None, :] + of_form
+        logit = (
+            (self.ability[:, None].astype(np.float32) + common + own)[:, :, None]
+            + worded[:, None, :]
+            + of_form
+        )
         return np.asarray(expit(logit.astype(np.float32)))
 
     def answers(self, chances: Array, runs: int, rng: np.random.Generator) -> Array:
-        """(respondents, items, wordings, runs): right or wrong; some answers are the same in every run."""
+        """(respondents, items, wordings, runs): right or wrong; some answers are the same in every
+        run.
+        """
         drawn = rng.random((*chances.shape, runs)) < chances[..., None]
         fixed = rng.random(chances.shape) < chances
         steady = rng.random(chances.shape) < self.stable
@@ -84,16 +98,31 @@ def draw_truth(rng: np.random.Generator) -> Truth:
     respondents, relatives = int(rng.choice([8, 12, 20])), int(rng.choice([1, 1, 2, 4]))
     families = np.arange(respondents) // relatives
     alike = KINSHIP if relatives > 1 else 0.0
-    z = np.sqrt(alike) * rng.normal(size=respondents)[families] + np.sqrt(1 - alike) * rng.normal(size=respondents)
+    z = np.sqrt(alike) * rng.normal(size=respondents)[families] + np.sqrt(1 - alike) * rng.normal(
+        size=respondents
+    )
     return Truth(
-        rng.uniform(0, 2) + rng.uniform(0.4, 1.0) * z, families, rng.uniform(0.6, 1.4), rng.uniform(0, 0.8),
-        rng.uniform(0.3, 0.9), rng.uniform(0, 0.5), rng.uniform(0.05, 0.3), rng.uniform(0.1, 0.6), float(rng.choice([0.0, 0.3])),
-    )  # fmt: skip
+        rng.uniform(0, 2) + rng.uniform(0.4, 1.0) * z,
+        families,
+        rng.uniform(0.6, 1.4),
+        rng.uniform(0, 0.8),
+        rng.uniform(0.3, 0.9),
+        rng.uniform(0, 0.5),
+        rng.uniform(0.05, 0.3),
+        rng.uniform(0.1, 0.6),
+        float(rng.choice([0.0, 0.3])),
+    )
 
 
-def items_on(pictures: int, items: int, rng: np.random.Generator | None = None) -> npt.NDArray[np.int64]:
+def items_on(
+    pictures: int, items: int, rng: np.random.Generator | None = None
+) -> npt.NDArray[np.int64]:
     """(items,): the picture of each item; with a generator, unequal numbers of items."""
-    counts = np.full(pictures, items) if rng is None or items == 1 else rng.integers(1, 2 * items, size=pictures)
+    counts = (
+        np.full(pictures, items)
+        if rng is None or items == 1
+        else rng.integers(1, 2 * items, size=pictures)
+    )
     return np.repeat(np.arange(pictures), counts)
 
 
@@ -105,7 +134,9 @@ class Pilot:
 
 
 def draw_pilot(rng: np.random.Generator, pictures: tuple[int, ...]) -> Pilot:
-    """An audit as `hqm audit` makes one: every run of the first wording, one run of each other wording."""
+    """An audit as `hqm audit` makes one: every run of the first wording, one run of each other
+    wording.
+    """
     truth = draw_truth(rng)
     where = items_on(int(rng.choice(pictures)), int(rng.choice([1, 2, 4, 8])), rng)
     forms, runs = int(rng.choice([2, 3])), int(rng.choice([2, 3]))
@@ -117,12 +148,17 @@ def draw_pilot(rng: np.random.Generator, pictures: tuple[int, ...]) -> Pilot:
 def realised(
     truth: Truth, size: tuple[int, int, int, int], replicates: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Standard error of a respondent's score, and what a difference's has of it (over the root of 2), from fresh studies."""
+    """Standard error of a respondent's score, and what a difference's has of it (over the root of
+    2), from fresh studies.
+    """
     pictures, items, forms, runs = size
     worded = truth.wordings(forms, rng)
-    scores = np.array([
-        truth.mean(truth.chances(items_on(pictures, items, rng), worded, rng), runs, rng) for _ in range(replicates)
-    ])  # fmt: skip
+    scores = np.array(
+        [
+            truth.mean(truth.chances(items_on(pictures, items, rng), worded, rng), runs, rng)
+            for _ in range(replicates)
+        ]
+    )
     error = scores - scores.mean(axis=0)
     apart = error - error.mean(axis=1, keepdims=True)
     scale = replicates / (replicates - 1)
@@ -136,7 +172,9 @@ def forecast_errors(parts: StudyParts, size: tuple[int, int, int, int]) -> tuple
     """The same, as forecast."""
     asked = StudySize(pictures=size[0], items=size[1], forms=size[2], runs=size[3])
     made = error_parts(parts, asked)
-    apart = sum(float(v) for e, v in made.items() if "respondent" in e and ("item" in e or "picture" in e))
+    apart = sum(
+        float(v) for e, v in made.items() if "respondent" in e and ("item" in e or "picture" in e)
+    )
     return float(forecast(parts, "sem", asked)), float(np.sqrt(apart))
 
 
@@ -154,13 +192,20 @@ class Accuracy:
     def __str__(self) -> str:
         low, middle, high = np.quantile(self.ratios, [0.05, 0.5, 0.95], axis=0)
         return "\n".join(
-            f"  {name:<34} within 10 %: {self.within[i]:.1%} of {len(self.ratios)}; ratio {middle[i]:.3f} [{low[i]:.3f}, {high[i]:.3f}]"
-            for i, name in enumerate(("standard error of a score", "standard error of a difference"))
+            f"  {name:<34} within 10 %: {self.within[i]:.1%} of {len(self.ratios)}; ratio"
+            f" {middle[i]:.3f} [{low[i]:.3f}, {high[i]:.3f}]"
+            for i, name in enumerate(
+                ("standard error of a score", "standard error of a difference")
+            )
         )
 
 
 def accuracy(
-    designs: int, *, pictures: tuple[int, ...] = (150, 250, 400), replicates: int = 400, seed: int = 1
+    designs: int,
+    *,
+    pictures: tuple[int, ...] = (150, 250, 400),
+    replicates: int = 400,
+    seed: int = 1,
 ) -> Accuracy:
     """Held-out designs of other sizes than the audit they are forecast from."""
     rng = np.random.default_rng(seed)
@@ -169,8 +214,15 @@ def accuracy(
         pilot = draw_pilot(rng, pictures)
         parts = study_parts(pilot.scores, pilot.pictures, pilot.truth.families, jackknife=False)
         items = int(rng.choice([1, 2, 4, 6])) if parts.per_picture > 1 else 1
-        size = (int(rng.choice([60, 120, 300])), items, int(rng.choice([1, 2, 4])), int(rng.choice([1, 2, 4])))
-        rows.append(np.array(forecast_errors(parts, size)) / realised(pilot.truth, size, replicates, rng))
+        size = (
+            int(rng.choice([60, 120, 300])),
+            items,
+            int(rng.choice([1, 2, 4])),
+            int(rng.choice([1, 2, 4])),
+        )
+        rows.append(
+            np.array(forecast_errors(parts, size)) / realised(pilot.truth, size, replicates, rng)
+        )
     return Accuracy(np.array(rows))
 
 
@@ -186,9 +238,11 @@ PRICES = (
 
 @dataclass(frozen=True)
 class Saving:
-    """By price list: the share saved against more (or fewer) pictures of the audited mix, and the error bought instead.
+    """By price list: the share saved against more (or fewer) pictures of the audited mix, and the
+    error bought instead.
 
-    `errors` are realised standard errors of a difference: the cheapest design's over that of the default design.
+    `errors` are realised standard errors of a difference: the cheapest design's over that of the
+    default design.
     """
 
     prices: npt.NDArray[np.int64]
@@ -200,31 +254,58 @@ class Saving:
         for i, (name, _) in enumerate(PRICES):
             own = self.prices == i
             if own.any():
-                lines.append(f"  {name}: median saving {np.median(self.savings[own]):.0%} of {own.sum()} designs")
-        whole = f"  all: median saving {np.median(self.savings):.1%} of {len(self.savings)}, at least 30 % in {(self.savings >= 0.3).mean():.0%}"
+                lines.append(
+                    f"  {name}: median saving {np.median(self.savings[own]):.0%} of {own.sum()}"
+                    " designs"
+                )
+        whole = (
+            f"  all: median saving {np.median(self.savings):.1%} of {len(self.savings)}, at least"
+            f" 30 % in {(self.savings >= 0.3).mean():.0%}"
+        )
         return "\n".join(
-            [*lines, f"{whole}; realised error against the default's, median {np.median(self.errors):.3f}"]
+            [
+                *lines,
+                (
+                    f"{whole}; realised error against the default's, median"
+                    f" {np.median(self.errors):.3f}"
+                ),
+            ]
         )
 
 
 def savings(designs: int, *, replicates: int = 60, seed: int = 2) -> Saving:
-    """The cheapest design against the audited mix of runs, wordings and items a picture, both for one precision."""
+    """The cheapest design against the audited mix of runs, wordings and items a picture, both for
+    one precision.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     while len(rows) < designs:
         pilot = draw_pilot(rng, (150, 250, 400))
         parts = study_parts(pilot.scores, pilot.pictures, pilot.truth.families, jackknife=False)
-        each = {"pictures": parts.pictures, "items": parts.per_picture, "forms": parts.forms, "runs": parts.runs}
+        each = {
+            "pictures": parts.pictures,
+            "items": parts.per_picture,
+            "forms": parts.forms,
+            "runs": parts.runs,
+        }
         now = float(forecast(parts, "mdd", StudySize(**each)))
         which = len(rows) % len(PRICES)
         made = design_of_scores(
-            pilot.scores, pictures=pilot.pictures, families=pilot.truth.families,
-            targets=[f"mdd<={now * rng.uniform(0.6, 1.1):.6f}"], prices=parse_prices(PRICES[which][1]),
-        )  # fmt: skip
+            pilot.scores,
+            pictures=pilot.pictures,
+            families=pilot.truth.families,
+            targets=[f"mdd<={now * rng.uniform(0.6, 1.1):.6f}"],
+            prices=parse_prices(PRICES[which][1]),
+        )
         assert made.same is not None
         assert made.saving is not None
         errors = [
-            realised(pilot.truth, (row.pictures, max(1, round(row.items)), row.forms, row.runs), replicates, rng)[1]
+            realised(
+                pilot.truth,
+                (row.pictures, max(1, round(row.items)), row.forms, row.runs),
+                replicates,
+                rng,
+            )[1]
             for row in (made.cheapest, made.same)
         ]
         rows.append((which, made.saving, errors[0] / errors[1]))
@@ -234,18 +315,25 @@ def savings(designs: int, *, replicates: int = 60, seed: int = 2) -> Saving:
 
 @dataclass(frozen=True)
 class Refusals:
-    """Targets that no study can reach: how many were refused, and of those how many named a component that is in the way."""
+    """Targets that no study can reach: how many were refused, and of those how many named a
+    component that is in the way.
+    """
 
     tried: int
     refused: int
     named: int
 
     def __str__(self) -> str:
-        return f"  {self.refused} of {self.tried} targets out of reach were refused, {self.named} with the component in the way"
+        return (
+            f"  {self.refused} of {self.tried} targets out of reach were refused, {self.named} with"
+            " the component in the way"
+        )
 
 
 def refusals(designs: int, *, seed: int = 3) -> Refusals:
-    """Only runs may vary and the pictures' part is above the target; only pictures, and the wordings' part is."""
+    """Only runs may vary and the pictures' part is above the target; only pictures, and the
+    wordings' part is.
+    """
     rng = np.random.default_rng(seed)
     refused = named = 0
     for i in range(designs):
@@ -258,10 +346,26 @@ def refusals(designs: int, *, seed: int = 3) -> Refusals:
         else:
             scores, free, words = pilot.scores, ["runs"], ("item", "picture")
             # what five runs of these pictures leave: half of it is out of reach
-            floor = realised(pilot.truth, (int(pilot.pictures[-1]) + 1, max(1, round(len(pilot.pictures) / (pilot.pictures[-1] + 1))), scores.shape[2], 5), 20, rng)[0]  # fmt: skip
+            floor = realised(
+                pilot.truth,
+                (
+                    int(pilot.pictures[-1]) + 1,
+                    max(1, round(len(pilot.pictures) / (pilot.pictures[-1] + 1))),
+                    scores.shape[2],
+                    5,
+                ),
+                20,
+                rng,
+            )[0]
             targets = [f"sem<={floor / 2:.6f}"]
         try:
-            design_of_scores(scores, pictures=pilot.pictures, families=pilot.truth.families, targets=targets, free=free)
+            design_of_scores(
+                scores,
+                pictures=pilot.pictures,
+                families=pilot.truth.families,
+                targets=targets,
+                free=free,
+            )
         except DesignError as error:
             refused += 1
             blamed = str(error).partition("in the way stands ")[2].partition(" (")[0]
@@ -271,7 +375,9 @@ def refusals(designs: int, *, seed: int = 3) -> Refusals:
 
 @dataclass(frozen=True)
 class Trust:
-    """(pairs, 2) for these respondents and for others: forecast and true difference in log(U / Q), and the forecast's standard error."""
+    """(pairs, 2) for these respondents and for others: forecast and true difference in log(U / Q),
+    and the forecast's standard error.
+    """
 
     forecast: Array
     true: Array
@@ -279,7 +385,9 @@ class Trust:
 
     @property
     def right(self) -> Array:
-        """How often the right benchmark is chosen, of the pairs whose true difference exceeds the standard error."""
+        """How often the right benchmark is chosen, of the pairs whose true difference exceeds the
+        standard error.
+        """
         plain = np.abs(self.true) > self.error
         hit = np.sign(self.forecast) == np.sign(self.true)
         return np.array([hit[plain[:, i], i].mean() for i in range(2)])
@@ -293,14 +401,18 @@ class Trust:
             made = np.isfinite(self.error[:, i])
             cover = (np.abs(self.forecast - self.true) <= 1.96 * self.error)[made, i].mean()
             lines.append(
-                f"  {whom}: the right benchmark in {hit[plain].mean():.1%} of {plain.sum()} pairs whose true difference exceeds its "
-                f"standard error; of {chosen.sum()} named, {hit[chosen].mean():.1%} are right; interval holds the truth in {cover:.1%} of {made.sum()} forecast, {(~made).sum()} refused"
+                f"  {whom}: the right benchmark in {hit[plain].mean():.1%} of {plain.sum()} pairs"
+                f" whose true difference exceeds its standard error; of {chosen.sum()} named,"
+                f" {hit[chosen].mean():.1%} are right; interval holds the truth in {cover:.1%} of"
+                f" {made.sum()} forecast, {(~made).sum()} refused"
             )
         return "\n".join(lines)
 
 
 def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
-    """Two benchmarks of different difficulty and noise before the same respondents, each in a study of as many items."""
+    """Two benchmarks of different difficulty and noise before the same respondents, each in a study
+    of as many items.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(pairs):
@@ -308,17 +420,23 @@ def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
         relatives = int((first.families == 0).sum())
         alike = KINSHIP if relatives > 1 else 0.0
         r, m = rng.uniform(0.7, 0.98), len(first.ability)
-        everybody = np.concatenate([first.families, first.families[-1] + 1 + np.arange(others) // relatives])
+        everybody = np.concatenate(
+            [first.families, first.families[-1] + 1 + np.arange(others) // relatives]
+        )
 
         def traits(of: Array = everybody, alike: float = alike) -> Array:
             z = rng.normal(size=len(of))
-            return np.asarray(np.sqrt(alike) * rng.normal(size=len(of))[of] + np.sqrt(1 - alike) * z)
+            return np.asarray(
+                np.sqrt(alike) * rng.normal(size=len(of))[of] + np.sqrt(1 - alike) * z
+            )
 
         shared = traits()
         worlds, audits, sizes = [], [], []
         for _ in range(2):
             own = draw_truth(rng)
-            level = rng.uniform(0, 2) + rng.uniform(0.4, 1.0) * (np.sqrt(r) * shared + np.sqrt(1 - r) * traits())
+            level = rng.uniform(0, 2) + rng.uniform(0.4, 1.0) * (
+                np.sqrt(r) * shared + np.sqrt(1 - r) * traits()
+            )
             whole = replace(own, ability=level, families=everybody, own_form=0.0)
             few = replace(whole, ability=level[:m], families=first.families)
             where = items_on(int(rng.choice([100, 150, 250])), int(rng.choice([1, 2, 4])), rng)
@@ -331,20 +449,32 @@ def trust(pairs: int, *, others: int = 100, seed: int = 5) -> Trust:
         scores = [np.nanmean(x, axis=(1, 2, 3)) for x, _ in audits]
         effective = min(independent(parts) for _, parts in audits)
         compared = compare_studies(
-            audits[0][1], audits[1][1], (sizes[0], sizes[1]), float(np.corrcoef(*scores)[0, 1]), effective
+            audits[0][1],
+            audits[1][1],
+            (sizes[0], sizes[1]),
+            float(np.corrcoef(*scores)[0, 1]),
+            effective,
         )
         true = [_truth(*world, size, m, rng) for world, size in zip(worlds, sizes, strict=True)]
         for population, contest in enumerate((compared.these, compared.others)):
-            rows.append((contest.difference, true[0][population] - true[1][population], contest.error))
+            rows.append(
+                (contest.difference, true[0][population] - true[1][population], contest.error)
+            )
     table = np.array(rows).reshape(pairs, 2, 3)
     table = table[np.isfinite(table[:, 0]).all(axis=1)]
     return Trust(table[..., 0], table[..., 1], table[..., 2])
 
 
 def _truth(
-    world: Truth, where: npt.NDArray[np.int64], size: StudySize, these: int, rng: np.random.Generator
+    world: Truth,
+    where: npt.NDArray[np.int64],
+    size: StudySize,
+    these: int,
+    rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """log(U / Q) of these respondents and of others: expected scores over thousands of fresh items, errors of 80 studies."""
+    """log(U / Q) of these respondents and of others: expected scores over thousands of fresh items,
+    errors of 80 studies.
+    """
     m = len(world.ability)
     none = np.zeros((m, 1))
     many = items_on(2000, 1)
@@ -365,7 +495,9 @@ def _truth(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the studies")
     parser.add_argument("--part", choices=PARTS, action="append", help="this part alone; repeat it")
     given = parser.parse_args()
@@ -379,12 +511,21 @@ def main() -> None:
 PARTS: Mapping[str, tuple[str, int, Callable[[int], object]]] = {
     "accuracy": ("Forecast against realised, audits of 150 to 400 pictures", 200, accuracy),
     "small": (
-        "The same, audits of 50 to 100 pictures", 100, lambda n: accuracy(n, pictures=(50, 75, 100), seed=4),
+        "The same, audits of 50 to 100 pictures",
+        100,
+        lambda n: accuracy(n, pictures=(50, 75, 100), seed=4),
     ),
-    "savings": ("The cheapest design against the audited mix with more or fewer pictures, at equal precision", 60, savings),
+    "savings": (
+        (
+            "The cheapest design against the audited mix with more or fewer pictures, at equal"
+            " precision"
+        ),
+        60,
+        savings,
+    ),
     "refusals": ("Targets out of reach", 30, refusals),
     "trust": ("Which of two benchmarks to trust for whom, at equal cost", 80, trust),
-}  # fmt: skip
+}
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
-"""Short forms held against the full benchmark: simulated studies, the embedded models, and recorded answers.
+"""Short forms held against the full benchmark: simulated studies, the embedded models, and recorded
+answers.
 
-    python -m tests.perf.decisions_shorten [replicates] [--small N] [--shapes out/shapes/audit.json] [--data FOLDER]
+    python -m tests.perf.decisions_shorten [replicates] [--small N] [--shapes out/shapes/audit.json]
+    [--data FOLDER]
 
-The simulated answers come from no model that the methods fit. Each respondent has an ability, one for each type and three
-hidden ones, most of which its family shares; a habit of saying yes; something of its own with each picture; and its family has
-something with each item. Items have slopes, places in the hidden dimensions, a chance of a lucky guess, and a ceiling of .98.
-20 respondents of families of one to three (in every third study, one family of eight) choose the items. Held out: their
-families in turn, nested. New: 40 further respondents of 40 further families, who answer the form that was chosen.
+The simulated answers come from no model that the methods fit. Each respondent has an ability, one
+for each type and three hidden ones, most of which its family shares; a habit of saying yes;
+something of its own with each picture; and its family has something with each item. Items have
+slopes, places in the hidden dimensions, a chance of a lucky guess, and a ceiling of .98. 20
+respondents of families of one to three (in every third study, one family of eight) choose the
+items. Held out: their families in turn, nested. New: 40 further respondents of 40 further families,
+who answer the form that was chosen.
 
 Prints Markdown; docs/shortening.md holds the tables.
 """
@@ -46,7 +50,9 @@ class Study:
     pictures: tuple[str, ...]
 
 
-def simulate(rng: np.random.Generator, items: int, *, large_family: bool = False, new: int = NEW) -> Study:
+def simulate(
+    rng: np.random.Generator, items: int, *, large_family: bool = False, new: int = NEW
+) -> Study:
     """One study; `items` questions about a fourteenth as many pictures."""
     sizes = [8] if large_family else []
     while sum(sizes) < RESPONDENTS:
@@ -57,7 +63,9 @@ def simulate(rng: np.random.Generator, items: int, *, large_family: bool = False
     many, each = int(of.max()) + 1, len(families)
 
     def mixed(common: float, own: float, *shape: int) -> Array:
-        return np.asarray(common * rng.normal(size=(many, *shape))[of] + own * rng.normal(size=(each, *shape)))
+        return np.asarray(
+            common * rng.normal(size=(many, *shape))[of] + own * rng.normal(size=(each, *shape))
+        )
 
     kind = rng.choice(5, items, p=(0.35, 0.25, 0.15, 0.13, 0.12))
     pictures = rng.integers(0, max(items // 14, 30), items)
@@ -71,11 +79,14 @@ def simulate(rng: np.random.Generator, items: int, *, large_family: bool = False
     )
     logit = slope * (mixed(0.55, 0.45)[:, None] + mixed(0.35, 0.25, 5)[:, kind]) + hidden + easy
     logit += (
-        0.5 * rng.normal(size=(many, items))[of] + 0.4 * rng.normal(size=(each, int(pictures.max()) + 1))[:, pictures]
+        0.5 * rng.normal(size=(many, items))[of]
+        + 0.4 * rng.normal(size=(each, int(pictures.max()) + 1))[:, pictures]
     )
     logit += mixed(0.5, 0.3)[:, None] * np.where(yes, 1, -1)
     guess = rng.choice((0.0, 0.1, 0.25), items)
-    values = (rng.random((each, items)) < guess + (0.98 - guess) / (1 + np.exp(-logit))).astype(np.float64)
+    values = (rng.random((each, items)) < guess + (0.98 - guess) / (1 + np.exp(-logit))).astype(
+        np.float64
+    )
     names = ("existence", "attribute", "counting", "relation", "action")
     return Study(
         values,
@@ -112,7 +123,10 @@ class Tally:
     def print(self, columns: Sequence[str]) -> None:
         print(f"\n| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
         for name, numbers in self.rows.items():
-            print(f"| {name} | {' | '.join(f'{value:.3f}' for value in np.nanmean(numbers, axis=0))} |")
+            print(
+                f"| {name} |"
+                f" {' | '.join(f'{value:.3f}' for value in np.nanmean(numbers, axis=0))} |"
+            )
 
 
 COLUMNS = ("mean error", "Kendall's tau", "coverage", "half width")
@@ -124,13 +138,22 @@ def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int
     parallel: list[tuple[float, float]] = []
     worse = 0
     for replicate in range(replicates):
-        study = simulate(np.random.default_rng((seed, items, replicate)), items, large_family=replicate % 3 == 2)
+        study = simulate(
+            np.random.default_rng((seed, items, replicate)), items, large_family=replicate % 3 == 2
+        )
         old, new = study.values[:RESPONDENTS], study.values[RESPONDENTS:]
         began = time.perf_counter()
         short = shorten_answers(
-            old, share, families=study.families[:RESPONDENTS], types=study.types, strata=study.right, pictures=study.pictures,
-            measures=(mean_measure(old, "share right"), f1(old, study.right)), forms=forms, seed=replicate,
-        )  # fmt: skip
+            old,
+            share,
+            families=study.families[:RESPONDENTS],
+            types=study.types,
+            strata=study.right,
+            pictures=study.pictures,
+            measures=(mean_measure(old, "share right"), f1(old, study.right)),
+            forms=forms,
+            seed=replicate,
+        )
         seconds.append(time.perf_counter() - began)
         chosen.append(short.method)
         for measure in (mean_measure(new, "share right"), f1(new, study.right)):
@@ -138,9 +161,16 @@ def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int
             for k, form in enumerate(short.forms):
                 loss = short.held_out.loss[measure.name][k]
                 tally.add(
-                    f"{measure.name}, held-out families", loss.mean_error, loss.tau, loss.coverage, loss.half_width
+                    f"{measure.name}, held-out families",
+                    loss.mean_error,
+                    loss.tau,
+                    loss.coverage,
+                    loss.half_width,
                 )
-                got, whole = measure.scaled(form, factor=loss.factor, freedom=loss.freedom), measure.whole()
+                got, whole = (
+                    measure.scaled(form, factor=loss.factor, freedom=loss.freedom),
+                    measure.whole(),
+                )
                 inside = float(((got.low <= whole) & (whole <= got.high)).mean())
                 error = float(np.abs(got.scores - whole).mean())
                 tally.add(
@@ -155,52 +185,79 @@ def simulated(replicates: int, items: int, share: str, forms: int = 1, seed: int
             if forms > 1:
                 held = short.held_out.parallel[measure.name].reliability
                 parallel.append((held, float(np.corrcoef(of_form[0], of_form[1])[0, 1])))
-        print(f"  study {replicate + 1}: {short.method}, {seconds[-1]:.0f} s", file=sys.stderr, flush=True)
-    print(f"\n### {items:,} items, {share}, {forms} form{'s' * (forms > 1)}, {replicates} studies\n")
+        print(
+            f"  study {replicate + 1}: {short.method}, {seconds[-1]:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
     print(
-        f"methods chosen: {', '.join(f'{m} {chosen.count(m)}' for m in dict.fromkeys(chosen))}; median {np.median(seconds):.0f} s"
+        f"\n### {items:,} items, {share}, {forms} form{'s' * (forms > 1)}, {replicates} studies\n"
+    )
+    print(
+        f"methods chosen: {', '.join(f'{m} {chosen.count(m)}' for m in dict.fromkeys(chosen))};"
+        f" median {np.median(seconds):.0f} s"
     )
     print(f"studies and scores whose mean error on new families is over .02: {worse}")
     if parallel:
         held, fresh = np.mean(parallel, axis=0)
-        print(f"parallel-forms reliability: {held:.3f} on held-out families, {fresh:.3f} on new families")
+        print(
+            f"parallel-forms reliability: {held:.3f} on held-out families, {fresh:.3f} on new"
+            " families"
+        )
     tally.print(COLUMNS)
 
 
 def shown(title: str, short: Shortening) -> None:
     """One real study: what the command states."""
     print(
-        f"\n### {title}\n\n{short.items:,} of {short.of_items:,} items from {len(short.respondents)} respondents of {len(set(short.families))} families; method {short.method}"
+        f"\n### {title}\n\n{short.items:,} of {short.of_items:,} items from"
+        f" {len(short.respondents)} respondents of {len(set(short.families))} families; method"
+        f" {short.method}"
     )
     tally = Tally({})
     for name, losses in short.held_out.loss.items():
         for k, loss in enumerate(losses):
-            tally.add(f"{name}, form {'AB'[k]}", loss.mean_error, loss.tau, loss.coverage, loss.half_width)
+            tally.add(
+                f"{name}, form {'AB'[k]}", loss.mean_error, loss.tau, loss.coverage, loss.half_width
+            )
     tally.print(COLUMNS)
     for name, agreement in short.held_out.parallel.items():
         print(
-            f"\nparallel-forms reliability of {name}: {agreement.reliability:.3f}, mean shift {agreement.mean_shift:+.3f}"
+            f"\nparallel-forms reliability of {name}: {agreement.reliability:.3f}, mean shift"
+            f" {agreement.mean_shift:+.3f}"
         )
 
 
-def of_captions(data: Path, rng: np.random.Generator) -> tuple[Array, list[str], list[str], list[str]]:
-    """POPE's question put to recorded captions: does the caption mention an object that is there, or one that is not?
+def of_captions(
+    data: Path, rng: np.random.Generator
+) -> tuple[Array, list[str], list[str], list[str]]:
+    """POPE's question put to recorded captions: does the caption mention an object that is there,
+    or one that is not?
 
-    Three objects that are in the picture and three that are not, drawn by how common they are, for each of 2,000 pictures
-    described by five models under two instructions.
+    Three objects that are in the picture and three that are not, drawn by how common they are, for
+    each of 2,000 pictures described by five models under two instructions.
     """
-    objects: Mapping[str, Sequence[str]] = json.loads((data / "coco" / "objects.json").read_text("utf-8"))
-    synonyms: Mapping[str, str] = json.loads((data / "coco" / "synonyms.json").read_text("utf-8"))["inverse"]
+    objects: Mapping[str, Sequence[str]] = json.loads(
+        (data / "coco" / "objects.json").read_text("utf-8")
+    )
+    synonyms: Mapping[str, str] = json.loads((data / "coco" / "synonyms.json").read_text("utf-8"))[
+        "inverse"
+    ]
     by_id = {int(key): frozenset(names) for key, names in objects.items()}
     words: dict[str, list[str]] = {}
     for word, name in ((word, name) for word, name in synonyms.items() if word):
         words.setdefault(name, []).append(word)
-    patterns = {name: re.compile(rf"\b(?:{'|'.join(map(re.escape, own))})s?\b") for name, own in words.items()}
+    patterns = {
+        name: re.compile(rf"\b(?:{'|'.join(map(re.escape, own))})s?\b")
+        for name, own in words.items()
+    }
     captions: dict[str, dict[int, str]] = {}
     for path in sorted((data / "pope" / "captions").glob("*.json")):
         captions[path.stem] = _captions(path)
     order = next(own for own in captions.values() if own)
-    pictures = [key for key in order if key in by_id and all(key in own for own in captions.values())]
+    pictures = [
+        key for key in order if key in by_id and all(key in own for own in captions.values())
+    ]
     count = {name: sum(name in by_id[key] for key in pictures) for name in patterns}
     names = [name for name in patterns if count[name]]
     chance = np.array([count[name] for name in names], dtype=np.float64)
@@ -209,11 +266,19 @@ def of_captions(data: Path, rng: np.random.Generator) -> tuple[Array, list[str],
         there = sorted(by_id[key] & set(names))
         away = np.where([name in by_id[key] for name in names], 0.0, chance)
         rows += [(key, name, "yes") for name in rng.permutation(there)[:3]]
-        rows += [(key, names[i], "no") for i in rng.choice(len(names), 3, replace=False, p=away / away.sum())]
-    values = np.array([
-        [float((patterns[name].search(own[key].lower()) is not None) == (right == "yes")) for key, name, right in rows]
-        for own in captions.values()
-    ])  # fmt: skip
+        rows += [
+            (key, names[i], "no")
+            for i in rng.choice(len(names), 3, replace=False, p=away / away.sum())
+        ]
+    values = np.array(
+        [
+            [
+                float((patterns[name].search(own[key].lower()) is not None) == (right == "yes"))
+                for key, name, right in rows
+            ]
+            for own in captions.values()
+        ]
+    )
     return (
         values,
         [stem.partition("_")[2] for stem in captions],
@@ -223,7 +288,9 @@ def of_captions(data: Path, rng: np.random.Generator) -> tuple[Array, list[str],
 
 
 def _captions(path: Path) -> dict[int, str]:
-    """Picture -> caption; the files are JSON lines or JSON values one after another, and one names no pictures."""
+    """Picture -> caption; the files are JSON lines or JSON values one after another, and one names
+    no pictures.
+    """
     text, place, decoder, rows = path.read_text("utf-8"), 0, json.JSONDecoder(), []
     while place < len(text):
         if text[place] in " \n\r\t,[]":
@@ -231,25 +298,43 @@ def _captions(path: Path) -> dict[int, str]:
             continue
         row, place = decoder.raw_decode(text, place)
         rows.append(row)
-    ids = _ids(path.with_name("Instruction1_instructblip.json")) if rows and "image_id" not in rows[0] else {}
-    return {int(row.get("image_id", ids.get(row.get("question_id"), -1))): str(row["text"]) for row in rows}
+    ids = (
+        _ids(path.with_name("Instruction1_instructblip.json"))
+        if rows and "image_id" not in rows[0]
+        else {}
+    )
+    return {
+        int(row.get("image_id", ids.get(row.get("question_id"), -1))): str(row["text"])
+        for row in rows
+    }
 
 
 def _ids(path: Path) -> dict[int, int]:
     """The files number the same pictures alike."""
-    return {row["question_id"]: row["image_id"] for row in map(json.loads, path.read_text("utf-8").splitlines())}
+    return {
+        row["question_id"]: row["image_id"]
+        for row in map(json.loads, path.read_text("utf-8").splitlines())
+    }
 
 
 def pope(data: Path) -> None:
-    """Recorded captions read as POPE reads answers, and simulated answers to POPE's own 9,000 questions."""
+    """Recorded captions read as POPE reads answers, and simulated answers to POPE's own 9,000
+    questions.
+    """
     values, families, right, pictures = of_captions(data, np.random.default_rng(0))
     shown(
-        f"Recorded captions of {len(values)} respondents, read as answers to {values.shape[1]:,} questions of POPE's kind",
+        f"Recorded captions of {len(values)} respondents, read as answers to {values.shape[1]:,}"
+        " questions of POPE's kind",
         shorten_answers(
-            values, "10%", families=families, strata=right, pictures=pictures, forms=2,
+            values,
+            "10%",
+            families=families,
+            strata=right,
+            pictures=pictures,
+            forms=2,
             measures=(mean_measure(values, "share right"), f1(values, right)),
         ),
-    )  # fmt: skip
+    )
     from hqm import load
 
     items = load("pope", root=data).original.items
@@ -258,13 +343,27 @@ def pope(data: Path) -> None:
         study = simulate(np.random.default_rng((7, replicate)), len(items))
         old = study.values[:RESPONDENTS]
         short = shorten_answers(
-            old, "10%", families=study.families[:RESPONDENTS], types=[item.part for item in items], strata=[str(item.target) for item in items],
-            pictures=[str(item.image) for item in items], seed=replicate,
-        )  # fmt: skip
+            old,
+            "10%",
+            families=study.families[:RESPONDENTS],
+            types=[item.part for item in items],
+            strata=[str(item.target) for item in items],
+            pictures=[str(item.image) for item in items],
+            seed=replicate,
+        )
         loss = short.held_out.loss["mean"][0]
-        tally.add("share right, held-out families", loss.mean_error, loss.tau, loss.coverage, loss.half_width)
+        tally.add(
+            "share right, held-out families",
+            loss.mean_error,
+            loss.tau,
+            loss.coverage,
+            loss.half_width,
+        )
         measure = mean_measure(study.values[RESPONDENTS:])
-        got, whole = measure.scaled(short.forms[0], factor=loss.factor, freedom=loss.freedom), measure.whole()
+        got, whole = (
+            measure.scaled(short.forms[0], factor=loss.factor, freedom=loss.freedom),
+            measure.whole(),
+        )
         inside = float(((got.low <= whole) & (whole <= got.high)).mean())
         tally.add(
             "share right, new families",

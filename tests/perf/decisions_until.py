@@ -1,12 +1,13 @@
 """How often `--until` errs, and what it saves: the figures of docs/stopping.md.
 
-    python -m tests.perf.decisions_until            # errors and savings, about 8 minutes on one core
-    python -m tests.perf.decisions_until --quick    # a tenth of the runs
-    python -m tests.perf.decisions_until --pairs    # the second half of it
-    python -m tests.perf.decisions_until --shapes   # the embedded models, asked with a rule; about 10 minutes
+    python -m tests.perf.decisions_until            # errors and savings, about 8 minutes on one
+    core python -m tests.perf.decisions_until --quick    # a tenth of the runs python -m
+    tests.perf.decisions_until --pairs    # the second half of it python -m
+    tests.perf.decisions_until --shapes   # the embedded models, asked with a rule; about 10 minutes
 
-The answers are drawn from a probit model with effects of picture, item, respondent and respondent by picture, and a benchmark's own
-score is what all its items give; the intervals know nothing of that model.
+The answers are drawn from a probit model with effects of picture, item, respondent and respondent
+by picture, and a benchmark's own score is what all its items give; the intervals know nothing of
+that model.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ GOAL = 0.05
 
 @dataclass(frozen=True)
 class World:
-    """A benchmark of `pictures` with `items` each (a range where they differ), and how right answers come about."""
+    """A benchmark of `pictures` with `items` each (a range where they differ), and how right
+    answers come about.
+    """
 
     mean: float
     items: int
@@ -48,14 +51,18 @@ class World:
     @property
     def name(self) -> str:
         sizes = f"1 to {self.items}" if self.unequal else str(self.items)
-        more = (", items like these" if self.endless else "") + (", 5 % unscored" if self.unscored else "")
+        more = (", items like these" if self.endless else "") + (
+            ", 5 % unscored" if self.unscored else ""
+        )
         return f"{self.mean:g} | {sizes} | {self.sd:g} | {self.pictures}{more}"
 
 
 def answers(
     rng: np.random.Generator, world: World, means: npt.ArrayLike, batch: int = 1
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """(batch, respondents, pictures, items) of 0 and 1 or NaN, and (batch, pictures, items): whether the item exists."""
+    """(batch, respondents, pictures, items) of 0 and 1 or NaN, and (batch, pictures, items):
+    whether the item exists.
+    """
     wanted = np.asarray(means, dtype=np.float64)
     shape = (batch, wanted.size, world.pictures, world.items)
     own, of_item = 0.3, 0.7
@@ -65,8 +72,12 @@ def answers(
     spread = math.sqrt(1 + world.sd**2 + of_item**2 + own**2)
     middle = (ndtri(wanted) * spread)[None, :, None, None]
     right = (rng.random(shape) < ndtr(middle + picture + item + by_picture)).astype(float)
-    sizes = rng.integers(1, world.items + 1, (batch, world.pictures)) if world.unequal else world.items
-    there = np.arange(world.items) < np.asarray(sizes)[..., None] * np.ones((batch, world.pictures, 1))
+    sizes = (
+        rng.integers(1, world.items + 1, (batch, world.pictures)) if world.unequal else world.items
+    )
+    there = np.arange(world.items) < np.asarray(sizes)[..., None] * np.ones(
+        (batch, world.pictures, 1)
+    )
     right[np.broadcast_to(~there[:, None], shape)] = np.nan
     if world.unscored:  # wrong answers are lost more often than right ones
         lost = rng.random(shape) < np.where(right == 1, world.unscored / 2, world.unscored * 3)
@@ -75,7 +86,12 @@ def answers(
 
 
 WORLDS = [
-    *(World(mean, items, sd) for mean in (0.02, 0.8, 0.98) for items in (4, 10) for sd in (0.0, 0.5, 1.0)),
+    *(
+        World(mean, items, sd)
+        for mean in (0.02, 0.8, 0.98)
+        for items in (4, 10)
+        for sd in (0.0, 0.5, 1.0)
+    ),
     World(0.8, 1, 0.0),
     World(0.8, 10, 0.5, unequal=True),
     World(0.98, 10, 0.5, unequal=True),
@@ -108,15 +124,22 @@ def missed(world: World, runs: int, rng: np.random.Generator) -> float:
 
 
 def widths(world: World, runs: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Half of the interval, in the mean, at half of the pictures; and what an interval of a fixed size would have there."""
+    """Half of the interval, in the mean, at half of the pictures; and what an interval of a fixed
+    size would have there.
+    """
     half, fixed = [], []
     for _ in range(runs):
         right, _ = answers(rng, world, [world.mean])
-        running = RunningInterval(population=math.inf if world.endless else world.pictures, largest=world.items)
+        running = RunningInterval(
+            population=math.inf if world.endless else world.pictures, largest=world.items
+        )
         seen = world.pictures // 2
         for k in range(seen):
             running.draw(right[0, 0, k])
-        totals, items = np.nansum(right[0, 0, :seen], axis=1), np.isfinite(right[0, 0, :seen]).sum(axis=1)
+        totals, items = (
+            np.nansum(right[0, 0, :seen], axis=1),
+            np.isfinite(right[0, 0, :seen]).sum(axis=1),
+        )
         residual = (totals - running.estimate * items) / items.mean()
         left = 1.0 if world.endless else 1 - seen / world.pictures
         half.append(running.half_width)
@@ -126,7 +149,9 @@ def widths(world: World, runs: int, rng: np.random.Generator) -> tuple[float, fl
 
 @dataclass(frozen=True)
 class Pairs:
-    """Respondents with these means, put before a world; pairs closer than `smallest` need not be told apart."""
+    """Respondents with these means, put before a world; pairs closer than `smallest` need not be
+    told apart.
+    """
 
     means: tuple[float, ...]
     smallest: float
@@ -135,7 +160,10 @@ class Pairs:
     @property
     def name(self) -> str:
         means = ", ".join(f"{mean:g}" for mean in self.means)
-        return f"{means} | {self.smallest:g} | {self.world.items} | {self.world.sd:g} | {self.world.pictures}"
+        return (
+            f"{means} | {self.smallest:g} | {self.world.items} | {self.world.sd:g} |"
+            f" {self.world.pictures}"
+        )
 
 
 FAMILIES = [
@@ -159,7 +187,9 @@ GAPS = [
 
 @dataclass(frozen=True)
 class Decided:
-    """(runs, pairs): the true difference on the whole benchmark, the state, its sign, and the share of the pictures it took."""
+    """(runs, pairs): the true difference on the whole benchmark, the state, its sign, and the share
+    of the pictures it took.
+    """
 
     truth: Array
     state: npt.NDArray[np.str_]
@@ -192,7 +222,9 @@ def decided(rng: np.random.Generator, case: Pairs, runs: int) -> Decided:
             near = np.maximum(near, np.stack([below[..., 1], above[..., 2]], axis=-1))
         strength = np.maximum(apart, near.min(axis=-1))
         order = np.argsort(-strength, axis=1, kind="stable")
-        passed = np.logical_and.accumulate(np.take_along_axis(strength, order, axis=1) >= limits, axis=1)
+        passed = np.logical_and.accumulate(
+            np.take_along_axis(strength, order, axis=1) >= limits, axis=1
+        )
         decided_now = np.zeros_like(passed)
         np.put_along_axis(decided_now, order, passed, axis=1)
         new = decided_now & (state == "open")
@@ -206,7 +238,9 @@ def decided(rng: np.random.Generator, case: Pairs, runs: int) -> Decided:
 
 
 def wrong(case: Pairs, runs: int, rng: np.random.Generator) -> float:
-    """The share of runs in which any pair is decided wrongly: in the wrong order, or as near though it is not."""
+    """The share of runs in which any pair is decided wrongly: in the wrong order, or as near though
+    it is not.
+    """
     out = 0
     for start in range(0, runs, 250):
         batch = min(250, runs - start)
@@ -235,7 +269,10 @@ def main() -> None:
 
 def _intervals(runs: int) -> None:
     print(f"Intervals that leave the true score out at any time, in {runs:,} runs (at most {GOAL})")
-    print("mean | items a picture | sd | pictures | out at any time | half width at half | of a fixed size")
+    print(
+        "mean | items a picture | sd | pictures | out at any time | half width at half | of a fixed"
+        " size"
+    )
     worst = 0.0
     for i, world in enumerate(WORLDS):
         rng = np.random.default_rng([17, i])
@@ -253,14 +290,18 @@ def _decisions(runs: int) -> None:
         print(f"{case.name} | {wrong(case, runs, np.random.default_rng([18, i])):.4f}", flush=True)
     few = max(50, runs // 20)
     print(
-        f"\nShare of the answers until neighbours twice the smallest difference apart are told, in {few} runs (at most .5)"
+        "\nShare of the answers until neighbours twice the smallest difference apart are told, in"
+        f" {few} runs (at most .5)"
     )
     print(
-        "means | smallest difference | items a picture | sd | pictures | median | upper quartile | told before the end"
+        "means | smallest difference | items a picture | sd | pictures | median | upper quartile |"
+        " told before the end"
     )
     for i, case in enumerate(GAPS):
         rng = np.random.default_rng([19, i])
-        shares = np.concatenate([decided(rng, case, 50).share.max(axis=1) for _ in range(few // 50)])
+        shares = np.concatenate(
+            [decided(rng, case, 50).share.max(axis=1) for _ in range(few // 50)]
+        )
         early = np.mean(shares < 1)
         low, high = np.quantile(shares, [0.5, 0.75])
         print(f"{case.name} | {low:.3f} | {high:.3f} | {early:.2f}", flush=True)
@@ -295,7 +336,11 @@ def shapes(rule: str) -> None:
             with hqm.Store(store, readonly=True) as opened:
                 asked.append(opened.count())
                 stops = [record["stopped"] for record in opened.records() if "stopped" in record]
-            print(f"{' '.join(sys.argv[:-2])}: {asked[-1]:,} answers, {time.monotonic() - began:.0f} s", flush=True)
+            print(
+                f"{' '.join(sys.argv[:-2])}: {asked[-1]:,} answers,"
+                f" {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
             if more:
                 print(out.getvalue(), flush=True)
         print(f"saved: {1 - asked[0] / asked[1]:.3f} of the answers")
@@ -305,7 +350,9 @@ def shapes(rule: str) -> None:
                 first = hqm.gather(benchmark, opened, pictures=False).first
                 for at in stops:
                     if at["benchmark"] == benchmark.name:
-                        truth = first.score(benchmark.metric(at["metric"]))[first.respondents.index(at["respondent"])]
+                        truth = first.score(benchmark.metric(at["metric"]))[
+                            first.respondents.index(at["respondent"])
+                        ]
                         inside += bool(at["low"] <= truth <= at["high"])
         print(f"{inside} of {len(stops)} intervals hold the score on all items")
 

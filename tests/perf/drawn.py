@@ -1,10 +1,12 @@
-"""How often the report of a bad benchmark names first what was planted, and that of a good one invents a defect.
+"""How often the report of a bad benchmark names first what was planted, and that of a good one
+invents a defect.
 
     python -m tests.perf.drawn 40
 
-Benchmarks are drawn by `tests/drawn_benchmarks.py` (420 items, real pictures), with yes/no questions and with four options, answered by
-6 and by 12 recorded respondents: as many of each as the number says, from seeds that no test uses. Every one is audited by
-`hqm.audit` as it stands. Prints Markdown.
+Benchmarks are drawn by `tests/drawn_benchmarks.py` (420 items, real pictures), with yes/no
+questions and with four options, answered by 6 and by 12 recorded respondents: as many of each as
+the number says, from seeds that no test uses. Every one is audited by `hqm.audit` as it stands.
+Prints Markdown.
 """
 
 from __future__ import annotations
@@ -33,25 +35,41 @@ def _audit(drawn: Drawn, home: Path) -> hqm.BenchmarkAudit:
 
 
 def _named(drawn: Drawn, audit: hqm.BenchmarkAudit) -> dict[str, bool]:
-    """Which of the planted defects the five sentences name, and whether the list to read begins with them."""
+    """Which of the planted defects the five sentences name, and whether the list to read begins
+    with them.
+    """
     first = [in_words([sentence]) for sentence in to_fix(audit)]
     wanted = {
         "contradictory twins": ("different right answers",),
         "wrong keys": ("keys", "wrong"),
         "solvable type": ("words alone", "existence"),
         "position leak": ("relation", "Shuffle"),
-        "faulty pictures": (f"{len(drawn.missing)} pictures are missing", f"{len(drawn.broken)} pictures are broken"),
+        "faulty pictures": (
+            f"{len(drawn.missing)} pictures are missing",
+            f"{len(drawn.broken)} pictures are broken",
+        ),
     }
-    said = {name: any(all(word in sentence for word in words) for sentence in first) for name, words in wanted.items()}
+    said = {
+        name: any(all(word in sentence for word in words) for sentence in first)
+        for name, words in wanted.items()
+    }
     planted = {*drawn.wrong_keys, *(twin for _, twin in drawn.twins)}
-    listed = [row["item"] for row in audit.estimate("items.reading_list").detail["reading_list"]][:10]
-    return {**said, "all five": all(said.values()), "7 of the first 10 to read": sum(i in planted for i in listed) >= 7}
+    listed = [row["item"] for row in audit.estimate("items.reading_list").detail["reading_list"]][
+        :10
+    ]
+    return {
+        **said,
+        "all five": all(said.values()),
+        "7 of the first 10 to read": sum(i in planted for i in listed) >= 7,
+    }
 
 
 def main(drawings: int) -> None:
     """Print a table of bad benchmarks, and a sentence about good ones."""
     columns = [*NAMED, "all five", "7 of the first 10 to read"]
-    print("| bad benchmarks | drawings |", " | ".join(columns), "|\n|---|---|" + "---|" * len(columns))
+    print(
+        "| bad benchmarks | drawings |", " | ".join(columns), "|\n|---|---|" + "---|" * len(columns)
+    )
     invented: Counter[str] = Counter()
     for task, respondents in itertools.product(("yes_no", "choice"), (6, 12)):
         counts: Counter[str] = Counter()
@@ -59,14 +77,19 @@ def main(drawings: int) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 home = Path(folder)
                 drawn = bad(home / "bad", FIRST_SEED + k, task=task, respondents=respondents)
-                counts.update(name for name, yes in _named(drawn, _audit(drawn, home)).items() if yes)
+                counts.update(
+                    name for name, yes in _named(drawn, _audit(drawn, home)).items() if yes
+                )
                 drawn = good(home / "good", FIRST_SEED + k, task=task, respondents=respondents)
                 for each in all_advice(_audit(drawn, home / "good")):
                     if each.grade == "benchmark":
                         invented[json.dumps([task, respondents, each.kind])] += 1
         shares = " | ".join(f"{counts[name] / drawings:.2f}" for name in columns)
         print(f"| {task}, {respondents} respondents | {drawings} | {shares} |", flush=True)
-    print(f"\nOf {4 * drawings} good benchmarks, defects invented: {sum(invented.values())}", dict(invented) or "")
+    print(
+        f"\nOf {4 * drawings} good benchmarks, defects invented: {sum(invented.values())}",
+        dict(invented) or "",
+    )
 
 
 if __name__ == "__main__":

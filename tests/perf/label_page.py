@@ -1,9 +1,10 @@
-"""How long the page of `hqm label serve` takes from a key to the next answer, over 300 labels in a real browser.
+"""How long the page of `hqm label serve` takes from a key to the next answer, over 300 labels in a
+real browser.
 
     python -m tests.perf.label_page [LABELS]
 
-Prints the median and the 95th percentile in milliseconds, of the whole way in the browser (key, request, reply, drawing) and of
-the server's reply alone. The target is a median under 150 ms.
+Prints the median and the 95th percentile in milliseconds, of the whole way in the browser (key,
+request, reply, drawing) and of the server's reply alone. The target is a median under 150 ms.
 """
 
 from __future__ import annotations
@@ -37,18 +38,20 @@ def measure(labels: int) -> None:
             with chromium(folder / "profile") as browser:
                 browser.open(f"{served.raters['anna']}/begin")
                 whole = browser.evaluate(
-                    "(async (labels) => { const took = [];"
-                    " for (let i = 0; i < labels; i++) { const start = performance.now();"
-                    "  const next = new Promise((done) => document.addEventListener('htmx:afterSettle', done, {once: true}));"
-                    "  document.getElementById('page').dispatchEvent(new KeyboardEvent('keydown', {key: '1', bubbles: true}));"
-                    "  await next; await new Promise(requestAnimationFrame); took.push(performance.now() - start); }"
+                    "(async (labels) => { const took = []; for (let i = 0; i < labels; i++) {"
+                    " const start = performance.now();  const next = new Promise((done) =>"
+                    " document.addEventListener('htmx:afterSettle', done, {once: true})); "
+                    " document.getElementById('page').dispatchEvent(new KeyboardEvent('keydown',"
+                    " {key: '1', bubbles: true}));  await next; await new"
+                    " Promise(requestAnimationFrame); took.push(performance.now() - start); }"
                     f" return took; }})({labels})"
                 )
         for what, times in (("key to next answer", whole), ("server's reply", replies)):
             ordered = sorted(times)
             tail = ordered[int(0.95 * len(ordered))]
             print(
-                f"{what}: median {statistics.median(times):.0f} ms, 95th percentile {tail:.0f} ms, {len(times)} labels"
+                f"{what}: median {statistics.median(times):.0f} ms, 95th percentile {tail:.0f} ms,"
+                f" {len(times)} labels"
             )
 
 

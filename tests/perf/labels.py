@@ -1,13 +1,15 @@
-"""Simulated studies with people: what intervals of corrected scores hold, what active sampling saves, what a plan forecasts.
+"""Simulated studies with people: what intervals of corrected scores hold, what active sampling
+saves, what a plan forecasts.
 
     OMP_NUM_THREADS=1 python tests/perf/labels.py            # writes docs/people_numbers.md
     OMP_NUM_THREADS=1 python tests/perf/labels.py --seeds 5  # a trial, printed only
 
-Answers, errors of the scorer and labels come from a generator that is no model of any estimator: a respondent is right by its
-ability and by the item's and the picture's difficulty; the scorer errs more on some items than on others, and on what is
-doubtful more often to one side than to the other; raters err independently. Every number goes the way of an audit: a plan is
-drawn by `hqm.labels.designs.draw`, labels are pooled by `pool_labels`, and the indicators of the family `criterion` compute
-intervals and coefficients.
+Answers, errors of the scorer and labels come from a generator that is no model of any estimator: a
+respondent is right by its ability and by the item's and the picture's difficulty; the scorer errs
+more on some items than on others, and on what is doubtful more often to one side than to the other;
+raters err independently. Every number goes the way of an audit: a plan is drawn by
+`hqm.labels.designs.draw`, labels are pooled by `pool_labels`, and the indicators of the family
+`criterion` compute intervals and coefficients.
 """
 
 from __future__ import annotations
@@ -49,12 +51,16 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Answers of respondents to items, four of which share a picture: true labels, scores, and the judge's chance of error."""
+    """Answers of respondents to items, four of which share a picture: true labels, scores, and the
+    judge's chance of error.
+    """
 
     truth: Array
     scores: Array
     doubt: Array
-    """(respondents, items): the chance of error that the judge's own probability says, which is roughly right."""
+    """(respondents, items): the chance of error that the judge's own probability says, which is
+    roughly right.
+    """
     form: Form
 
     @property
@@ -65,7 +71,10 @@ class World:
     def matrix(self) -> ScoreMatrix:
         """The benchmark's scores."""
         builder = MatrixBuilder(
-            Cell(), self.form, lambda _, r: Verdict(float(r.text), {"right": float(r.text), "n": 1.0}), lambda _: ()
+            Cell(),
+            self.form,
+            lambda _, r: Verdict(float(r.text), {"right": float(r.text), "n": 1.0}),
+            lambda _: (),
         )
         for name, row in zip(self.names, self.scores, strict=True):
             builder.add(name, [Response(f"{score:g}") for score in row])
@@ -75,12 +84,16 @@ class World:
         """All answers, as a plan chooses from them."""
         return [
             Candidate(
-                item=item.id, respondent=name, cluster=item.cluster, digest="", score=float(self.scores[r, i]),
+                item=item.id,
+                respondent=name,
+                cluster=item.cluster,
+                digest="",
+                score=float(self.scores[r, i]),
                 error=float(self.doubt[r, i]),
             )
             for r, name in enumerate(self.names)
             for i, item in enumerate(self.form.items)
-        ]  # fmt: skip
+        ]
 
 
 def world(rng: np.random.Generator, respondents: int, items: int, *, errors: float = 0.08) -> World:
@@ -88,8 +101,11 @@ def world(rng: np.random.Generator, respondents: int, items: int, *, errors: flo
     pictures = -(-items // 4)
     ability = np.linspace(-0.2, 1.9, respondents)[:, None]
     difficulty = rng.gumbel(-0.4, 0.8, items) + np.repeat(rng.normal(0, 0.5, pictures), 4)[:items]
-    truth = (rng.random((respondents, items)) < 1 / (1 + np.exp(difficulty - ability))).astype(float)
-    # most answers are clear, a few are doubtful, and an item's wording makes all answers to it more or less doubtful
+    truth = (rng.random((respondents, items)) < 1 / (1 + np.exp(difficulty - ability))).astype(
+        float
+    )
+    # most answers are clear, a few are doubtful, and an item's wording makes all answers to it more
+    # or less doubtful
     raw = rng.beta(0.25, 2.5, (respondents, items)) * rng.lognormal(0, 0.5, items)
     q = np.minimum(raw * errors / raw.mean(), 0.5)
     q *= np.where(truth == 1, 0.85, 1.3)
@@ -98,13 +114,21 @@ def world(rng: np.random.Generator, respondents: int, items: int, *, errors: flo
     said = np.clip(q * rng.lognormal(0, 0.25, q.shape), 0.001, 0.5)
     form = Form(
         "original",
-        tuple(Item(f"i{i:04d}", f"What is {i}?", "vqa", "x", cluster=f"p{i // 4:04d}") for i in range(items)),
+        tuple(
+            Item(f"i{i:04d}", f"What is {i}?", "vqa", "x", cluster=f"p{i // 4:04d}")
+            for i in range(items)
+        ),
     )
     return World(truth, scores, said, form)
 
 
 def labelled(
-    seen: World, rows: Sequence[PlanRow], rng: np.random.Generator, error: float = 0.0, *, chances: bool = True
+    seen: World,
+    rows: Sequence[PlanRow],
+    rng: np.random.Generator,
+    error: float = 0.0,
+    *,
+    chances: bool = True,
 ) -> Labels:
     """What raters with this error say of the answers of a plan."""
     row_of = {name: i for i, name in enumerate(seen.names)}
@@ -114,7 +138,9 @@ def labelled(
         truth = seen.truth[row_of[row.respondent], place[row.item]]
         context = LabelContext(probability=row.probability if chances else None).written()
         said = [float(1 - truth if rng.random() < error else truth) for _ in row.raters]
-        judgements.append(Judgement("human", row.item, row.respondent, float(np.mean(said)), context))
+        judgements.append(
+            Judgement("human", row.item, row.respondent, float(np.mean(said)), context)
+        )
         judgements += [
             Judgement(f"human:{rater}", row.item, row.respondent, label, context)
             for rater, label in zip(row.raters, said, strict=True)
@@ -126,9 +152,19 @@ def study(seen: World, labels: Labels, matrix: ScoreMatrix | None = None) -> Cas
     """The labels beside the scores, as an audit has them."""
     first = matrix if matrix is not None else seen.matrix
     sample = pool_labels(labels, "human")
-    other = labels_matrix(Cell(judge="human"), seen.form, first.respondents, sample.judgements, sample.probabilities)
+    other = labels_matrix(
+        Cell(judge="human"), seen.form, first.respondents, sample.judgements, sample.probabilities
+    )
     protocol = Protocol("simulated", "", "")
-    return case("criterion", "judge", (first, other), ACCURACY, protocol, other_metric=FAITHFUL, sample=sample)
+    return case(
+        "criterion",
+        "judge",
+        (first, other),
+        ACCURACY,
+        protocol,
+        other_metric=FAITHFUL,
+        sample=sample,
+    )
 
 
 def result(beside: Case, name: str) -> Result:
@@ -140,7 +176,9 @@ def result(beside: Case, name: str) -> Result:
 
 
 def held(seen: World, said: Result) -> list[bool]:
-    """Of every respondent, whether the interval of its corrected score holds its true share of faithful answers."""
+    """Of every respondent, whether the interval of its corrected score holds its true share of
+    faithful answers.
+    """
     by: Mapping[str, Mapping[str, float | None]] = said.detail["by_respondent"]
     holds = []
     for row, name in zip(seen.truth, seen.names, strict=True):
@@ -149,8 +187,12 @@ def held(seen: World, said: Result) -> list[bool]:
     return holds
 
 
-def plan(design: Design, raters: Sequence[str] = ("a",), *, overlap: float = 1.0, tau: float = 0.0) -> LabelPlan:
-    return LabelPlan(benchmark="simulated", design=design, raters=tuple(raters), overlap=overlap, tau=tau)
+def plan(
+    design: Design, raters: Sequence[str] = ("a",), *, overlap: float = 1.0, tau: float = 0.0
+) -> LabelPlan:
+    return LabelPlan(
+        benchmark="simulated", design=design, raters=tuple(raters), overlap=overlap, tau=tau
+    )
 
 
 @dataclass(frozen=True)
@@ -176,9 +218,12 @@ def three_raters(seeds: int, items: int = 1008, chosen: int = 100) -> ThreeRater
         beside = study(seen, labelled(seen, rows, rng, 0.08))
         counts.append(sum(held(seen, result(beside, "prediction_powered"))))
         exist &= all(
-            result(beside, name).coefficient.status == "ok" for name in ("kappa", "sensitivity", "specificity")
+            result(beside, name).coefficient.status == "ok"
+            for name in ("kappa", "sensitivity", "specificity")
         )
-    return ThreeRaters(float(np.mean(counts)) / 10, min(counts), float(np.mean(np.array(counts) >= 9)), exist)
+    return ThreeRaters(
+        float(np.mean(counts)) / 10, min(counts), float(np.mean(np.array(counts) >= 9)), exist
+    )
 
 
 @dataclass(frozen=True)
@@ -188,9 +233,13 @@ class Oversampled:
     coverage: float
     ninth: float
     flagged: float
-    """The share of seeds in which, without probabilities, the flag is raised and nothing is corrected."""
+    """The share of seeds in which, without probabilities, the flag is raised and nothing is
+    corrected.
+    """
     plain: float
-    """What the intervals would hold if the same labels were taken for a random sample: why probabilities matter."""
+    """What the intervals would hold if the same labels were taken for a random sample: why
+    probabilities matter.
+    """
 
 
 def oversampled(seeds: int, items: int = 1008) -> Oversampled:
@@ -201,21 +250,39 @@ def oversampled(seeds: int, items: int = 1008) -> Oversampled:
         seen = world(rng, 10, items)
         p = np.where(seen.scores == 0, 0.5, 0.1)
         rows = [
-            PlanRow(uid=f"{r}.{i}", item=seen.form.items[i].id, respondent=seen.names[r], probability=float(p[r, i]), raters=("a",))
+            PlanRow(
+                uid=f"{r}.{i}",
+                item=seen.form.items[i].id,
+                respondent=seen.names[r],
+                probability=float(p[r, i]),
+                raters=("a",),
+            )
             for r, i in zip(*np.nonzero(rng.random(p.shape) < p), strict=True)
-        ]  # fmt: skip
+        ]
         matrix = seen.matrix
-        counts.append(sum(held(seen, result(study(seen, labelled(seen, rows, rng), matrix), "prediction_powered"))))
+        counts.append(
+            sum(
+                held(
+                    seen,
+                    result(study(seen, labelled(seen, rows, rng), matrix), "prediction_powered"),
+                )
+            )
+        )
         without = study(seen, labelled(seen, rows, rng, chances=False), matrix)
         refused = [result(without, name) for name in ("prediction_powered", "rogan_gladen")]
         flagged.append(
-            all("LABELS_NOT_RANDOM" in said.flags and not math.isfinite(said.coefficient.value) for said in refused)
+            all(
+                "LABELS_NOT_RANDOM" in said.flags and not math.isfinite(said.coefficient.value)
+                for said in refused
+            )
         )
         from hqm.indicators.labelled import beside_people, label_clusters
         from hqm.psychometrics import ppi_scores
 
         scores = ppi_scores(*beside_people(without), label_clusters(without)).scores
-        plain += [s.low <= t <= s.high for s, t in zip(scores, seen.truth.mean(axis=1), strict=True)]
+        plain += [
+            s.low <= t <= s.high for s, t in zip(scores, seen.truth.mean(axis=1), strict=True)
+        ]
     return Oversampled(
         float(np.mean(counts)) / 10,
         float(np.mean(np.array(counts) >= 9)),
@@ -245,9 +312,11 @@ class Active:
 
 
 def active(replicates: int, items: int = 400, labels: int = 100) -> Active:
-    """The mean corrected score of 10 respondents x 400 items from 100 labels: active with tau .8 against uniform.
+    """The mean corrected score of 10 respondents x 400 items from 100 labels: active with tau .8
+    against uniform.
 
-    Each replicate has a world of its own: other items of the same kind, answered by the same respondents.
+    Each replicate has a world of its own: other items of the same kind, answered by the same
+    respondents.
     """
     kind = [world(np.random.default_rng([99, w]), 10, 40_000).truth.mean() for w in range(3)]
     everywhere = float(np.mean(kind))
@@ -262,23 +331,31 @@ def active(replicates: int, items: int = 400, labels: int = 100) -> Active:
         designs: tuple[tuple[Design, float], ...] = (("uniform", 0.0), ("active", 0.8))
         for design, tau in designs:
             rows = draw(candidates, plan(design, tau=tau), labels, rng)
-            value = result(study(seen, labelled(seen, rows, rng), matrix), "prediction_powered").coefficient
+            value = result(
+                study(seen, labelled(seen, rows, rng), matrix), "prediction_powered"
+            ).coefficient
             errors[design].append(value.value - truth)
             bounds = value.fixed
             low, high = (math.inf, -math.inf) if bounds is None else (bounds.low, bounds.high)
             holds[design].append((low <= everywhere <= high, low <= truth <= high))
             widths[design].append(bounds.high - bounds.low if bounds is not None else math.nan)
-    rmse = {design: math.sqrt(float(np.mean(np.square(values)))) for design, values in errors.items()}
+    rmse = {
+        design: math.sqrt(float(np.mean(np.square(values)))) for design, values in errors.items()
+    }
     held_by = {design: Held(*np.mean(values, axis=0).tolist()) for design, values in holds.items()}
     return Active(
-        rmse["active"] / rmse["uniform"], held_by["active"], held_by["uniform"],
+        rmse["active"] / rmse["uniform"],
+        held_by["active"],
+        held_by["uniform"],
         float(np.nanmean(widths["active"]) / np.nanmean(widths["uniform"])),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
 class Stages:
-    """Figure 6: the share of intervals of a stage's precision, recall and F1 that hold the truth."""
+    """Figure 6: the share of intervals of a stage's precision, recall and F1 that hold the
+    truth.
+    """
 
     precision: float
     recall: float
@@ -286,7 +363,9 @@ class Stages:
 
 
 def stages(replicates: int, pictures: int = 40) -> Stages:
-    """Units of a picture are alike: a picture is hard, and then the judge errs on many of its units."""
+    """Units of a picture are alike: a picture is hard, and then the judge errs on many of its
+    units.
+    """
 
     def drawn(rng: np.random.Generator, count: int) -> tuple[Array, Array, Array]:
         member = np.repeat(np.arange(count), rng.integers(2, 14, count))
@@ -317,7 +396,9 @@ class Widths:
 
 
 def widths(seeds: int, design: Design, labels: int, tau: float = 0.0, items: int = 400) -> Widths:
-    """Realised widths of the mean corrected score, by the forecast of the plan; each simulation has a world of its own."""
+    """Realised widths of the mean corrected score, by the forecast of the plan; each simulation has
+    a world of its own.
+    """
     ratios = []
     for seed in range(seeds):
         rng = np.random.default_rng([5, seed])
@@ -325,7 +406,9 @@ def widths(seeds: int, design: Design, labels: int, tau: float = 0.0, items: int
         candidates = seen.candidates()
         expected = forecast(candidates, design, labels, tau=tau).width
         rows = draw(candidates, plan(design, tau=tau), labels, rng)
-        bounds = result(study(seen, labelled(seen, rows, rng)), "prediction_powered").coefficient.fixed
+        bounds = result(
+            study(seen, labelled(seen, rows, rng)), "prediction_powered"
+        ).coefficient.fixed
         ratios.append((bounds.high - bounds.low) / expected if bounds is not None else math.nan)
     inside = np.abs(np.array(ratios) - 1) <= 0.2
     return Widths(float(inside.mean()), float(np.nanmedian(ratios)))
@@ -346,45 +429,118 @@ def page(
     lines = [
         "# Studies with people, simulated",
         "",
-        "What the intervals of corrected scores hold, what active sampling saves, and whether a plan's forecast is met. The answers come",
-        "from a generator that is no model of any estimator: difficulties of items and pictures, a scorer that errs more on some items and",
-        "to one side, raters who err. Every study goes the way of an audit: `draw` chooses the answers, `pool_labels` pools the labels, the",
+        (
+            "What the intervals of corrected scores hold, what active sampling saves, and whether a"
+            " plan's forecast is met. The answers come"
+        ),
+        (
+            "from a generator that is no model of any estimator: difficulties of items and"
+            " pictures, a scorer that errs more on some items and"
+        ),
+        (
+            "to one side, raters who err. Every study goes the way of an audit: `draw` chooses the"
+            " answers, `pool_labels` pools the labels, the"
+        ),
         "indicators of the family `criterion` compute the rest.",
         "",
-        f"    OMP_NUM_THREADS=1 python tests/perf/labels.py --sizes {seeds},{replicates},{simulations}",
+        (
+            "    OMP_NUM_THREADS=1 python tests/perf/labels.py --sizes"
+            f" {seeds},{replicates},{simulations}"
+        ),
         "",
-        f"It takes about {seconds / 60:.0f} minutes of processor time and writes this page. Without `--sizes` it makes 50 seeds, 3,000 replicates and 200",
-        f"simulations. The standard error of a share of .95 is {math.sqrt(0.05 * 0.95 / replicates):.3f} over {replicates:,} replicates.",
+        (
+            f"It takes about {seconds / 60:.0f} minutes of processor time and writes this page."
+            " Without `--sizes` it makes 50 seeds, 3,000 replicates and 200"
+        ),
+        (
+            "simulations. The standard error of a share of .95 is"
+            f" {math.sqrt(0.05 * 0.95 / replicates):.3f} over {replicates:,} replicates."
+        ),
         "",
         "| | what | target | measured |",
         "|---|---|---|---|",
-        f"| 1 | three raters with 8% error, 100 items x 10 respondents of 1,008 items, {seeds} seeds: intervals of corrected scores that hold the truth | .93 | {raters.coverage:.3f} |",
-        f"| | at least 9 of 10 respondents in a seed: share of seeds (fewest in any seed: {raters.worst}) | | {raters.ninth:.2f} |",
-        f"| | kappa, sensitivity and specificity exist in every seed | yes | {'yes' if raters.exist else 'no'} |",
-        f"| 2 | wrong answers labelled with probability .5, right ones with .1, {seeds} seeds: intervals that hold the truth | .93 | {two.coverage:.3f} |",
+        (
+            f"| 1 | three raters with 8% error, 100 items x 10 respondents of 1,008 items, {seeds}"
+            " seeds: intervals of corrected scores that hold the truth | .93 |"
+            f" {raters.coverage:.3f} |"
+        ),
+        (
+            "| | at least 9 of 10 respondents in a seed: share of seeds (fewest in any seed:"
+            f" {raters.worst}) | | {raters.ninth:.2f} |"
+        ),
+        (
+            "| | kappa, sensitivity and specificity exist in every seed | yes |"
+            f" {'yes' if raters.exist else 'no'} |"
+        ),
+        (
+            f"| 2 | wrong answers labelled with probability .5, right ones with .1, {seeds} seeds:"
+            f" intervals that hold the truth | .93 | {two.coverage:.3f} |"
+        ),
         f"| | at least 9 of 10 respondents in a seed: share of seeds | | {two.ninth:.2f} |",
-        f"| | the same labels without probabilities: `LABELS_NOT_RANDOM`, nothing corrected | 1 | {two.flagged:.2f} |",
-        f"| | the same labels, had they been taken for a random sample: intervals that hold the truth | | {two.plain:.3f} |",
-        f"| 3 | active (tau .8), 100 labels of 4,000 answers, {replicates} replicates: root mean square error, by that of uniform | at most .82 | {three.rmse_ratio:.2f} |",
-        f"| | intervals that hold the truth for all items of the kind, active | .93 to .97 | {three.active.of_all:.3f} |",
+        (
+            "| | the same labels without probabilities: `LABELS_NOT_RANDOM`, nothing corrected | 1"
+            f" | {two.flagged:.2f} |"
+        ),
+        (
+            "| | the same labels, had they been taken for a random sample: intervals that hold the"
+            f" truth | | {two.plain:.3f} |"
+        ),
+        (
+            f"| 3 | active (tau .8), 100 labels of 4,000 answers, {replicates} replicates: root"
+            f" mean square error, by that of uniform | at most .82 | {three.rmse_ratio:.2f} |"
+        ),
+        (
+            "| | intervals that hold the truth for all items of the kind, active | .93 to .97 |"
+            f" {three.active.of_all:.3f} |"
+        ),
         f"| | the same for the 400 items at hand, active | | {three.active.of_these:.3f} |",
-        f"| | intervals that hold the truth for all items of the kind, uniform | | {three.uniform.of_all:.3f} |",
+        (
+            "| | intervals that hold the truth for all items of the kind, uniform | |"
+            f" {three.uniform.of_all:.3f} |"
+        ),
         f"| | the same for the 400 items at hand, uniform | | {three.uniform.of_these:.3f} |",
         f"| | width, by that of uniform | | {three.width_ratio:.2f} |",
         *(
-            f"| 4 | forecast of `hqm label plan`, design {name}, {simulations} simulations: realised width within 20% of it (median of the ratio: {each.ratio:.2f}) | .90 | {each.within:.3f} |"
+            f"| 4 | forecast of `hqm label plan`, design {name}, {simulations} simulations:"
+            f" realised width within 20% of it (median of the ratio: {each.ratio:.2f}) | .90 |"
+            f" {each.within:.3f} |"
             for name, each in four.items()
         ),
-        f"| 5 | FaithScore's released annotation, audited without a judge: scores by people of LLaVA and InstructBLIP, and facts | .764, .780, 1,380 | {faith} |",
-        f"| 6 | a judge's stage, 40 pictures with 2 to 13 units each, {10 * simulations:,} simulations: intervals that hold the truth; precision, recall, F1 | .95 | {six.precision:.3f}, {six.recall:.3f}, {six.f1:.3f} |",
+        (
+            "| 5 | FaithScore's released annotation, audited without a judge: scores by people of"
+            f" LLaVA and InstructBLIP, and facts | .764, .780, 1,380 | {faith} |"
+        ),
+        (
+            f"| 6 | a judge's stage, 40 pictures with 2 to 13 units each, {10 * simulations:,}"
+            " simulations: intervals that hold the truth; precision, recall, F1 | .95 |"
+            f" {six.precision:.3f}, {six.recall:.3f}, {six.f1:.3f} |"
+        ),
         "",
-        "In figures 1 and 2 the truth of a respondent is the share of its answers to the items at hand that are faithful. The intervals of corrected",
-        "scores are made for other items of the same kind too, as all intervals for these respondents are. So they hold the truth of the items at",
-        "hand more often than they promise, and that of all items of the kind as often: figure 3 shows both, each replicate with items of its own.",
-        "Whoever needs to know about no other item has intervals that are wider than they would have to be.",
-        "Figure 5 needs the released data (`hqm fetch faithscore`), named by the variable HQM_DATA.",
+        (
+            "In figures 1 and 2 the truth of a respondent is the share of its answers to the items"
+            " at hand that are faithful. The intervals of corrected"
+        ),
+        (
+            "scores are made for other items of the same kind too, as all intervals for these"
+            " respondents are. So they hold the truth of the items at"
+        ),
+        (
+            "hand more often than they promise, and that of all items of the kind as often: figure"
+            " 3 shows both, each replicate with items of its own."
+        ),
+        (
+            "Whoever needs to know about no other item has intervals that are wider than they would"
+            " have to be."
+        ),
+        (
+            "Figure 5 needs the released data (`hqm fetch faithscore`), named by the variable"
+            " HQM_DATA."
+        ),
         "",
-        "The test that sees the wrong sample of row 2, on labels that are given to wrong answers more often:",
+        (
+            "The test that sees the wrong sample of row 2, on labels that are given to wrong"
+            " answers more often:"
+        ),
         "",
         "```python",
         ">>> import numpy as np",
@@ -402,7 +558,9 @@ def page(
 
 
 def faithscore() -> str:
-    """The scores of FaithScore's two respondents by people, and the number of facts, out of `hqm audit`."""
+    """The scores of FaithScore's two respondents by people, and the number of facts, out of `hqm
+    audit`.
+    """
     folder = Path(os.environ.get("HQM_DATA", "")) / "faithscore"
     annotation = folder / "annotation.jsonl"
     if not annotation.is_file():
@@ -412,10 +570,24 @@ def faithscore() -> str:
     from hqm.cli import app
 
     with tempfile.TemporaryDirectory() as out:
-        outcome = CliRunner().invoke(app, [
-            "audit", "faithscore", "--recorded", str(annotation), "--criterion", str(annotation), "--forms", "original",
-            "--data", str(folder), "-q", "--out", out,
-        ])  # fmt: skip
+        outcome = CliRunner().invoke(
+            app,
+            [
+                "audit",
+                "faithscore",
+                "--recorded",
+                str(annotation),
+                "--criterion",
+                str(annotation),
+                "--forms",
+                "original",
+                "--data",
+                str(folder),
+                "-q",
+                "--out",
+                out,
+            ],
+        )
         if outcome.exception is not None:
             raise outcome.exception
         (audit,) = json.loads((Path(out) / "audit.json").read_text())["audits"]
@@ -426,14 +598,20 @@ def faithscore() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=0, help="a trial with so many simulations each, printed only")
     parser.add_argument(
-        "--sizes", default="50,3000,200", help="seeds of figures 1 and 2, replicates of 3, simulations of 4"
+        "--seeds", type=int, default=0, help="a trial with so many simulations each, printed only"
+    )
+    parser.add_argument(
+        "--sizes",
+        default="50,3000,200",
+        help="seeds of figures 1 and 2, replicates of 3, simulations of 4",
     )
     options = parser.parse_args()
     trial = options.seeds
     began = time.process_time()
-    seeds, replicates, simulations = (trial, trial, trial) if trial else map(int, options.sizes.split(","))
+    seeds, replicates, simulations = (
+        (trial, trial, trial) if trial else map(int, options.sizes.split(","))
+    )
     raters = three_raters(seeds)
     print(f"1  {raters}", flush=True)
     two = oversampled(seeds)
@@ -441,9 +619,10 @@ def main() -> int:
     three = active(replicates)
     print(f"3  {three}", flush=True)
     four = {
-        "uniform": widths(simulations, "uniform", 300), "same-items": widths(simulations, "same-items", 600),
+        "uniform": widths(simulations, "uniform", 300),
+        "same-items": widths(simulations, "same-items", 600),
         "active": widths(simulations, "active", 300, 0.8),
-    }  # fmt: skip
+    }
     for name, each in four.items():
         print(f"4  {name} {each}", flush=True)
     six = stages(10 * simulations)
@@ -451,7 +630,10 @@ def main() -> int:
     spent = time.process_time() - began
     print(f"{spent / 60:.1f} minutes of processor time")
     if not trial:
-        PAGE.write_text(page(raters, two, three, four, six, (seeds, replicates, simulations), spent), encoding="utf-8")
+        PAGE.write_text(
+            page(raters, two, three, four, six, (seeds, replicates, simulations), spent),
+            encoding="utf-8",
+        )
         print(PAGE)
     return 0
 

@@ -1,16 +1,20 @@
-"""HQM against plain `generate` with the shapes of 7B models, and the share of the device's peak that each reaches.
+"""HQM against plain `generate` with the shapes of 7B models, and the share of the device's peak
+that each reaches.
 
-    python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --markdown gpu.md      # on a GPU of 40 GB or more
-    python tests/perf/respondents.py --shape 7b-small --images 4 --batches 4 16 --part 16             # the same way, on a CPU
+    python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --markdown gpu.md
+    # on a GPU of 40 GB or more python tests/perf/respondents.py --shape 7b-small --images 4
+    --batches 4 16 --part 16             # the same way, on a CPU
 
-LLaVA-1.5-7B and Qwen2-VL-7B with random weights made on the device (`tests/perf/large_models.py`). Every piece of work is put three
-times, the original, the original again and the parallel form: 6 and 14 yes/no questions a picture, and one caption of at most 128
-tokens, which end by chance after .6 of them on average. HQM administers all of it into a store on disk. The rival opens the pictures, runs the
-processor, generates and decodes, batch by batch, on a random part of the same requests.
+LLaVA-1.5-7B and Qwen2-VL-7B with random weights made on the device (`tests/perf/large_models.py`).
+Every piece of work is put three times, the original, the original again and the parallel form: 6
+and 14 yes/no questions a picture, and one caption of at most 128 tokens, which end by chance after
+.6 of them on average. HQM administers all of it into a store on disk. The rival opens the pictures,
+runs the processor, generates and decodes, batch by batch, on a random part of the same requests.
 
-The shares of peak (`tests/perf/peak.py`) are of HQM, and of plain `generate` at its best batch: operations a second of what is read
-(pictures and questions) against a large `torch.matmul`, bytes a second of decoding against a copy within the device. Each goal is
-50 %. "In the model" is the time of the model's calls, each waited for; "of the whole" is everything that the way took, with
+The shares of peak (`tests/perf/peak.py`) are of HQM, and of plain `generate` at its best batch:
+operations a second of what is read (pictures and questions) against a large `torch.matmul`, bytes a
+second of decoding against a copy within the device. Each goal is 50 %. "In the model" is the time
+of the model's calls, each waited for; "of the whole" is everything that the way took, with
 planning, pictures and storing, from a run in which nothing was measured within.
 """
 
@@ -37,7 +41,15 @@ from hqm.respondents.loading import Loaded
 from tests.perf.large_models import SHAPES, made, place_bytes, weights_of
 from tests.perf.matrix_models import end_chances, let_end
 from tests.perf.peak import Meter, Peaks, Spent, synchronised
-from tests.perf.ways import administered, answers_of, benchmark_folder, jobs_of, plain, requests_of, respondent_of
+from tests.perf.ways import (
+    administered,
+    answers_of,
+    benchmark_folder,
+    jobs_of,
+    plain,
+    requests_of,
+    respondent_of,
+)
 
 GOAL = 0.5
 """Of the peak: of operations for yes/no, of bytes for captions."""
@@ -89,8 +101,12 @@ class Cell:
         return "operations of reading", self.hqm.reading_in_model
 
 
-def metered(loaded: Loaded, work: Callable[[], object], answers: int, seconds: float, peaks: Peaks) -> Way:
-    """A way whose rate is known, run twice more: to time the model's calls, and to count their operations."""
+def metered(
+    loaded: Loaded, work: Callable[[], object], answers: int, seconds: float, peaks: Peaks
+) -> Way:
+    """A way whose rate is known, run twice more: to time the model's calls, and to count their
+    operations.
+    """
     times, counts = Meter(loaded.model, counts=False), Meter(loaded.model, counts=True)
     with times.watching():
         work()
@@ -114,7 +130,13 @@ def metered(loaded: Loaded, work: Callable[[], object], answers: int, seconds: f
 
 
 def measured(
-    name: str, per_image: int, tokens: int, loaded: Loaded, scratch: Path, peaks: Peaks, options: argparse.Namespace
+    name: str,
+    per_image: int,
+    tokens: int,
+    loaded: Loaded,
+    scratch: Path,
+    peaks: Peaks,
+    options: argparse.Namespace,
 ) -> Cell:
     """Run one cell: `per_image` yes/no questions, or a caption of so many `tokens`."""
     device, folder = loaded.model.device, scratch / f"{per_image}-{tokens}"
@@ -128,7 +150,9 @@ def measured(
     drawn = sorted(rng.choice(len(requests), min(options.compared, len(requests)), replace=False))
     compared = [requests[i] for i in drawn]
     alone = [answer.text for answer in plain(loaded, compared, 1, greedy=True)]
-    equal = float(np.mean([a == b for a, b in zip(answers_of(respondent, compared), alone, strict=True)]))
+    equal = float(
+        np.mean([a == b for a, b in zip(answers_of(respondent, compared), alone, strict=True)])
+    )
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
@@ -141,13 +165,17 @@ def measured(
     rates: dict[int, float] = {}
     parts: dict[int, list[Any]] = {}
     for size in options.batches:
-        drawn = sorted(rng.choice(len(requests), min(max(options.part, size), len(requests)), replace=False))
+        drawn = sorted(
+            rng.choice(len(requests), min(max(options.part, size), len(requests)), replace=False)
+        )
         parts[size] = [requests[i] for i in drawn]
         for _ in range(options.rounds):
             try:
                 began = synchronised(device)
                 plain(loaded, parts[size], size)
-                rates[size] = max(rates.get(size, 0.0), len(parts[size]) / (synchronised(device) - began))
+                rates[size] = max(
+                    rates.get(size, 0.0), len(parts[size]) / (synchronised(device) - began)
+                )
             except torch.OutOfMemoryError:
                 print(f"batch {size} of plain generate does not fit", flush=True)
                 break
@@ -158,62 +186,102 @@ def measured(
         plain(loaded, parts[best], best)
 
     return Cell(
-        name, f"captions of {tokens}" if tokens else f"yes/no, {per_image} questions", bool(tokens), len(requests), equal,
+        name,
+        f"captions of {tokens}" if tokens else f"yes/no, {per_image} questions",
+        bool(tokens),
+        len(requests),
+        equal,
         metered(loaded, ours, runs[0]["asked"], seconds, peaks),
         metered(loaded, theirs, len(parts[best]), len(parts[best]) / rates[best], peaks),
-        best, rates, memory,
-    )  # fmt: skip
+        best,
+        rates,
+        memory,
+    )
 
 
 def line(cell: Cell) -> str:
     """A cell in a line."""
     what, share = cell.goal
     return (
-        f"{cell.model:9} {cell.work:20} {cell.hqm.rate:8.1f}/s : {cell.plain.rate:.1f}/s (batch {cell.best}) = {cell.ratio:.2f};"
-        f" reading {cell.hqm.reading_in_model:.0%} of matmul in the model, {cell.hqm.reading_of_whole:.0%} of the whole"
-        f" (plain {cell.plain.reading_in_model:.0%}, {cell.plain.reading_of_whole:.0%}); decoding {cell.hqm.decoding_in_model:.0%} of"
-        f" a copy (plain {cell.plain.decoding_in_model:.0%}); goal {GOAL:.0%} {what}: {'met' if share >= GOAL else 'missed'};"
-        f" equal {cell.equal:.2f}"
+        f"{cell.model:9} {cell.work:20} {cell.hqm.rate:8.1f}/s : {cell.plain.rate:.1f}/s (batch"
+        f" {cell.best}) = {cell.ratio:.2f}; reading {cell.hqm.reading_in_model:.0%} of matmul in"
+        f" the model, {cell.hqm.reading_of_whole:.0%} of the whole (plain"
+        f" {cell.plain.reading_in_model:.0%}, {cell.plain.reading_of_whole:.0%}); decoding"
+        f" {cell.hqm.decoding_in_model:.0%} of a copy (plain {cell.plain.decoding_in_model:.0%});"
+        f" goal {GOAL:.0%} {what}: {'met' if share >= GOAL else 'missed'}; equal {cell.equal:.2f}"
     )
 
 
 def markdown(cells: Sequence[Cell], machine: str, shape: str) -> str:
     """The cells as a table for a page."""
     heads = [
-        "model", "work", "answers", "HQM, answers/s", "plain `generate`, best batch", "ratio", "reading, share of matmul",
-        "of the whole time", "decoding, share of a copy", "the same of plain", "goal", "greedy answers equal", "memory, GB",
-    ]  # fmt: skip
+        "model",
+        "work",
+        "answers",
+        "HQM, answers/s",
+        "plain `generate`, best batch",
+        "ratio",
+        "reading, share of matmul",
+        "of the whole time",
+        "decoding, share of a copy",
+        "the same of plain",
+        "goal",
+        "greedy answers equal",
+        "memory, GB",
+    ]
     lines = [machine, "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for cell in cells:
         what, share = cell.goal
         ours, other = cell.hqm, cell.plain
         row = [
-            SHAPES[shape][cell.model].title, cell.work, f"{cell.requests:,}", f"{ours.rate:.1f}", f"{other.rate:.1f} ({cell.best})",
-            f"{cell.ratio:.2f}", f"{ours.reading_in_model:.0%}", f"{ours.reading_of_whole:.0%}", f"{ours.decoding_in_model:.0%}",
-            f"{other.reading_in_model:.0%}, {other.reading_of_whole:.0%}, {other.decoding_in_model:.0%}",
-            f"{GOAL:.0%} of {what}: " + ("met" if share >= GOAL else f"**missed by {GOAL - share:.0%}**"),
-            f"{cell.equal:.2f}", f"{cell.memory / 1e9:.1f}",
-        ]  # fmt: skip
+            SHAPES[shape][cell.model].title,
+            cell.work,
+            f"{cell.requests:,}",
+            f"{ours.rate:.1f}",
+            f"{other.rate:.1f} ({cell.best})",
+            f"{cell.ratio:.2f}",
+            f"{ours.reading_in_model:.0%}",
+            f"{ours.reading_of_whole:.0%}",
+            f"{ours.decoding_in_model:.0%}",
+            (
+                f"{other.reading_in_model:.0%}, {other.reading_of_whole:.0%},"
+                f" {other.decoding_in_model:.0%}"
+            ),
+            f"{GOAL:.0%} of {what}: "
+            + ("met" if share >= GOAL else f"**missed by {GOAL - share:.0%}**"),
+            f"{cell.equal:.2f}",
+            f"{cell.memory / 1e9:.1f}",
+        ]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join([*lines, ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     """Measure, print every cell as it is done, and write what is asked for."""
-    parser = argparse.ArgumentParser(prog="respondents.py", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="respondents.py", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--shape", choices=SHAPES, default="7b")
     parser.add_argument("--models", nargs="+", choices=SHAPES["7b"], default=list(SHAPES["7b"]))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="")
     parser.add_argument("--images", type=int, default=100)
-    parser.add_argument("--per-image", type=int, nargs="*", default=[6, 14], help="yes/no questions a picture")
-    parser.add_argument("--captions", type=int, nargs="*", default=[128], help="the most tokens of captions")
+    parser.add_argument(
+        "--per-image", type=int, nargs="*", default=[6, 14], help="yes/no questions a picture"
+    )
+    parser.add_argument(
+        "--captions", type=int, nargs="*", default=[128], help="the most tokens of captions"
+    )
     parser.add_argument("--batches", type=int, nargs="+", default=[8, 32, 64, 128])
     parser.add_argument("--hqm-batch", type=int, default=0, help="0: as HQM finds it")
-    parser.add_argument("--part", type=int, default=256, help="requests on which plain generate is timed")
+    parser.add_argument(
+        "--part", type=int, default=256, help="requests on which plain generate is timed"
+    )
     parser.add_argument("--compared", type=int, default=8, help="greedy answers that are compared")
     parser.add_argument("--rounds", type=int, default=2, help="the best counts, for every way")
-    parser.add_argument("--peak-seconds", type=float, default=1.0, help="how long each peak is tried for")
+    parser.add_argument(
+        "--peak-seconds", type=float, default=1.0, help="how long each peak is tried for"
+    )
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -226,11 +294,14 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     dtype = options.dtype or ("bfloat16" if device.type == "cuda" else "float32")
     peaks = Peaks.of(device, getattr(torch, dtype), options.peak_seconds)
     hardware = (
-        torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()}, {os.cpu_count()} cores"
+        torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{platform.machine()}, {os.cpu_count()} cores"
     )
     machine = (
-        f"{hardware}, torch {torch.__version__}, transformers {transformers.__version__}, {dtype}; a matrix product reaches"
-        f" {peaks.operations / 1e12:.4g} T operations/s, a copy {peaks.bytes / 1e9:.4g} GB/s."
+        f"{hardware}, torch {torch.__version__}, transformers {transformers.__version__}, {dtype};"
+        f" a matrix product reaches {peaks.operations / 1e12:.4g} T operations/s, a copy"
+        f" {peaks.bytes / 1e9:.4g} GB/s."
     )
     print(machine, flush=True)
     cells = []
@@ -241,11 +312,15 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
             loaded = made(options.shape, name, scratch / "model", options.device, dtype)
             weights = weights_of(loaded)
             print(
-                f"{SHAPES[options.shape][name].title}: {weights:,} weights, {weights * loaded.model.dtype.itemsize / 1e9:.1f} GB;"
-                f" {place_bytes(loaded):,} bytes of keys and values a token",
+                f"{SHAPES[options.shape][name].title}: {weights:,} weights,"
+                f" {weights * loaded.model.dtype.itemsize / 1e9:.1f} GB; {place_bytes(loaded):,}"
+                " bytes of keys and values a token",
                 flush=True,
             )
-            for per_image, tokens in [*((n, 0) for n in options.per_image), *((1, n) for n in options.captions)]:
+            for per_image, tokens in [
+                *((n, 0) for n in options.per_image),
+                *((1, n) for n in options.captions),
+            ]:
                 cells.append(measured(name, per_image, tokens, loaded, scratch, peaks, options))
                 print(line(cells[-1]), flush=True)
             del loaded
@@ -254,7 +329,11 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     text = markdown(cells, machine, options.shape)
     print(f"\n{text}\n{time.perf_counter() - began:.0f} s")
     if options.json:
-        made_of = {"machine": machine, "peaks": asdict(peaks), "cells": [asdict(cell) for cell in cells]}
+        made_of = {
+            "machine": machine,
+            "peaks": asdict(peaks),
+            "cells": [asdict(cell) for cell in cells],
+        }
         options.json.write_text(json.dumps(made_of, indent=1) + "\n")
     if options.markdown:
         options.markdown.write_text(text)

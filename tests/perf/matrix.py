@@ -1,22 +1,27 @@
 """HQM against plain `generate` on every shape of work: models x work x picture tokens.
 
-    python tests/perf/respondents.py --matrix --json out/matrix.json --markdown out/matrix.md
-    python tests/perf/respondents.py --matrix --models llava qwen2_vl_4 --work yesno6 caption24 --tokens 576
+    python tests/perf/respondents.py --matrix --json out/matrix.json --markdown out/matrix.md python
+    tests/perf/respondents.py --matrix --models llava qwen2_vl_4 --work yesno6 caption24 --tokens
+    576
 
-Every cell is one run of one process: the same model object, pictures, requests, sampling and threads for all ways, which take
-turns. HQM plans, asks and stores everything, into a store on disk. The rival does what a harness does with every batch: opens
-the pictures, runs the processor, `generate` (padded on the left, until all rows have ended), decodes. It is timed at every size
-in `--batches` on a random part of the same requests, in their order: at least two batches, and at least `--least` seconds.
+Every cell is one run of one process: the same model object, pictures, requests, sampling and
+threads for all ways, which take turns. HQM plans, asks and stores everything, into a store on disk.
+The rival does what a harness does with every batch: opens the pictures, runs the processor,
+`generate` (padded on the left, until all rows have ended), decodes. It is timed at every size in
+`--batches` on a random part of the same requests, in their order: at least two batches, and at
+least `--least` seconds.
 
-The ratio is HQM's rate over that of the best batch, the median of the rounds for each. The ratio by processor seconds is made
-alike; with one thread (`--threads 1`) it hardly depends on what else the machine does, with more of them torch's threads wait
-for each other at full speed, which counts. HQM's time holds its check of the first answers against plain `generate`, once a run,
-which weighs more in runs as small as these than in a real one: few `--images` make small ratios.
+The ratio is HQM's rate over that of the best batch, the median of the rounds for each. The ratio by
+processor seconds is made alike; with one thread (`--threads 1`) it hardly depends on what else the
+machine does, with more of them torch's threads wait for each other at full speed, which counts.
+HQM's time holds its check of the first answers against plain `generate`, once a run, which weighs
+more in runs as small as these than in a real one: few `--images` make small ratios.
 
-Work: `yesno1` and `yesno6` are one and six yes/no questions a picture, `caption24` and `caption128` one caption of at most so
-many tokens; each is put three times: the original, the original again, and the parallel form. Captions end by chance: the end
-token's score has a bias, in the model itself, by which sampled captions take about .6 of the tokens on average; the mean lengths
-are printed.
+Work: `yesno1` and `yesno6` are one and six yes/no questions a picture, `caption24` and `caption128`
+one caption of at most so many tokens; each is put three times: the original, the original again,
+and the parallel form. Captions end by chance: the end token's score has a bias, in the model
+itself, by which sampled captions take about .6 of the tokens on average; the mean lengths are
+printed.
 """
 
 from __future__ import annotations
@@ -59,7 +64,9 @@ CALIBRATED = 32
 
 @dataclass(frozen=True)
 class Work:
-    """A shape of work, the default number of pictures at 10 and at 576 tokens, and what it has to reach at 576."""
+    """A shape of work, the default number of pictures at 10 and at 576 tokens, and what it has to
+    reach at 576.
+    """
 
     title: str
     per_image: int
@@ -83,7 +90,9 @@ class Cell:
     model: str
     work: str
     tokens: int
-    """The column; what the pictures really have is in `mean_tokens`, and the fewest and most in `span`."""
+    """The column; what the pictures really have is in `mean_tokens`, and the fewest and most in
+    `span`.
+    """
     mean_tokens: float
     span: tuple[int, int]
     shares: str = ""
@@ -119,8 +128,12 @@ class Cell:
 
     @property
     def equal_to_plain(self) -> tuple[float, float]:
-        """The least share of greedy answers equal to those at batch 1: of HQM's, and of the larger batches'."""
-        return self.equal["HQM"], min([1.0, *(share for way, share in self.equal.items() if way != "HQM")])
+        """The least share of greedy answers equal to those at batch 1: of HQM's, and of the larger
+        batches'.
+        """
+        return self.equal["HQM"], min(
+            [1.0, *(share for way, share in self.equal.items() if way != "HQM")]
+        )
 
     @property
     def target(self) -> float:
@@ -131,25 +144,39 @@ class Cell:
         """The cell in a line."""
         rate = {way: statistics.median(rounds) for way, rounds in self.rates.items()}
         return (
-            f"{self.model:12}{self.work:11}{self.mean_tokens:6.1f} tokens  {self.ratio:6.2f} x batch {self.best:3}"
-            f" ({rate['HQM']:.1f}/s : {rate[self.best]:.1f}/s)  by processor {self.ratio_by_processor:6.2f} x batch"
-            f" {self.best_by_processor:3}  equal {self.equal_to_plain[0]:.2f} (batches {self.equal_to_plain[1]:.2f})  mean length"
-            f" {self.lengths['HQM']:.1f} : {self.lengths['plain']:.1f}  load {self.load:.1f}  {self.seconds:.0f} s"
+            f"{self.model:12}{self.work:11}{self.mean_tokens:6.1f} tokens  {self.ratio:6.2f} x"
+            f" batch {self.best:3} ({rate['HQM']:.1f}/s : {rate[self.best]:.1f}/s)  by processor"
+            f" {self.ratio_by_processor:6.2f} x batch {self.best_by_processor:3}  equal"
+            f" {self.equal_to_plain[0]:.2f} (batches {self.equal_to_plain[1]:.2f})  mean length"
+            f" {self.lengths['HQM']:.1f} : {self.lengths['plain']:.1f}  load {self.load:.1f} "
+            f" {self.seconds:.0f} s"
         )
 
 
 def measured(
-    name: str, work: str, column: int, loaded: Loaded, scratch: Path, odds: Any, options: argparse.Namespace
+    name: str,
+    work: str,
+    column: int,
+    loaded: Loaded,
+    scratch: Path,
+    odds: Any,
+    options: argparse.Namespace,
 ) -> Cell:
     """Run one cell; `odds` are those of the end token in captions (`end_chances`)."""
     began, kind, model = time.perf_counter(), WORK[work], MODELS[name][column]
     images = options.images or kind.images[column]
     folder = benchmark_folder(
-        scratch / work, images, kind.per_image, sizes=model.sizes, caption_tokens=kind.caption_tokens
+        scratch / work,
+        images,
+        kind.per_image,
+        sizes=model.sizes,
+        caption_tokens=kind.caption_tokens,
     )
     pictures = sorted((folder / "images").iterdir())[: len(model.sizes)]
     counted = picture_tokens(loaded, pictures)
-    cell = Cell(name, work, column, float(np.mean(counted)), (min(counted), max(counted)), images=images)
+    cell = Cell(
+        name, work, column, float(np.mean(counted)), (min(counted), max(counted)), images=images
+    )
     cell.load = os.getloadavg()[0]
     if kind.caption_tokens:
         let_end(loaded, odds[:, : kind.caption_tokens], LENGTH)
@@ -157,7 +184,10 @@ def measured(
 
     def part_of(requests: Sequence[Any], count: int) -> list[Any]:
         """A random part, in the order of the benchmark."""
-        return [requests[i] for i in sorted(rng.choice(len(requests), min(count, len(requests)), replace=False))]
+        return [
+            requests[i]
+            for i in sorted(rng.choice(len(requests), min(count, len(requests)), replace=False))
+        ]
 
     respondent = respondent_of(scratch / "model", loaded, options.hqm_batch)
     with hqm.Store(scratch / f"{work}.sqlite") as store:
@@ -170,7 +200,8 @@ def measured(
     for size in sorted({min(size, len(compared)) for size in options.batches} - {1}):
         ways[str(size)] = [answer.text for answer in plain(loaded, compared, size, greedy=True)]
     cell.equal = {
-        way: float(np.mean([a == b for a, b in zip(texts, alone, strict=True)])) for way, texts in ways.items()
+        way: float(np.mean([a == b for a, b in zip(texts, alone, strict=True)]))
+        for way, texts in ways.items()
     }
 
     lengths: dict[str, list[float]] = {"HQM": [], "plain": []}
@@ -189,7 +220,10 @@ def measured(
                     part = part_of(requests, max(2 * int(way), options.part))
                     clock, cpu = time.perf_counter(), time.process_time()
                     answers = plain(loaded, part, int(way))
-                    seconds, worked = seconds + time.perf_counter() - clock, worked + time.process_time() - cpu
+                    seconds, worked = (
+                        seconds + time.perf_counter() - clock,
+                        worked + time.process_time() - cpu,
+                    )
                     count += len(part)
                     lengths["plain"] += [answer.tokens for answer in answers]
             cell.rates.setdefault(way, []).append(count / seconds)
@@ -203,18 +237,31 @@ def measured(
 
 def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     """Measure, print every cell as it is done, and write what is asked for."""
-    parser = argparse.ArgumentParser(prog="respondents.py --matrix", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="respondents.py --matrix", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--work", nargs="+", choices=WORK, default=list(WORK))
     parser.add_argument("--tokens", type=int, nargs="+", choices=(10, 576), default=[10, 576])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 4, 16, 64])
     parser.add_argument("--hqm-batch", type=int, default=0, help="0: as HQM finds it")
-    parser.add_argument("--images", type=int, default=0, help="pictures a cell; 0: as many as the work needs")
-    parser.add_argument("--part", type=int, default=16, help="the least number of answers a batch size is timed on")
-    parser.add_argument("--least", type=float, default=1.0, help="the least number of seconds it is timed for, a round")
+    parser.add_argument(
+        "--images", type=int, default=0, help="pictures a cell; 0: as many as the work needs"
+    )
+    parser.add_argument(
+        "--part", type=int, default=16, help="the least number of answers a batch size is timed on"
+    )
+    parser.add_argument(
+        "--least",
+        type=float,
+        default=1.0,
+        help="the least number of seconds it is timed for, a round",
+    )
     parser.add_argument("--compared", type=int, default=8, help="greedy answers that are compared")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=0, help="torch's threads, for all ways; 0: as torch has them")
+    parser.add_argument(
+        "--threads", type=int, default=0, help="torch's threads, for all ways; 0: as torch has them"
+    )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args(arguments)
@@ -223,8 +270,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     logging.getLogger("hqm").setLevel(logging.ERROR)  # what a model shares is in the tables
     began = time.perf_counter()
     machine = (
-        f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads, torch {torch.__version__}, "
-        f"transformers {transformers.__version__}, float32"
+        f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads, torch"
+        f" {torch.__version__}, transformers {transformers.__version__}, float32"
     )
     print(machine, flush=True)
     cells = []
@@ -245,14 +292,20 @@ def main(arguments: Sequence[str] | None = None) -> list[Cell]:
     return cells
 
 
-def of_one_model(name: str, column: int, scratch: Path, options: argparse.Namespace) -> Iterator[Cell]:
+def of_one_model(
+    name: str, column: int, scratch: Path, options: argparse.Namespace
+) -> Iterator[Cell]:
     """The cells of one model at one number of picture tokens."""
     loaded = MODELS[name][column].built(scratch / "model")
     longest = max(WORK[work].caption_tokens for work in options.work)
     odds = None
     if longest:
         folder = benchmark_folder(
-            scratch / "odds", CALIBRATED, 1, sizes=MODELS[name][column].sizes, caption_tokens=longest
+            scratch / "odds",
+            CALIBRATED,
+            1,
+            sizes=MODELS[name][column].sizes,
+            caption_tokens=longest,
         )
         with hqm.Store(scratch / "odds.sqlite") as store:
             jobs = jobs_of(store, folder, respondent_of(scratch / "model", loaded))
@@ -261,29 +314,56 @@ def of_one_model(name: str, column: int, scratch: Path, options: argparse.Namesp
         yield measured(name, work, column, loaded, scratch, odds, options)
 
 
-def markdown(cells: Sequence[Cell], machine: str, minutes: float, options: argparse.Namespace) -> str:
-    """The matrix as a page can take it: the ratios, then every cell in a row, then wins and losses in words."""
+def markdown(
+    cells: Sequence[Cell], machine: str, minutes: float, options: argparse.Namespace
+) -> str:
+    """The matrix as a page can take it: the ratios, then every cell in a row, then wins and losses
+    in words.
+    """
     lines = [
-        f"Measured in {minutes:.0f} minutes on {machine}; load {min(c.load for c in cells):.1f} to "
-        f"{max(c.load for c in cells):.1f}; {options.rounds} round{'s' if options.rounds > 1 else ''}. A ratio is HQM's answers a "
-        f"second over those of plain `generate` at its best batch of {', '.join(map(str, options.batches))} (in brackets); behind the stroke, the ratio by processor "
-        "seconds. What is below its target is bold.",
+        (
+            f"Measured in {minutes:.0f} minutes on {machine}; load {min(c.load for c in cells):.1f}"
+            f" to {max(c.load for c in cells):.1f}; {options.rounds}"
+            f" round{'s' if options.rounds > 1 else ''}. A ratio is HQM's answers a second over"
+            " those of plain `generate` at its best batch of"
+            f" {', '.join(map(str, options.batches))} (in brackets); behind the stroke, the ratio"
+            " by processor seconds. What is below its target is bold."
+        ),
         "",
     ]
     works = [work for work in WORK if any(cell.work == work for cell in cells)]
     for column in sorted({cell.tokens for cell in cells}):
-        lines += ["| " + " | ".join([f"about {column} picture tokens", *(WORK[work].title for work in works)]) + " |"]
+        lines += [
+            "| "
+            + " | ".join([f"about {column} picture tokens", *(WORK[work].title for work in works)])
+            + " |"
+        ]
         lines += ["|" + "---|" * (len(works) + 1)]
         for name in MODELS:
             row = {cell.work: cell for cell in cells if (cell.model, cell.tokens) == (name, column)}
             if row:
-                lines.append("| " + " | ".join([TITLES[name], *(_ratio(row.get(work)) for work in works)]) + " |")
+                lines.append(
+                    "| "
+                    + " | ".join([TITLES[name], *(_ratio(row.get(work)) for work in works)])
+                    + " |"
+                )
         lines.append("")
     heads = [
-        "model", "work", "picture tokens", "pictures", "answers", "HQM, answers/s",
-        *(f"batch {size}" for size in options.batches), "HQM, processor ms an answer", "best plain",
-        "greedy answers equal", "those of batches", "mean tokens, HQM", "plain", "load",
-    ]  # fmt: skip
+        "model",
+        "work",
+        "picture tokens",
+        "pictures",
+        "answers",
+        "HQM, answers/s",
+        *(f"batch {size}" for size in options.batches),
+        "HQM, processor ms an answer",
+        "best plain",
+        "greedy answers equal",
+        "those of batches",
+        "mean tokens, HQM",
+        "plain",
+        "load",
+    ]
     lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     lines += ["| " + " | ".join(_row(cell, options.batches)) + " |" for cell in cells]
     return "\n".join([*lines, "", _in_words(cells), ""])
@@ -298,15 +378,27 @@ def _ratio(cell: Cell | None) -> str:
 
 def _row(cell: Cell, batches: Sequence[int]) -> list[str]:
     fewest, most = cell.span
-    counted = f"{cell.mean_tokens:g}" if fewest == most else f"{cell.mean_tokens:.1f} ({fewest} to {most})"
+    counted = (
+        f"{cell.mean_tokens:g}"
+        if fewest == most
+        else f"{cell.mean_tokens:.1f} ({fewest} to {most})"
+    )
     middle = {way: statistics.median(rounds) for way, rounds in cell.rates.items()}
     cost = {way: 1000 * statistics.median(rounds) for way, rounds in cell.worked.items()}
     return [
-        TITLES[cell.model], WORK[cell.work].title, counted, str(cell.images), str(cell.requests),
-        *(f"{middle[way]:.1f}" for way in ("HQM", *map(str, batches))), f"{cost['HQM']:.1f}",
-        f"{cost[cell.best_by_processor]:.1f}", *(f"{share:.2f}" for share in cell.equal_to_plain), f"{cell.lengths['HQM']:.1f}",
-        f"{cell.lengths['plain']:.1f}", f"{cell.load:.1f}",
-    ]  # fmt: skip
+        TITLES[cell.model],
+        WORK[cell.work].title,
+        counted,
+        str(cell.images),
+        str(cell.requests),
+        *(f"{middle[way]:.1f}" for way in ("HQM", *map(str, batches))),
+        f"{cost['HQM']:.1f}",
+        f"{cost[cell.best_by_processor]:.1f}",
+        *(f"{share:.2f}" for share in cell.equal_to_plain),
+        f"{cell.lengths['HQM']:.1f}",
+        f"{cell.lengths['plain']:.1f}",
+        f"{cell.load:.1f}",
+    ]
 
 
 def _in_words(cells: Sequence[Cell]) -> str:
@@ -316,13 +408,18 @@ def _in_words(cells: Sequence[Cell]) -> str:
     missed = [cell for cell in cells if 1 <= cell.ratio < cell.target]
     unequal = [cell for cell in cells if cell.equal_to_plain[0] < 1]
 
-    def named(some: Sequence[Cell], value: Callable[[Cell], float] = lambda cell: cell.ratio) -> str:
+    def named(
+        some: Sequence[Cell], value: Callable[[Cell], float] = lambda cell: cell.ratio
+    ) -> str:
         return "; ".join(
-            f"{TITLES[cell.model]}, {WORK[cell.work].title}, {cell.mean_tokens:.0f} tokens: {value(cell):.2f}"
+            f"{TITLES[cell.model]}, {WORK[cell.work].title}, {cell.mean_tokens:.0f} tokens:"
+            f" {value(cell):.2f}"
             for cell in some
         )
 
-    sentences = [f"HQM is at least as fast as the best batch in {len(ahead)} of {len(cells)} cells."]
+    sentences = [
+        f"HQM is at least as fast as the best batch in {len(ahead)} of {len(cells)} cells."
+    ]
     if behind:
         sentences.append(f"**It is slower in {len(behind)}** ({named(behind)}).")
     if missed:

@@ -1,9 +1,11 @@
-"""The sample of negated questions that a reader judges one by one; docs/negations.md has what was found.
+"""The sample of negated questions that a reader judges one by one; docs/negations.md has what was
+found.
 
     HQM_DATA=... python -m tests.perf.negations_sample [--ids]
 
-Prints 200 questions each of POPE, AMBER-d and HallusionBench, drawn with seed 13 from those that a rule turned round, with the turned
-question and the rule; then the made questions of `negations_made.txt`. With `--ids`, the ids alone.
+Prints 200 questions each of POPE, AMBER-d and HallusionBench, drawn with seed 13 from those that a
+rule turned round, with the turned question and the rule; then the made questions of
+`negations_made.txt`. With `--ids`, the ids alone.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
-"""How often a picture goes through the model: prefix passes a picture, in a benchmark of AMBER-d's shape.
+"""How often a picture goes through the model: prefix passes a picture, in a benchmark of AMBER-d's
+shape.
 
     python tests/perf/respondents.py --passes
     python tests/perf/respondents.py --passes --images 0 --memories 39 --json out/passes.json
 
-AMBER-d asks 14,216 yes/no questions about 1,004 pictures, 7 to 25 about each. Its questions are read from `HQM_DATA` where they
-are; otherwise made, with the same mean. A tiny LLaVA answers them in 3 and in 6 administrations (of the original and the
-parallel form, half each or one more of the original) while memory holds so many rows: `TransformersRespondent(batch=N)`. `--images` takes a random
-part of the pictures with all their questions; 0 takes all.
+AMBER-d asks 14,216 yes/no questions about 1,004 pictures, 7 to 25 about each. Its questions are
+read from `HQM_DATA` where they are; otherwise made, with the same mean. A tiny LLaVA answers them
+in 3 and in 6 administrations (of the original and the parallel form, half each or one more of the
+original) while memory holds so many rows: `TransformersRespondent(batch=N)`. `--images` takes a
+random part of the pictures with all their questions; 0 takes all.
 
-Counted are real forward passes: how many pictures the decoder read (picture tokens in its calls, over the tokens of one), and how many went
-through the vision tower. What plain `generate` reads is counted apart: HQM's check of the first answers, which is the same few rows however
-large the benchmark is, and whatever falls back to plain batches.
+Counted are real forward passes: how many pictures the decoder read (picture tokens in its calls,
+over the tokens of one), and how many went through the vision tower. What plain `generate` reads is
+counted apart: HQM's check of the first answers, which is the same few rows however large the
+benchmark is, and whatever falls back to plain batches.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ COLOURS = "red blue green white black".split()
 
 @dataclass
 class Passes:
-    """Pictures that the decoder read outside of plain `generate` and within it, pictures through the tower, calls of the model."""
+    """Pictures that the decoder read outside of plain `generate` and within it, pictures through
+    the tower, calls of the model.
+    """
 
     shared: float = 0.0
     within_generate: float = 0.0
@@ -76,9 +81,13 @@ def amber_questions() -> tuple[list[list[str]], str]:
             by_picture.setdefault(row["image"], []).append(row["query"])
         return list(by_picture.values()), "AMBER's own questions"
     rng = np.random.default_rng(0)
-    every = [f"Is there a {colour} {thing} in this image?" for colour in COLOURS for thing in THINGS]
+    every = [
+        f"Is there a {colour} {thing} in this image?" for colour in COLOURS for thing in THINGS
+    ]
     counts = FEWEST + rng.binomial(MOST - FEWEST, (MEAN - FEWEST) / (MOST - FEWEST), PICTURES)
-    return [[str(text) for text in rng.permutation(every)[:count]] for count in counts], "made questions (no HQM_DATA)"
+    return [
+        [str(text) for text in rng.permutation(every)[:count]] for count in counts
+    ], "made questions (no HQM_DATA)"
 
 
 @contextmanager
@@ -92,7 +101,9 @@ def counted(model: Any) -> Iterator[Passes]:
     def count(*args: Any, **settings: Any) -> Any:
         passes.calls += 1
         if settings.get("input_ids") is None:
-            raise RuntimeError("the model was called without input_ids, by which its pictures are counted")
+            raise RuntimeError(
+                "the model was called without input_ids, by which its pictures are counted"
+            )
         read = int((settings["input_ids"] == mark).sum()) / of_one
         if within[0]:
             passes.within_generate += read
@@ -120,17 +131,27 @@ def counted(model: Any) -> Iterator[Passes]:
 
 
 def parts_of(administrations: int) -> list[tuple[int, bool]]:
-    """Run and form of each administration: 3 are the original, again, and the parallel form; 6 are three runs of both."""
+    """Run and form of each administration: 3 are the original, again, and the parallel form; 6 are
+    three runs of both.
+    """
     original = administrations - administrations // 2
-    return [(run, False) for run in range(original)] + [(run, True) for run in range(administrations // 2)]
+    return [(run, False) for run in range(original)] + [
+        (run, True) for run in range(administrations // 2)
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> list[Row]:
     """Count and print."""
-    parser = argparse.ArgumentParser(prog="respondents.py --passes", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="respondents.py --passes", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--administrations", type=int, nargs="+", default=[3, 6])
-    parser.add_argument("--memories", type=int, nargs="+", default=[39, 19, 128], help="rows that memory holds")
-    parser.add_argument("--images", type=int, default=100, help="pictures, drawn at random; 0: all 1,004")
+    parser.add_argument(
+        "--memories", type=int, nargs="+", default=[39, 19, 128], help="rows that memory holds"
+    )
+    parser.add_argument(
+        "--images", type=int, default=100, help="pictures, drawn at random; 0: all 1,004"
+    )
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -146,24 +167,44 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         model_folder = build("llava", Path(scratch) / "model")
-        loaded = load(str(model_folder), revision="", device="cpu", dtype="float32", attention="auto", name="passes")
-        folder = benchmark_folder(Path(scratch) / "perf", len(questions), 0, sizes=((64, 48),), questions=questions)
+        loaded = load(
+            str(model_folder),
+            revision="",
+            device="cpu",
+            dtype="float32",
+            attention="auto",
+            name="passes",
+        )
+        folder = benchmark_folder(
+            Path(scratch) / "perf", len(questions), 0, sizes=((64, 48),), questions=questions
+        )
         asked = sum(map(len, questions))
         print(
-            f"{len(questions)} pictures, {asked} questions ({asked / len(questions):.1f} a picture): {source}",
+            f"{len(questions)} pictures, {asked} questions ({asked / len(questions):.1f} a"
+            f" picture): {source}",
             flush=True,
         )
         for administrations in options.administrations:
             for memory in options.memories:
                 began = time.perf_counter()
                 with counted(loaded.model) as passes:
-                    run = administered(folder, model_folder, loaded, memory, parts_of(administrations))
-                row = Row(administrations, memory, len(questions), run["asked"], passes, time.perf_counter() - began)
+                    run = administered(
+                        folder, model_folder, loaded, memory, parts_of(administrations)
+                    )
+                row = Row(
+                    administrations,
+                    memory,
+                    len(questions),
+                    run["asked"],
+                    passes,
+                    time.perf_counter() - began,
+                )
                 rows.append(row)
                 print(
-                    f"{administrations} administrations, {memory:4} rows: {row.a_picture:.3f} passes a picture"
-                    f" (tower {passes.tower / row.pictures:.3f}; within plain generate {passes.within_generate:g} rows);"
-                    f" {passes.calls} calls, {row.answers} answers, {row.seconds:.0f} s",
+                    f"{administrations} administrations, {memory:4} rows: {row.a_picture:.3f}"
+                    f" passes a picture (tower {passes.tower / row.pictures:.3f}; within plain"
+                    f" generate {passes.within_generate:g} rows); {passes.calls} calls,"
+                    f" {row.answers} answers, {row.seconds:.0f} s",
                     flush=True,
                 )
     text = markdown(rows, source)
@@ -180,11 +221,20 @@ def markdown(rows: Sequence[Row], source: str) -> str:
     """The counts as a table for a page."""
     memories = list(dict.fromkeys(row.memory for row in rows))
     heads = ["prefix passes a picture", *(f"memory of {memory} rows" for memory in memories)]
-    lines = [f"{rows[0].pictures:,} pictures, {source}; the target is 1.05 at most, what is above it is bold.", ""]
+    lines = [
+        (
+            f"{rows[0].pictures:,} pictures, {source}; the target is 1.05 at most, what is above it"
+            " is bold."
+        ),
+        "",
+    ]
     lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for administrations in dict.fromkeys(row.administrations for row in rows):
         of = {row.memory: row for row in rows if row.administrations == administrations}
-        texts = [f"{row.a_picture:.3f}" if row.a_picture <= 1.05 else f"**{row.a_picture:.3f}**" for row in of.values()]
+        texts = [
+            f"{row.a_picture:.3f}" if row.a_picture <= 1.05 else f"**{row.a_picture:.3f}**"
+            for row in of.values()
+        ]
         lines.append("| " + " | ".join([f"{administrations} administrations", *texts]) + " |")
     return "\n".join([*lines, ""])
 

@@ -1,9 +1,11 @@
-"""What a device reaches at best, and what a model makes of it: operations a second of prefill, bytes a second of decoding.
+"""What a device reaches at best, and what a model makes of it: operations a second of prefill,
+bytes a second of decoding.
 
-*Operations* are those that `torch.utils.flop_counter` counts of matrix products, convolutions and attention, masked places
-included. *Bytes* of a decoding step are what it cannot do without: the decoder's weights once, and the keys and values of every place
-in the cache. The peak of operations is that of one large `torch.matmul` in the model's number format; the peak of bytes is a copy
-within the device, which reads and writes each byte.
+*Operations* are those that `torch.utils.flop_counter` counts of matrix products, convolutions and
+attention, masked places included. *Bytes* of a decoding step are what it cannot do without: the
+decoder's weights once, and the keys and values of every place in the cache. The peak of operations
+is that of one large `torch.matmul` in the model's number format; the peak of bytes is a copy within
+the device, which reads and writes each byte.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class Peaks:
 
     @classmethod
     def of(cls, device: torch.device, dtype: torch.dtype, least: float = 1.0) -> Peaks:
-        """Measure them: the product of two matrices of 8192 x 8192 (on a CPU 1536), a copy of 2 GiB (on a CPU 256 MiB)."""
+        """Measure them: the product of two matrices of 8192 x 8192 (on a CPU 1536), a copy of 2 GiB
+        (on a CPU 256 MiB).
+        """
         large = device.type == "cuda"
         size = 8192 if large else 1536
         a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
@@ -93,9 +97,14 @@ class Meter:
             getattr(model.model, "multi_modal_projector", None),
         ]
         self.decoder = whole - sum(
-            p.numel() * p.element_size() for part in aside if part is not None for p in part.parameters()
+            p.numel() * p.element_size()
+            for part in aside
+            if part is not None
+            for p in part.parameters()
         )
-        """The bytes of the weights that a decoding step reads: all but the tower's and the table of tokens."""
+        """The bytes of the weights that a decoding step reads: all but the tower's and the table of
+        tokens.
+        """
 
     @contextmanager
     def watching(self) -> Iterator[Meter]:
@@ -109,7 +118,11 @@ class Meter:
             out = self._measured(kind, plain, args, settings)
             if kind == "answers":
                 layers = settings["past_key_values"].layers
-                held = sum(t.numel() * t.element_size() for layer in layers for t in (layer.keys, layer.values))
+                held = sum(
+                    t.numel() * t.element_size()
+                    for layer in layers
+                    for t in (layer.keys, layer.values)
+                )
                 self.spent[kind].bytes += self.decoder + held
             return out
 

@@ -1,15 +1,19 @@
-"""Faults planted in simulated studies: how many are found, how often a clean study is accused, and what the report says of that.
+"""Faults planted in simulated studies: how many are found, how often a clean study is accused, and
+what the report says of that.
 
-    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [bounds] [judges] [leaks] [lean] [relatives]
+    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [bounds] [judges]
+    [leaks] [lean] [relatives]
 
-Without names of parts, all are made but `bounds`, which ranks wrong keys for 12 respondents by what nobody can know.
+Without names of parts, all are made but `bounds`, which ranks wrong keys for 12 respondents by what
+nobody can know.
 
-Answers come from a probit model that no detector assumes: graded abilities, difficulties and slopes that differ by item,
-a share of lucky guesses and of slips, what a respondent and an item have between them, and a common effect of each
-picture. Three worlds: plain, with guessing (four in ten unknown answers are right), and with families whose members err
-together. Then one fault is planted. "Found" is the share of planted faults that is named (wrong keys, negative items) or
-the share of studies in which the detector speaks (judges, leaks, relatives); "clean" is the share of studies without a
-fault in which it speaks. Prints Markdown; docs/planted_faults.md holds the tables.
+Answers come from a probit model that no detector assumes: graded abilities, difficulties and slopes
+that differ by item, a share of lucky guesses and of slips, what a respondent and an item have
+between them, and a common effect of each picture. Three worlds: plain, with guessing (four in ten
+unknown answers are right), and with families whose members err together. Then one fault is planted.
+"Found" is the share of planted faults that is named (wrong keys, negative items) or the share of
+studies in which the detector speaks (judges, leaks, relatives); "clean" is the share of studies
+without a fault in which it speaks. Prints Markdown; docs/planted_faults.md holds the tables.
 """
 
 from __future__ import annotations
@@ -46,7 +50,22 @@ Array = npt.NDArray[np.float64]
 RESPONDENTS = (5, 6, 10, 12, 20, 40)
 SHARES = (0.01, 0.02, 0.05, 0.10)
 ITEMS = 500
-WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "bird", "lamp", "boat", "sign", "ball", "chair", "phone")
+WORDS = (
+    "dog",
+    "cat",
+    "car",
+    "bus",
+    "hat",
+    "cup",
+    "tree",
+    "bird",
+    "lamp",
+    "boat",
+    "sign",
+    "ball",
+    "chair",
+    "phone",
+)
 
 
 @dataclass(frozen=True)
@@ -60,14 +79,23 @@ class World:
     together: float = 0.0
 
 
-WORLDS = {"plain": World(), "guessing": World(-1.0, 1.5, 0.4), "families": World(families=4, together=0.8)}
+WORLDS = {
+    "plain": World(),
+    "guessing": World(-1.0, 1.5, 0.4),
+    "families": World(families=4, together=0.8),
+}
 
 
 def chances(world: World, respondents: int, rng: np.random.Generator, items: int = ITEMS) -> Array:
     """(respondents, items): the probability of a right answer under a right key."""
-    ability = np.linspace(world.weakest, world.ablest, respondents) + rng.normal(0, 0.05, respondents)
+    ability = np.linspace(world.weakest, world.ablest, respondents) + rng.normal(
+        0, 0.05, respondents
+    )
     difficulty, slope = rng.normal(0, 0.9, items), np.exp(rng.normal(0, 0.3, items))
-    own = rng.normal(0, 0.3, (respondents, items)) + rng.normal(0, 0.3, items // 4 + 1)[np.arange(items) // 4]
+    own = (
+        rng.normal(0, 0.3, (respondents, items))
+        + rng.normal(0, 0.3, items // 4 + 1)[np.arange(items) // 4]
+    )
     if world.families:
         member = rng.permutation(np.arange(respondents) % world.families)
         own += rng.normal(0, world.together, (world.families, items))[member]
@@ -82,9 +110,15 @@ def drawn(p: Array, rng: np.random.Generator) -> Array:
 
 
 def with_faults(
-    kind: str, share: float, world: World, respondents: int, rng: np.random.Generator, items: int = ITEMS
+    kind: str,
+    share: float,
+    world: World,
+    respondents: int,
+    rng: np.random.Generator,
+    items: int = ITEMS,
 ) -> tuple[Array, set[int]]:
-    """Scores, and the items with a fault: a wrong key (a yes/no item is scored the other way round), or a trap.
+    """Scores, and the items with a fault: a wrong key (a yes/no item is scored the other way
+    round), or a trap.
 
     A trap is an item that respondents fall for the more, the abler they are.
     """
@@ -92,7 +126,12 @@ def with_faults(
 
 
 def planted(
-    kind: str, share: float, world: World, respondents: int, rng: np.random.Generator, items: int = ITEMS
+    kind: str,
+    share: float,
+    world: World,
+    respondents: int,
+    rng: np.random.Generator,
+    items: int = ITEMS,
 ) -> tuple[Array, Array, set[int]]:
     """The chances of a right answer under a right key, before `with_faults`' scores and faults."""
     p = chances(world, respondents, rng, items)
@@ -108,22 +147,42 @@ def planted(
 
 def indicators(x: Array, families: Sequence[str] = ()) -> dict[str, Result]:
     """What an audit says of the items: indicator -> its result."""
-    items = tuple(Item(f"q{i}", f"Is there a thing {i}?", "yes_no", "yes", f"{i // 4}.png") for i in range(x.shape[1]))
+    items = tuple(
+        Item(f"q{i}", f"Is there a thing {i}?", "yes_no", "yes", f"{i // 4}.png")
+        for i in range(x.shape[1])
+    )
     names = tuple(f"model{m}" for m in range(len(x)))
     tallies = {"right": x, "n": np.ones(x.shape)}
     matrix = ScoreMatrix(
-        Cell(), names, items, x, tallies, np.zeros(x.shape, dtype=np.uint8), np.ones(x.shape), {}, "simulated"
+        Cell(),
+        names,
+        items,
+        x,
+        tallies,
+        np.zeros(x.shape, dtype=np.uint8),
+        np.ones(x.shape),
+        {},
+        "simulated",
     )
-    effective = family_flag(x.mean(axis=1), families, np.random.default_rng(0))[1] if families else None
+    effective = (
+        family_flag(x.mean(axis=1), families, np.random.default_rng(0))[1] if families else None
+    )
     study = case(
-        "items", "", (matrix,), ACCURACY[0], Protocol("simulated@1", "b2:0", "official"), n_effective=effective
+        "items",
+        "",
+        (matrix,),
+        ACCURACY[0],
+        Protocol("simulated@1", "b2:0", "official"),
+        n_effective=effective,
     )
     wanted = ("negative_items", "label_errors", "reading_list")
     answers = {i.name: answer(study, i) for i in indicators_of("items") if i.name in wanted}
     return {name: given for name, given in answers.items() if given is not None}
 
 
-def family_flag(scores: Array, families: Sequence[str], rng: np.random.Generator) -> tuple[bool, float]:
+def family_flag(
+    scores: Array, families: Sequence[str], rng: np.random.Generator
+) -> tuple[bool, float]:
     """Whether the flag of dependence is raised, and the effective number of respondents."""
     # the test of the flag draws permutations where it is one
     drawing = {"rng": rng} if "rng" in inspect.signature(family_dependence).parameters else {}
@@ -143,7 +202,9 @@ class Searched:
 
 
 def searched(x: Array, faults: set[int]) -> dict[str, Searched]:
-    """Detector -> what it made of one study; of the reading list, as many items as there are faults."""
+    """Detector -> what it made of one study; of the reading list, as many items as there are
+    faults.
+    """
     out = {}
     for name, given in indicators(x).items():
         detail, status = given.detail, given.coefficient.status
@@ -155,32 +216,46 @@ def searched(x: Array, faults: set[int]) -> dict[str, Searched]:
             named = [int(item[1:]) for item in rows]
             stated = detail.get("power", {}).get("found")
         out[name] = Searched(
-            len(faults), len(named), len(set(named) & faults), float("nan") if stated is None else stated, status
+            len(faults),
+            len(named),
+            len(set(named) & faults),
+            float("nan") if stated is None else stated,
+            status,
         )
     return out
 
 
 def best_hits(x: Array, faults: set[int], world: World, rng: np.random.Generator) -> float:
-    """Share of wrong keys among the first n of the best list there can be: of who knows how the items were made.
+    """Share of wrong keys among the first n of the best list there can be: of who knows how the
+    items were made.
 
-    The likelihood under either key is averaged over 4,000 items drawn anew; abilities and all distributions are known.
+    The likelihood under either key is averaged over 4,000 items drawn anew; abilities and all
+    distributions are known.
     """
     ability = np.linspace(world.weakest, world.ablest, len(x))
-    difficulty, slope, picture = rng.normal(0, 0.9, 4000), np.exp(rng.normal(0, 0.3, 4000)), rng.normal(0, 0.3, 4000)
+    difficulty, slope, picture = (
+        rng.normal(0, 0.9, 4000),
+        np.exp(rng.normal(0, 0.3, 4000)),
+        rng.normal(0, 0.3, 4000),
+    )
     from scipy.special import ndtr
 
     # what a respondent and an item have between them has variance .09 and flattens the curve
     known = ndtr((slope * (ability[:, None] - difficulty) + picture) / np.sqrt(1.09))
     p = np.clip(known * 0.98 + (1 - known) * world.guessing, 1e-9, 1 - 1e-9)
-    right, wrong = (np.exp(y.T @ np.log(p) + (1 - y).T @ np.log(1 - p)).mean(axis=1) for y in (x, 1 - x))
+    right, wrong = (
+        np.exp(y.T @ np.log(p) + (1 - y).T @ np.log(1 - p)).mean(axis=1) for y in (x, 1 - x)
+    )
     order = np.argsort(-wrong / (wrong + right), kind="stable")[: len(faults)]
     return len(set(order.tolist()) & faults) / len(faults)
 
 
 def hits_of_chances(p: Array, x: Array, faults: set[int]) -> float:
-    """Share of wrong keys among the first n by the exact posterior of who knows every respondent's chance at every item.
+    """Share of wrong keys among the first n by the exact posterior of who knows every respondent's
+    chance at every item.
 
-    Nobody can: what is known of one item's difficulty comes from the same answers. It is a ceiling above `best_hits`.
+    Nobody can: what is known of one item's difficulty comes from the same answers. It is a ceiling
+    above `best_hits`.
     """
     right, wrong = (np.log(y.clip(1e-9, 1 - 1e-9)) for y in (p, 1 - p))
     odds = (x * (wrong - right) + (1 - x) * (right - wrong)).sum(axis=0)
@@ -188,9 +263,16 @@ def hits_of_chances(p: Array, x: Array, faults: set[int]) -> float:
     return len(set(order.tolist()) & faults) / len(faults)
 
 
-def bounds_table(replicates: int, respondents: int = 12, shares: Sequence[float] = SHARES[:2]) -> Iterator[str]:
-    """Rows: world, share; true among the first n for each list over the same studies, with Monte Carlo errors."""
-    yield "| world | wrong keys | reading list | distributions and abilities known | every chance known |"
+def bounds_table(
+    replicates: int, respondents: int = 12, shares: Sequence[float] = SHARES[:2]
+) -> Iterator[str]:
+    """Rows: world, share; true among the first n for each list over the same studies, with Monte
+    Carlo errors.
+    """
+    yield (
+        "| world | wrong keys | reading list | distributions and abilities known | every chance"
+        " known |"
+    )
     yield "|---|---|---|---|---|"
     for name in ("plain", "guessing"):
         for share in shares:
@@ -200,8 +282,13 @@ def bounds_table(replicates: int, respondents: int = 12, shares: Sequence[float]
                 p, x, faults = planted("wrong key", share, WORLDS[name], respondents, rng)
                 listed = {row.item for row in reading_list(x, rng=rng, most=len(faults)).items}
                 best = best_hits(x, faults, WORLDS[name], rng)
-                hits.append((len(listed & faults) / len(faults), best, hits_of_chances(p, x, faults)))
-            cells = [f"{np.mean(h):.3f} ± {np.std(h) / np.sqrt(replicates):.3f}" for h in zip(*hits, strict=True)]
+                hits.append(
+                    (len(listed & faults) / len(faults), best, hits_of_chances(p, x, faults))
+                )
+            cells = [
+                f"{np.mean(h):.3f} ± {np.std(h) / np.sqrt(replicates):.3f}"
+                for h in zip(*hits, strict=True)
+            ]
             yield f"| {name} | {share:.0%} | {' | '.join(cells)} |"
 
 
@@ -214,8 +301,13 @@ def accused(x: Array, rng: np.random.Generator) -> tuple[bool, bool]:
 def items_table(
     world: World, respondents: Sequence[int], replicates: int, shares: Sequence[float] = SHARES
 ) -> Iterator[str]:
-    """Rows: fault, share, respondents; found by each detector, what it states, and accusations of clean studies."""
-    yield "| fault | respondents | label errors: found | stated | negative items: found | stated | list: true among first n | stated | best possible |"
+    """Rows: fault, share, respondents; found by each detector, what it states, and accusations of
+    clean studies.
+    """
+    yield (
+        "| fault | respondents | label errors: found | stated | negative items: found | stated |"
+        " list: true among first n | stated | best possible |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|"
     for m in respondents:
         rng = np.random.default_rng(m)
@@ -223,11 +315,12 @@ def items_table(
         named = np.mean([accused(x, rng) for x in clean], axis=0)
         some = [searched(x, set()) for x in clean[: max(1, replicates // 2)]]
         stated = [
-            _mean(study[name].stated for study in some) for name in ("label_errors", "negative_items", "reading_list")
+            _mean(study[name].stated for study in some)
+            for name in ("label_errors", "negative_items", "reading_list")
         ]
         yield (
-            f"| none: studies accused | {m} | **{named[0]:.3f}** | {stated[0]:.2f} | **{named[1]:.3f}** | {stated[1]:.2f} "
-            f"| | {stated[2]:.2f} | |"
+            f"| none: studies accused | {m} | **{named[0]:.3f}** | {stated[0]:.2f} |"
+            f" **{named[1]:.3f}** | {stated[1]:.2f} | | {stated[2]:.2f} | |"
         )
         for kind, share in (*(("wrong key", share) for share in shares), ("trap", 0.02)):
             made = [with_faults(kind, share, world, m, rng) for _ in range(replicates)]
@@ -237,7 +330,9 @@ def items_table(
                 best = f"{np.mean([best_hits(*study, world, rng) for study in made]):.2f}"
             cells = []
             for name in ("label_errors", "negative_items", "reading_list"):
-                share_named = sum(s[name].true for s in studies) / sum(s[name].planted for s in studies)
+                share_named = sum(s[name].true for s in studies) / sum(
+                    s[name].planted for s in studies
+                )
                 cells.append(f"{share_named:.2f} | {_mean(s[name].stated for s in studies):.2f}")
             yield f"| {kind}, {share:.0%} | {m} | {' | '.join(cells)} | {best} |"
 
@@ -250,7 +345,9 @@ def _mean(values: Iterator[float]) -> float:
 def calibration(
     world: World, respondents: int, replicates: int, shares: Sequence[float] = (0.02, 0.05)
 ) -> list[tuple[float, float, int]]:
-    """Of the items whose chance of a wrong key is said to be .1 to .3, .3 to .5 and so on: mean said, true share, items."""
+    """Of the items whose chance of a wrong key is said to be .1 to .3, .3 to .5 and so on: mean
+    said, true share, items.
+    """
     rng = np.random.default_rng(100 + respondents)
     said, true = [], []
     for share in shares:
@@ -275,10 +372,12 @@ def calibration(
 def judged(
     bias: float, drift: float, respondents: int, rng: np.random.Generator, labels: int = 100
 ) -> tuple[bool, bool]:
-    """Whether the test of equal errors speaks, and the test of a shift between two judgings of the same answers.
+    """Whether the test of equal errors speaks, and the test of a shift between two judgings of the
+    same answers.
 
-    The judge misses 8 % of the right answers and passes 15 % of the wrong ones; of the first respondent's right answers
-    it misses `bias` more, and the second time it fails `drift` more of all answers.
+    The judge misses 8 % of the right answers and passes 15 % of the wrong ones; of the first
+    respondent's right answers it misses `bias` more, and the second time it fails `drift` more of
+    all answers.
     """
     p = chances(WORLDS["plain"], respondents, rng, labels)
     truth = drawn(p, rng)
@@ -300,11 +399,16 @@ def judged(
 
 
 def questions(leak: str, strength: float, rng: np.random.Generator, items: int = 600) -> list[Item]:
-    """Yes/no questions, two a picture, in which a cue goes with the label in a share `strength` of the items."""
+    """Yes/no questions, two a picture, in which a cue goes with the label in a share `strength` of
+    the items.
+    """
     label = rng.permutation(np.arange(items) % 2)
     out = []
     for i in range(items):
-        word, place = WORDS[rng.integers(len(WORDS))], rng.choice(["left", "right", "middle", "front"])
+        word, place = (
+            WORDS[rng.integers(len(WORDS))],
+            rng.choice(["left", "right", "middle", "front"]),
+        )
         yes = bool(label[i])
         cued = yes if rng.random() < strength else bool(rng.integers(2))
         prompt = f"Is there a {word} on the {place} of the picture?"
@@ -335,7 +439,14 @@ def leaks(items: Sequence[Item], rng: np.random.Generator) -> tuple[bool, bool, 
     """Whether the cues, the blind guesser and the linter speak."""
     labels, asked = [str(item.target) for item in items], [item.prompt for item in items]
     clusters = [item.cluster or item.id for item in items]
-    cues = leakage_cues(labels, rng=rng, questions=asked, ids=[item.id for item in items], clusters=clusters, folds=5)
+    cues = leakage_cues(
+        labels,
+        rng=rng,
+        questions=asked,
+        ids=[item.id for item in items],
+        clusters=clusters,
+        folds=5,
+    )
     blind = blind_solvability(asked, labels, rng=rng, clusters=clusters, folds=5)
     return (
         bool(cues.leaks),
@@ -375,27 +486,42 @@ def main() -> None:
     chosen = [word for word in sys.argv[1:] if not word.isdigit()] or list(PARTS)
     replicates, respondents = numbers[0] if numbers else 20, numbers[1:] or list(RESPONDENTS)
     makers = {
-        "items": items_part, "bounds": lambda replicates, _: show_bounds(replicates), "judges": judges_part,
-        "leaks": leaks_part, "lean": lean_part, "relatives": relatives_part,
-    }  # fmt: skip
+        "items": items_part,
+        "bounds": lambda replicates, _: show_bounds(replicates),
+        "judges": judges_part,
+        "leaks": leaks_part,
+        "lean": lean_part,
+        "relatives": relatives_part,
+    }
     for part in chosen:
         makers[part](replicates, respondents)
 
 
 def items_part(replicates: int, respondents: Sequence[int]) -> None:
     for name, world in WORLDS.items():
-        print(f"\n## Items, world {name}: {ITEMS} items, {replicates} studies a row ({5 * replicates} clean ones)\n")
-        for line in items_table(world, [m for m in respondents if not world.families or m >= 10], replicates):
+        print(
+            f"\n## Items, world {name}: {ITEMS} items, {replicates} studies a row ({5 * replicates}"
+            " clean ones)\n"
+        )
+        for line in items_table(
+            world, [m for m in respondents if not world.families or m >= 10], replicates
+        ):
             print(line, flush=True)
         print("\n| respondents | chance said: share true (items) |\n|---|---|")
         for m in respondents:
             if not world.families or m >= 10:
                 rows = calibration(world, m, replicates)
-                print(f"| {m} | {', '.join(f'{p:.2f}: **{y:.2f}** ({n})' for p, y, n in rows)} |", flush=True)
+                print(
+                    f"| {m} | {', '.join(f'{p:.2f}: **{y:.2f}** ({n})' for p, y, n in rows)} |",
+                    flush=True,
+                )
 
 
 def show_bounds(replicates: int) -> None:
-    print(f"\n## The reading list and what could be known, 12 respondents, {replicates} studies a row\n")
+    print(
+        f"\n## The reading list and what could be known, 12 respondents, {replicates} studies a"
+        " row\n"
+    )
     for line in bounds_table(replicates):
         print(line, flush=True)
 
@@ -404,11 +530,16 @@ def judges_part(replicates: int, respondents: Sequence[int]) -> None:
     many = 10 * replicates
     print(f"\n## Judges, 100 labels a respondent, {many} studies a row\n")
     print(
-        "| respondents | biased against one by .15 | by .30 | clean | second judging fails .05 more | clean |\n|---|---|---|---|---|---|"
+        "| respondents | biased against one by .15 | by .30 | clean | second judging fails .05 more"
+        " | clean |\n|---|---|---|---|---|---|"
     )
     for m in respondents:
-        cells = [share(lambda r, b=b, m=m: judged(b, 0.0, m, r)[0], many, m) for b in (0.15, 0.30, 0.0)]
-        cells += [share(lambda r, d=d, m=m: judged(0.0, d, m, r)[1], many, 50 + m) for d in (0.05, 0.0)]
+        cells = [
+            share(lambda r, b=b, m=m: judged(b, 0.0, m, r)[0], many, m) for b in (0.15, 0.30, 0.0)
+        ]
+        cells += [
+            share(lambda r, d=d, m=m: judged(0.0, d, m, r)[1], many, 50 + m) for d in (0.05, 0.0)
+        ]
         print(f"| {m} | " + " | ".join(f"{c:.3f}" for c in cells) + " |", flush=True)
 
 
@@ -424,21 +555,30 @@ def leaks_part(replicates: int, _: Sequence[int]) -> None:
             rng = np.random.default_rng([7, k])
             shown.append(leaks(questions(leak, strength, rng), rng))
         print(
-            f"| {leak} | {strength:.2f} | " + " | ".join(f"{c:.3f}" for c in np.mean(shown, axis=0)) + " |", flush=True
+            f"| {leak} | {strength:.2f} | "
+            + " | ".join(f"{c:.3f}" for c in np.mean(shown, axis=0))
+            + " |",
+            flush=True,
         )
 
 
 def lean_part(replicates: int, _: Sequence[int]) -> None:
     many = 10 * replicates
-    print(f"\n## A lean towards the first of four options, 400 answers, {many} studies\n\n| lean | speaks |\n|---|---|")
+    print(
+        f"\n## A lean towards the first of four options, 400 answers, {many} studies\n\n| lean |"
+        " speaks |\n|---|---|"
+    )
     for lean in (0.0, 0.05, 0.10):
-        print(f"| {lean:.2f} | {share(lambda r, lean=lean: chosen_positions(lean, r), many, 3):.3f} |")
+        print(
+            f"| {lean:.2f} | {share(lambda r, lean=lean: chosen_positions(lean, r), many, 3):.3f} |"
+        )
 
 
 def relatives_part(replicates: int, respondents: Sequence[int]) -> None:
     many = 10 * replicates
     print(
-        f"\n## Relatives, families of four, {many} studies\n\n| respondents | correlation .7 | .3 | unrelated |\n|---|---|---|---|"
+        f"\n## Relatives, families of four, {many} studies\n\n| respondents | correlation .7 | .3 |"
+        " unrelated |\n|---|---|---|---|"
     )
     for m in (m for m in respondents if m >= 8):
         cells = [share(lambda r, c=c, m=m: relatives(c, m, r), many, m) for c in (0.7, 0.3, 0.0)]

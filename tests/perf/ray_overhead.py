@@ -1,18 +1,19 @@
-"""What Ray costs: two actors against the two worker processes of the local engine, and one actor killed in the middle.
+"""What Ray costs: two actors against the two worker processes of the local engine, and one actor
+killed in the middle.
 
     python tests/perf/ray_overhead.py [--rounds 5] [--runs 4]
 
-An embedded model captions the pictures of `shapes_caption`, `--runs` times at temperature 1, into a store on disk. The engines
-take turns, each in a process of its own: two worker processes of one thread each, or two actors of one CPU each. Printed are
-medians over the rounds of
+An embedded model captions the pictures of `shapes_caption`, `--runs` times at temperature 1, into a
+store on disk. The engines take turns, each in a process of its own: two worker processes of one
+thread each, or two actors of one CPU each. Printed are medians over the rounds of
 
     whole       from the command to the last stored answer, with the start of a cluster for Ray
-    joined      the same for a cluster that runs already
-    answering   from the first to the last quarter of the answers, while both workers are at work
-    processor   seconds of the workers or actors, and of everything with the driver and the cluster, in both of these times
+    joined      the same for a cluster that runs already answering   from the first to the last
+    quarter of the answers, while both workers are at work processor   seconds of the workers or
+    actors, and of everything with the driver and the cluster, in both of these times
 
-and Ray's ratio to the local engine. Then one actor is killed by SIGKILL in the middle: every question must be answered once,
-with the same bytes as by the local engine.
+and Ray's ratio to the local engine. Then one actor is killed by SIGKILL in the middle: every
+question must be answered once, with the same bytes as by the local engine.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ import os, sys
 if "spawn_main" in " ".join(sys.orig_argv):
     os.setsid()
 """
-"""On a machine that others use, Linux gives each session its share of the processors (sched_autogroup_enabled). Ray's actors are
-sessions of their own; here the worker processes of the local engine are too, or they would share one share."""
+"""On a machine that others use, Linux gives each session its share of the processors
+(sched_autogroup_enabled). Ray's actors are sessions of their own; here the worker processes of the
+local engine are too, or they would share one share."""
 
 
 def is_worker(process: Any) -> bool:
@@ -64,7 +66,9 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
     if engine == "joined":
         import ray
 
-        cluster = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+        cluster = ray.init(
+            address="local", num_cpus=2, include_dashboard=False, log_to_driver=False
+        )
         began = time.perf_counter()
     benchmark = hqm.load("shapes_caption")
     benchmark.prepare_images(benchmark.original)
@@ -92,7 +96,11 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
                     workers = spent([process for process in processes if is_worker(process)])
                     spent_at[part] = workers, spent([me, *processes])
 
-        made = make_engine("local", workers=2) if engine == "local" else make_engine("ray", workers=2, cpus=1)
+        made = (
+            make_engine("local", workers=2)
+            if engine == "local"
+            else make_engine("ray", workers=2, cpus=1)
+        )
         outcome = hqm.administer(opened, jobs, note, engine=made)
     if cluster is not None:
         import ray
@@ -113,9 +121,20 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
     }
 
 
-def take_turn(engine: str, given: argparse.Namespace, store: Path, kill: bool = False) -> dict[str, Any]:
+def take_turn(
+    engine: str, given: argparse.Namespace, store: Path, kill: bool = False
+) -> dict[str, Any]:
     """The same in a process of its own."""
-    command = [sys.executable, __file__, "--turn", engine, "--runs", str(given.runs), "--items", str(given.items)]
+    command = [
+        sys.executable,
+        __file__,
+        "--turn",
+        engine,
+        "--runs",
+        str(given.runs),
+        "--items",
+        str(given.items),
+    ]
     command += ["--store", str(store), *(["--kill"] if kill else [])]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "sitecustomize.py").write_text(OWN_SESSION, encoding="utf-8")
@@ -135,7 +154,9 @@ def rows(path: Path) -> list[tuple[Any, ...]]:
 
 def main() -> None:
     """Take turns, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--items", type=int, default=1008)
@@ -163,18 +184,30 @@ def main() -> None:
         once = len(rows(folder / "killed.sqlite")) == killed["total"]
         alike = rows(folder / "killed.sqlite") == reference
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"{taken['local'][0]['total']:,} captions by {MODEL}, {given.rounds} rounds, load {load}\n")
     print(
-        "| medians, seconds | local engine, 2 processes | Ray, 2 actors | ratio | Ray, cluster running | ratio |\n|"
-        + "---|" * 6
+        f"{taken['local'][0]['total']:,} captions by {MODEL}, {given.rounds} rounds, load {load}\n"
     )
-    for what in ("whole", "answering", *(what for what in taken["local"][0] if "processor" in what)):
-        local, own, joined = (statistics.median(made[what] for made in taken[engine]) for engine in engines)
-        print(f"| {what} | {local:.1f} | {own:.1f} | {own / local:.2f} | {joined:.1f} | {joined / local:.2f} |")
+    print(
+        "| medians, seconds | local engine, 2 processes | Ray, 2 actors | ratio | Ray, cluster"
+        " running | ratio |\n|" + "---|" * 6
+    )
+    for what in (
+        "whole",
+        "answering",
+        *(what for what in taken["local"][0] if "processor" in what),
+    ):
+        local, own, joined = (
+            statistics.median(made[what] for made in taken[engine]) for engine in engines
+        )
+        print(
+            f"| {what} | {local:.1f} | {own:.1f} | {own / local:.2f} | {joined:.1f} |"
+            f" {joined / local:.2f} |"
+        )
     print(f"\nequal answers in all {len(same)} stores: {all(same)}")
     print(
-        f"an actor of {killed['killed']} killed in the middle: {killed['asked']} asked, {killed['errors']} errors, "
-        f"each of {killed['total']} stored once: {once}, the same bytes: {alike}, whole {killed['whole']:.1f} s"
+        f"an actor of {killed['killed']} killed in the middle: {killed['asked']} asked,"
+        f" {killed['errors']} errors, each of {killed['total']} stored once: {once}, the same"
+        f" bytes: {alike}, whole {killed['whole']:.1f} s"
     )
 
 

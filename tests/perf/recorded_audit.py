@@ -1,13 +1,17 @@
-"""Recorded answers, from JSON lines to the report: processor time and memory, beside another version, and how both grow.
+"""Recorded answers, from JSON lines to the report: processor time and memory, beside another
+version, and how both grow.
 
-    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before PYTHON] [--grow items] [--stored]
+    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before
+    PYTHON] [--grow items] [--stored]
 
-Each audit is a process of its own, and its processor time counts, because other work on the machine does not change it much.
-The named alternative is an earlier version: `--before` takes the interpreter of an environment in which it is installed
-(`git worktree add FOLDER REVISION`, then `pip install --editable FOLDER` in an environment of its own). Both versions
-audit the same files, one after the other, and the program ends with an error where their estimates differ by more than 1e-10.
-`--grow` repeats the audit of this version with 1, 4 and 16 times the items, respondents or runs given. With `--stored` the
-answers are written into a store first, and the audit reads only that (`hqm audit FOLDER --offline`).
+Each audit is a process of its own, and its processor time counts, because other work on the machine
+does not change it much. The named alternative is an earlier version: `--before` takes the
+interpreter of an environment in which it is installed (`git worktree add FOLDER REVISION`, then
+`pip install --editable FOLDER` in an environment of its own). Both versions audit the same files,
+one after the other, and the program ends with an error where their estimates differ by more than
+1e-10. `--grow` repeats the audit of this version with 1, 4 and 16 times the items, respondents or
+runs given. With `--stored` the answers are written into a store first, and the audit reads only
+that (`hqm audit FOLDER --offline`).
 """
 
 from __future__ import annotations
@@ -55,16 +59,21 @@ class Measured:
 
 
 def make(folder: Path, size: Size, *, stored: bool = False) -> None:
-    """A yes/no benchmark and a file of answers for each respondent, or a store of them; a third of the answers are sentences."""
+    """A yes/no benchmark and a file of answers for each respondent, or a store of them; a third of
+    the answers are sentences.
+    """
     rng = np.random.default_rng(0)
     truths = rng.random(size.items) < 0.5
     (folder / "card.toml").write_text(
-        'name = "recorded"\ntitle = "Recorded"\nversion = "1"\ntask = "yes_no"\n[data]\nitems = "items.jsonl"\n'
+        'name = "recorded"\ntitle = "Recorded"\nversion = "1"\ntask = "yes_no"\n[data]\nitems ='
+        ' "items.jsonl"\n'
     )
     rows = (
         {
             "id": f"q{i}",
-            "prompt": f"Is there a {THINGS[i % 10]} by the {THINGS[(i // 10 + i) % 10]} {i} in the image?",
+            "prompt": (
+                f"Is there a {THINGS[i % 10]} by the {THINGS[(i // 10 + i) % 10]} {i} in the image?"
+            ),
             "target": "yes" if truth else "no",
             "cluster": f"c{i // 6}",
         }
@@ -73,14 +82,20 @@ def make(folder: Path, size: Size, *, stored: bool = False) -> None:
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     difficulty = rng.normal(0, 1.5, size.items)
     if stored:
-        _store(folder, size, (_said(rng, truths, difficulty, size) for _ in range(size.respondents)))
+        _store(
+            folder, size, (_said(rng, truths, difficulty, size) for _ in range(size.respondents))
+        )
         return
     (folder / "answers").mkdir()
     for r in range(size.respondents):
         lines = []
         for run, texts in enumerate(_said(rng, truths, difficulty, size)):
             for i, text in enumerate(texts):
-                lines.append(json.dumps({"id": f"q{i}", "response": text, "respondent": f"model{r}", "run": run}))
+                lines.append(
+                    json.dumps(
+                        {"id": f"q{i}", "response": text, "respondent": f"model{r}", "run": run}
+                    )
+                )
         (folder / "answers" / f"model{r}.jsonl").write_text("\n".join(lines))
 
 
@@ -118,7 +133,18 @@ def _store(folder: Path, size: Size, answers: Iterable[list[list[str]]]) -> None
 
 def measure(python: str, folder: Path, out: Path, *, stored: bool = False) -> Measured:
     """Audit in a process of its own."""
-    command = [python, "-m", "hqm", "audit", str(folder), "--forms", "original", "--out", str(out), "--quiet"]
+    command = [
+        python,
+        "-m",
+        "hqm",
+        "audit",
+        str(folder),
+        "--forms",
+        "original",
+        "--out",
+        str(out),
+        "--quiet",
+    ]
     if stored:
         command += ["--offline", "--store", str(folder / "store.sqlite")]
     else:
@@ -137,7 +163,9 @@ def measure(python: str, folder: Path, out: Path, *, stored: bool = False) -> Me
 
 
 def difference(ours: Any, other: Any) -> float:
-    """The largest difference of two numbers at the same place, relative above 1; infinite where anything else differs."""
+    """The largest difference of two numbers at the same place, relative above 1; infinite where
+    anything else differs.
+    """
     if isinstance(ours, float) and isinstance(other, float):
         return abs(ours - other) / max(1.0, abs(ours))
     if isinstance(ours, dict) and isinstance(other, dict) and ours.keys() == other.keys():
@@ -158,27 +186,50 @@ def audited(size: Size, before: str | None, stored: bool) -> tuple[Measured, Mea
 
 def main() -> None:
     """Print what the audits took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--respondents", type=int, default=10)
     parser.add_argument("--items", type=int, default=4000)
     parser.add_argument("--runs", type=int, default=2)
-    parser.add_argument("--before", metavar="PYTHON", help="the interpreter of an environment with the other version")
+    parser.add_argument(
+        "--before",
+        metavar="PYTHON",
+        help="the interpreter of an environment with the other version",
+    )
     parser.add_argument("--grow", choices=("items", "respondents", "runs"))
-    parser.add_argument("--stored", action="store_true", help="audit a store of these answers, offline")
+    parser.add_argument(
+        "--stored", action="store_true", help="audit a store of these answers, offline"
+    )
     given = parser.parse_args()
     base = Size(given.respondents, given.items, given.runs)
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     for factor in (1, 4, 16) if given.grow else (1,):
-        size = Size(**{**vars(base), **({given.grow: vars(base)[given.grow] * factor} if given.grow else {})})
+        size = Size(
+            **{
+                **vars(base),
+                **({given.grow: vars(base)[given.grow] * factor} if given.grow else {}),
+            }
+        )
         ours, other = audited(size, given.before, given.stored)
-        what = f"{size.respondents} respondents x {size.items:,} items x {size.runs} runs = {size.answers:,} answers"
-        print(f"{what}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak {ours.mib:.0f} MiB", flush=True)
+        what = (
+            f"{size.respondents} respondents x {size.items:,} items x {size.runs} runs ="
+            f" {size.answers:,} answers"
+        )
+        print(
+            f"{what}: {ours.seconds:.1f} s of processor time, {ours.wall:.1f} s, peak"
+            f" {ours.mib:.0f} MiB",
+            flush=True,
+        )
         if other is not None:
             apart = difference(ours.estimates, other.estimates)
             if not apart <= SAME:
-                sys.exit(f"the two versions do not give the same estimates: they differ by {apart:.1g}")
+                sys.exit(
+                    f"the two versions do not give the same estimates: they differ by {apart:.1g}"
+                )
             print(
-                f"before: {other.seconds:.1f} s, peak {other.mib:.0f} MiB; estimates differ by at most {apart:.1g}; ",
+                f"before: {other.seconds:.1f} s, peak {other.mib:.0f} MiB; estimates differ by at"
+                f" most {apart:.1g}; ",
                 end="",
             )
             print(f"ratio {other.seconds / ours.seconds:.2f}", flush=True)

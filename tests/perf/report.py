@@ -1,9 +1,11 @@
-"""How long a report of an audit that exists takes to write, now and at an earlier revision, in one run.
+"""How long a report of an audit that exists takes to write, now and at an earlier revision, in one
+run.
 
     hqm audit shapes --limit 100 --out /tmp/shapes
     python tests/perf/report.py /tmp/shapes/audit.json e8d688a
 
-Each revision writes the report in a process of its own, in turns; the median of five is printed, with the ratio.
+Each revision writes the report in a process of its own, in turns; the median of five is printed,
+with the ratio.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ print(time.perf_counter() - start, page.count("<svg"))
 
 def tree(revision: str, folder: Path) -> Path:
     """The packages as they were at a revision."""
-    packed = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True).stdout
+    packed = subprocess.run(
+        ["git", "archive", revision], cwd=ROOT, capture_output=True, check=True
+    ).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     for name in ("adapters", "benchmarks", "reports"):
@@ -43,7 +47,14 @@ def tree(revision: str, folder: Path) -> Path:
 def written(audit: str, code: Path) -> tuple[float, int]:
     """Seconds that one report takes without start and reading, and how many drawings it has."""
     environment = {**os.environ, "PYTHONPATH": str(code)}
-    done = subprocess.run([sys.executable, "-c", _TIMED, audit], env=environment, cwd=code, capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", _TIMED, audit],
+        env=environment,
+        cwd=code,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     seconds, drawings = done.stdout.split()
     return float(seconds), int(drawings)
 
@@ -55,7 +66,8 @@ def main(audit: str, revision: str) -> None:
         runs = [(written(audit, before), written(audit, now)) for _ in range(_TURNS)]
     old, new = (statistics.median(run[k][0] for run in runs) for k in (0, 1))
     print(
-        f"{revision}: {old:.2f} s ({runs[0][0][1]} drawings); now: {new:.2f} s ({runs[0][1][1]} drawings); ratio {old / new:.1f}"
+        f"{revision}: {old:.2f} s ({runs[0][0][1]} drawings); now: {new:.2f} s ({runs[0][1][1]}"
+        f" drawings); ratio {old / new:.1f}"
     )
 
 

@@ -1,19 +1,22 @@
 """Questions a second: HQM against plain `generate`, one question at a time and in batches.
 
-    python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576 picture tokens
-    python tests/perf/respondents.py --matrix                         # models x work x picture tokens (tests/perf/matrix.py)
-    python tests/perf/respondents.py --passes                         # prefix passes a picture (tests/perf/passes.py)
-    python tests/perf/respondents.py --shape 7b --device cuda         # 7B shapes on a GPU, and shares of its peak (tests/perf/large.py)
+    python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576
+    picture tokens python tests/perf/respondents.py --matrix                         # models x work
+    x picture tokens (tests/perf/matrix.py) python tests/perf/respondents.py --passes
+    # prefix passes a picture (tests/perf/passes.py) python tests/perf/respondents.py --shape 7b
+    --device cuda         # 7B shapes on a GPU, and shares of its peak (tests/perf/large.py)
 
-The same model, machine, pictures and questions for all: `--images` pictures with `--per-image` questions (POPE: 500 with 6),
-put three times: the original, the original again (retest), and the flipped form. HQM administers everything into a store
-on disk, worker processes off. The rivals do what harnesses do for every question: open the picture, run the processor,
-`generate`, decode; they are timed on a random part (`--part`) of the questions and their rate is carried over. The ways
-take turns, `--rounds` times. Sampled answers are two tokens long, "Yes" and its end. The answers of a part are compared,
-greedily, between the ways.
+The same model, machine, pictures and questions for all: `--images` pictures with `--per-image`
+questions (POPE: 500 with 6), put three times: the original, the original again (retest), and the
+flipped form. HQM administers everything into a store on disk, worker processes off. The rivals do
+what harnesses do for every question: open the picture, run the processor, `generate`, decode; they
+are timed on a random part (`--part`) of the questions and their rate is carried over. The ways take
+turns, `--rounds` times. Sampled answers are two tokens long, "Yes" and its end. The answers of a
+part are compared, greedily, between the ways.
 
-What is printed: questions a second, ratios, where HQM's time went, what it spent outside of the model, start times. On a machine that others use, the processor seconds a question say more
-than the clock.
+What is printed: questions a second, ratios, where HQM's time went, what it spent outside of the
+model, start times. On a machine that others use, the processor seconds a question say more than the
+clock.
 """
 
 from __future__ import annotations
@@ -44,11 +47,21 @@ from tests.tiny_models import _save, llava_parts
 
 SHAPES: dict[str, dict[str, Any]] = {
     "small": {
-        "vision": {"hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 4},
-        "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 6, "num_attention_heads": 8,
-        "num_key_value_heads": 8, "head_dim": 32, "initializer_range": 0.1,
+        "vision": {
+            "hidden_size": 128,
+            "intermediate_size": 512,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 4,
+        },
+        "hidden_size": 256,
+        "intermediate_size": 688,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 8,
+        "head_dim": 32,
+        "initializer_range": 0.1,
     },
-}  # fmt: skip
+}
 """A decoder of 7 million weights."""
 
 
@@ -67,7 +80,9 @@ def start_times() -> dict[str, float]:
         times = []
         for _ in range(5):
             began = time.perf_counter()
-            subprocess.run([sys.executable, "-m", "hqm.cli", *words], capture_output=True, check=True)
+            subprocess.run(
+                [sys.executable, "-m", "hqm.cli", *words], capture_output=True, check=True
+            )
             times.append(time.perf_counter() - began)
         best["hqm " + " ".join(words)] = min(times)
     return best
@@ -92,7 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--per-image", type=int, nargs="+", default=[6])
     parser.add_argument("--batches", type=int, nargs="+", default=[2, 4, 8, 16, 32])
     parser.add_argument("--hqm-batch", type=int, default=0, help="0: as HQM finds it")
-    parser.add_argument("--part", type=int, default=96, help="questions the rivals are timed on, a round")
+    parser.add_argument(
+        "--part", type=int, default=96, help="questions the rivals are timed on, a round"
+    )
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--json", type=Path)
@@ -100,7 +117,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.threads:
         torch.set_num_threads(options.threads)
     results: dict[str, Any] = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads, {options.device}",
+        "machine": (
+            f"{platform.machine()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads,"
+            f" {options.device}"
+        ),
         "torch": torch.__version__,
         "shape": options.shape,
         "starts": start_times(),
@@ -119,15 +139,20 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
     loaded = make_model(scratch / "model", options.shape, options.device, options.dtype)
     clock = Clock(loaded.model)
     weights = sum(p.numel() for p in loaded.model.parameters())
-    print(f"{weights / 1e6:.1f} M weights, {options.images} pictures x {per_image} questions x 3", flush=True)
+    print(
+        f"{weights / 1e6:.1f} M weights, {options.images} pictures x {per_image} questions x 3",
+        flush=True,
+    )
 
     # the same answers: a few pictures, greedily, every way
     small = benchmark_folder(scratch / "few", 4, per_image)
     asked = administered(small, scratch / "model", loaded, options.hqm_batch)["requests"]
     alone, batched = ([a.text for a in plain(loaded, asked, size, greedy=True)] for size in (1, 8))
     ours = answers_of(respondent_of(scratch / "model", loaded), asked)
-    same = {"batch 1": float(np.mean([a == b for a, b in zip(ours, alone, strict=True)])),
-            "batch 8": float(np.mean([a == b for a, b in zip(ours, batched, strict=True)]))}  # fmt: skip
+    same = {
+        "batch 1": float(np.mean([a == b for a, b in zip(ours, alone, strict=True)])),
+        "batch 8": float(np.mean([a == b for a, b in zip(ours, batched, strict=True)])),
+    }
 
     rng = np.random.default_rng(1)
     rates: dict[str, list[float]] = {}
@@ -151,25 +176,41 @@ def compare(scratch: Path, per_image: int, options: argparse.Namespace) -> dict[
         )
         rates.setdefault("HQM", []).append(run["asked"] / run["seconds"])
         print(f"round {turn}: HQM {rates['HQM'][-1]:.2f}/s", flush=True)
-        part = [requests[i] for i in sorted(rng.choice(len(requests), min(options.part, len(requests)), replace=False))]
+        part = [
+            requests[i]
+            for i in sorted(
+                rng.choice(len(requests), min(options.part, len(requests)), replace=False)
+            )
+        ]
         for size in (1, *options.batches):
             questions = part if size > 1 else part[: max(8, len(part) // 2)]
             began, worked = clock.now(), time.process_time()
             plain(loaded, questions, size)
-            cores.setdefault(f"generate, batch {size}", []).append((time.process_time() - worked) / len(questions))
-            rates.setdefault(f"generate, batch {size}", []).append(len(questions) / (clock.now() - began))
-            print(f"round {turn}: batch {size} {rates[f'generate, batch {size}'][-1]:.2f}/s", flush=True)
+            cores.setdefault(f"generate, batch {size}", []).append(
+                (time.process_time() - worked) / len(questions)
+            )
+            rates.setdefault(f"generate, batch {size}", []).append(
+                len(questions) / (clock.now() - began)
+            )
+            print(
+                f"round {turn}: batch {size} {rates[f'generate, batch {size}'][-1]:.2f}/s",
+                flush=True,
+            )
     middle = {way: statistics.median(rounds) for way, rounds in rates.items()}
     best = max((way for way in middle if way != "HQM"), key=lambda way: middle[way])
     last = runs[-1]
     inside = sum(last["spent"].values())
     return {
         "weights": weights,
-        "questions_per_second": {way: {"median": middle[way], "rounds": rounds} for way, rounds in rates.items()},
+        "questions_per_second": {
+            way: {"median": middle[way], "rounds": rounds} for way, rounds in rates.items()
+        },
         "times_batch_1": middle["HQM"] / middle["generate, batch 1"],
         "best_batch": best,
         "times_best_batch": middle["HQM"] / middle[best],
-        "processor_seconds_a_question": {way: statistics.median(rounds) for way, rounds in cores.items()},
+        "processor_seconds_a_question": {
+            way: statistics.median(rounds) for way, rounds in cores.items()
+        },
         "same_greedy_answers": same,
         "seconds": last,
         "outside_of_the_model": {

@@ -2,10 +2,11 @@
 
     HQM_DATA=... python tests/perf/score_amber_g.py [--words 100]
 
-HQM: `score_file` with the default tagger and a table of vectors (random ones of 300 dimensions for AMBER's 418 words; how
-words are like one another changes no time). The named alternative, in the same run: what AMBER's release does with the
-same nouns, which is to embed both words of every pair anew and take their cosine. The time of the tagger is printed apart,
-as both need it; the metrics that both give are compared.
+HQM: `score_file` with the default tagger and a table of vectors (random ones of 300 dimensions for
+AMBER's 418 words; how words are like one another changes no time). The named alternative, in the
+same run: what AMBER's release does with the same nouns, which is to embed both words of every pair
+anew and take their cosine. The time of the tagger is printed apart, as both need it; the metrics
+that both give are compared.
 """
 
 from __future__ import annotations
@@ -25,17 +26,26 @@ from hqm.scoring.words import Recipe, Words
 from hqm.scoring.words.offline import HantaNouns
 from hqm.scoring.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 
-FILLER = "in the middle of this picture one can see that there is also something quite beautiful next to it".split()
+FILLER = (
+    "in the middle of this picture one can see that there is also something quite beautiful next"
+    " to it".split()
+)
 
 
 def descriptions(benchmark: Any, length: int, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """One description a picture: every fourth word an object, of the picture or of the vocabulary."""
+    """One description a picture: every fourth word an object, of the picture or of the
+    vocabulary.
+    """
     words = sorted(benchmark.vocabulary)
     made = []
     for item in benchmark.original.items:
         near = benchmark.annotations[item.id]["truth"] + benchmark.annotations[item.id]["hallu"]
         text = [
-            str(rng.choice(near if rng.random() < 0.6 else words)) if i % 4 == 3 else FILLER[i % len(FILLER)]
+            (
+                str(rng.choice(near if rng.random() < 0.6 else words))
+                if i % 4 == 3
+                else FILLER[i % len(FILLER)]
+            )
             for i in range(length)
         ]
         sentences = [" ".join(text[i : i + 16]).capitalize() + "." for i in range(0, length, 16)]
@@ -43,7 +53,9 @@ def descriptions(benchmark: Any, length: int, rng: np.random.Generator) -> list[
     return made
 
 
-def naive(benchmark: Any, rows: list[dict[str, Any]], nouns: list[list[str]], fresh: Any) -> tuple[float, int]:
+def naive(
+    benchmark: Any, rows: list[dict[str, Any]], nouns: list[list[str]], fresh: Any
+) -> tuple[float, int]:
     """CHAIR as the release sums it up, every pair embedded anew; and how many pairs that were."""
     made_up = mentioned = pairs = 0
     for row, said in zip(rows, nouns, strict=True):
@@ -69,13 +81,19 @@ def naive(benchmark: Any, rows: list[dict[str, Any]], nouns: list[list[str]], fr
 
 def main() -> None:
     """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--words", type=int, default=100, help="words a description")
     length = options.parse_args().words
     benchmark: Any = hqm.load("amber_g")
     rng = np.random.default_rng(0)
-    vectors = {word: rng.normal(size=300).astype(np.float32) for word in sorted(benchmark.vocabulary)}
-    for word, other in zip(sorted(vectors)[::9], sorted(vectors)[1::9], strict=False):  # some pairs that are alike
+    vectors = {
+        word: rng.normal(size=300).astype(np.float32) for word in sorted(benchmark.vocabulary)
+    }
+    for word, other in zip(
+        sorted(vectors)[::9], sorted(vectors)[1::9], strict=False
+    ):  # some pairs that are alike
         vectors[other] = (vectors[word] + 0.3 * rng.normal(size=300)).astype(np.float32)
 
     def fresh(word: str) -> Embedding:
@@ -93,7 +111,10 @@ def main() -> None:
         scored = score_file(benchmark, path)
         whole = time.perf_counter() - start
     start = time.perf_counter()
-    nouns = [[n.lemma for n in finder(row["response"]) if n.lemma in benchmark.vocabulary] for row in rows]
+    nouns = [
+        [n.lemma for n in finder(row["response"]) if n.lemma in benchmark.vocabulary]
+        for row in rows
+    ]
     tagging = time.perf_counter() - start
     start = time.perf_counter()
     chair, pairs = naive(benchmark, rows, nouns, fresh)
@@ -101,9 +122,13 @@ def main() -> None:
     if scored.metrics["chair"] != chair:
         raise SystemExit(f"the two disagree: CHAIR {scored.metrics['chair']} and {chair}")
     rest = max(whole - tagging, 1e-9)
-    print(f"{len(rows)} descriptions of {length} words, {sum(map(len, nouns))} objects, CHAIR {chair}")
+    print(
+        f"{len(rows)} descriptions of {length} words, {sum(map(len, nouns))} objects, CHAIR {chair}"
+    )
     print(f"HQM, all metrics       {whole:8.2f} s, of which the tagger takes about {tagging:.2f} s")
-    print(f"pairwise loop          {tagging + loop:8.2f} s, of which {pairs} pairs take {loop:.2f} s")
+    print(
+        f"pairwise loop          {tagging + loop:8.2f} s, of which {pairs} pairs take {loop:.2f} s"
+    )
     print(f"without the tagger     {loop / rest:8.1f} times as fast")
 
 

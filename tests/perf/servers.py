@@ -1,14 +1,17 @@
 """How fast HQM asks a server, against bare aiohttp with the same requests in the same run.
 
-    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--markdown FILE]
+    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--markdown
+    FILE]
 
-The server is a process of its own that answers every request after 20 ms, however many come at once. Bare aiohttp posts
-bodies that were made beforehand, keeps one session and reads the replies; HQM reads the pictures, makes the bodies, asks with
-its limits on replies, reads the answers and gives them to the caller, who confirms them, as when it stores them. Both take turns;
-a ratio is of the median rates. Then the number in flight adapts (no `concurrency` in the name), against
-aiohttp with 64 in flight: at the same server, at one that turns 20 of every 500 requests away, the first among them (429, to be
-asked again after 200 ms), and at one whose first 64 replies take 2 s. Python searches for circles of values as seldom as in the program
-`hqm`, for both. Prints Markdown, with the machine's load and the processor time of a request, and writes it to a file where one is named:
+The server is a process of its own that answers every request after 20 ms, however many come at
+once. Bare aiohttp posts bodies that were made beforehand, keeps one session and reads the replies;
+HQM reads the pictures, makes the bodies, asks with its limits on replies, reads the answers and
+gives them to the caller, who confirms them, as when it stores them. Both take turns; a ratio is of
+the median rates. Then the number in flight adapts (no `concurrency` in the name), against aiohttp
+with 64 in flight: at the same server, at one that turns 20 of every 500 requests away, the first
+among them (429, to be asked again after 200 ms), and at one whose first 64 replies take 2 s. Python
+searches for circles of values as seldom as in the program `hqm`, for both. Prints Markdown, with
+the machine's load and the processor time of a request, and writes it to a file where one is named:
 the tables of docs/performance.md.
 """
 
@@ -46,13 +49,29 @@ REPLY = {
             "index": 0,
             "finish_reason": "stop",
             "message": {"role": "assistant", "content": "Yes"},
-            "logprobs": {"content": [{"token": "Yes", "logprob": -0.1, "bytes": None, "top_logprobs": [
-                {"token": token, "logprob": value, "bytes": None} for token, value in (("Yes", -0.1), ("No", -2.4), (" Yes", -5.0), ("yes", -6.0), ("NO", -8.0))
-            ]}]},
+            "logprobs": {
+                "content": [
+                    {
+                        "token": "Yes",
+                        "logprob": -0.1,
+                        "bytes": None,
+                        "top_logprobs": [
+                            {"token": token, "logprob": value, "bytes": None}
+                            for token, value in (
+                                ("Yes", -0.1),
+                                ("No", -2.4),
+                                (" Yes", -5.0),
+                                ("yes", -6.0),
+                                ("NO", -8.0),
+                            )
+                        ],
+                    }
+                ]
+            },
         }
     ],
     "usage": {"prompt_tokens": 600, "completion_tokens": 1, "total_tokens": 601},
-}  # fmt: skip
+}
 
 
 class _Server(asyncio.Protocol):
@@ -71,7 +90,9 @@ class _Server(asyncio.Protocol):
                 head, mark, rest = self.buffer.partition(b"\r\n\r\n")
                 if not mark:
                     return
-                length = next(x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:"))
+                length = next(
+                    x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")
+                )
                 self.wanted, self.buffer = int(length.split(b":")[1]), rest
             if len(self.buffer) < self.wanted:
                 return
@@ -85,12 +106,19 @@ class _Server(asyncio.Protocol):
             status, extra = b"429 Too Many Requests", b"Retry-After-Ms: 200\r\n"
         if self.manner == "slow start" and number <= 64:
             delay = 2.0
-        body = json.dumps(REPLY).encode() if status.startswith(b"200") else b'{"error": {"message": "slow down"}}'
-        reply = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s" % (
-            status,
-            extra,
-            len(body),
-            body,
+        body = (
+            json.dumps(REPLY).encode()
+            if status.startswith(b"200")
+            else b'{"error": {"message": "slow down"}}'
+        )
+        reply = (
+            b"HTTP/1.1 %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s"
+            % (
+                status,
+                extra,
+                len(body),
+                body,
+            )
         )
         asyncio.get_running_loop().call_later(delay, self.transport.write, reply)
 
@@ -98,7 +126,9 @@ class _Server(asyncio.Protocol):
 def _serve(manner: str, pipe: Any) -> None:
     async def main() -> None:
         _Server.manner = manner
-        server = await asyncio.get_running_loop().create_server(_Server, "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.get_running_loop().create_server(
+            _Server, "127.0.0.1", 0, backlog=1024
+        )
         pipe.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -110,7 +140,9 @@ class Serving:
 
     def __init__(self, manner: str = "steady") -> None:
         here, there = multiprocessing.get_context("spawn").Pipe()
-        self.process = multiprocessing.get_context("spawn").Process(target=_serve, args=(manner, there), daemon=True)
+        self.process = multiprocessing.get_context("spawn").Process(
+            target=_serve, args=(manner, there), daemon=True
+        )
         self.process.start()
         self.url = f"http://127.0.0.1:{here.recv()}/v1"
 
@@ -128,12 +160,18 @@ def requests(count: int, folder: Path) -> list[Request]:
         picture = folder / f"{i // 6}.png"
         if not picture.exists():
             picture.write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(30_000))
-        made.append(Request(f"Is there a dog in picture {i}? Please answer yes or no.", picture, Sampling(), i))
+        made.append(
+            Request(
+                f"Is there a dog in picture {i}? Please answer yes or no.", picture, Sampling(), i
+            )
+        )
     return made
 
 
 def by_hqm(asked: list[Request], url: str, in_flight: int = 0) -> tuple[float, float]:
-    """Requests a second, and the processor seconds of a request; 0 in flight lets their number adapt."""
+    """Requests a second, and the processor seconds of a request; 0 in flight lets their number
+    adapt.
+    """
     fixed = f"&concurrency={in_flight}" if in_flight else ""
     respondent = make_respondent(f"openai/m@{url}?retries=8{fixed}")
     began, spent = time.perf_counter(), _processor()
@@ -142,7 +180,8 @@ def by_hqm(asked: list[Request], url: str, in_flight: int = 0) -> tuple[float, f
     respondent.close()
     if len(answers) != len(asked) or any(response.state != "ok" for _, response in answers):
         raise SystemExit(
-            f"{len(answers)} of {len(asked)} answered; not ok: {[r for _, r in answers if r.state != 'ok'][:3]}"
+            f"{len(answers)} of {len(asked)} answered; not ok:"
+            f" {[r for _, r in answers if r.state != 'ok'][:3]}"
         )
     return len(asked) / took, spent / len(asked)
 
@@ -161,7 +200,12 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
         ]
         bodies.append(
             json.dumps(
-                {"model": "m", "messages": [{"role": "user", "content": content}], "temperature": 0.0, "max_tokens": 16}
+                {
+                    "model": "m",
+                    "messages": [{"role": "user", "content": content}],
+                    "temperature": 0.0,
+                    "max_tokens": 16,
+                }
             ).encode()
         )
     answers = []
@@ -170,7 +214,9 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
         for body in todo:
             while True:
                 async with session.post(
-                    f"{url}/chat/completions", data=body, headers={"Content-Type": "application/json"}
+                    f"{url}/chat/completions",
+                    data=body,
+                    headers={"Content-Type": "application/json"},
                 ) as reply:
                     said = await reply.json()
                 if reply.status != 429:
@@ -180,7 +226,9 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
 
     async def main() -> None:
         todo = iter(bodies)
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight)) as session:
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=in_flight)
+        ) as session:
             await asyncio.gather(*(work(session, todo) for _ in range(in_flight)))
 
     began, spent = time.perf_counter(), _processor()
@@ -198,15 +246,22 @@ def _processor() -> float:
 def fixed(asked: list[Request], in_flight: int, rounds: int, url: str) -> str:
     """A row: so many in flight at the steady server."""
     by_hqm(asked[:100], url, in_flight), by_aiohttp(asked[:100], url, in_flight)
-    pairs = [(by_hqm(asked, url, in_flight), by_aiohttp(asked, url, in_flight)) for _ in range(rounds)]
+    pairs = [
+        (by_hqm(asked, url, in_flight), by_aiohttp(asked, url, in_flight)) for _ in range(rounds)
+    ]
     (ours, spent), (bare, spent_bare) = (
         [statistics.median(pair[who][what] for pair in pairs) for what in (0, 1)] for who in (0, 1)
     )
-    return f"| {in_flight} | {ours:,.0f} | {bare:,.0f} | {ours / bare:.2f} | {1000 * spent:.2f} | {1000 * spent_bare:.2f} |"
+    return (
+        f"| {in_flight} | {ours:,.0f} | {bare:,.0f} | {ours / bare:.2f} | {1000 * spent:.2f} |"
+        f" {1000 * spent_bare:.2f} |"
+    )
 
 
 def adapting(asked: list[Request], manner: str, rounds: int) -> str:
-    """A row: the number in flight follows a server of such a manner; each round begins at one that nobody has asked."""
+    """A row: the number in flight follows a server of such a manner; each round begins at one that
+    nobody has asked.
+    """
     pairs = []
     for _ in range(rounds):
         with Serving(manner) as ours, Serving(manner) as others:
@@ -232,16 +287,23 @@ def main() -> None:
 
     load = f"load {os.getloadavg()[0]:.1f} before it"
     say(
-        f"{os.cpu_count()} cores, {load}, {options.questions:,} questions, medians of {options.rounds} rounds in turns:\n"
+        f"{os.cpu_count()} cores, {load}, {options.questions:,} questions, medians of"
+        f" {options.rounds} rounds in turns:\n"
     )
-    say("| in flight, fixed | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms per request | bare aiohttp |")
+    say(
+        "| in flight, fixed | HQM, requests/s | bare aiohttp | ratio | HQM, processor ms per"
+        " request | bare aiohttp |"
+    )
     say("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         asked = requests(options.questions, Path(folder))
         with Serving() as server:
             for in_flight in options.in_flight:
                 say(fixed(asked, in_flight, options.rounds, server.url))
-        say("\n| server, number in flight adapts | HQM, requests/s | bare aiohttp, 64 in flight | ratio |")
+        say(
+            "\n| server, number in flight adapts | HQM, requests/s | bare aiohttp, 64 in flight |"
+            " ratio |"
+        )
         say("|---|---|---|---|")
         for manner in MANNERS:
             say(adapting(asked, manner, options.rounds))

@@ -1,16 +1,20 @@
-"""Start and finish: the help, a list, the first answer, and an audit that has nothing to ask, beside an earlier version.
+"""Start and finish: the help, a list, the first answer, and an audit that has nothing to ask,
+beside an earlier version.
 
-    python tests/perf/start.py [--against REVISION] [--rounds 3] [--store FOLDER] [--benchmark shapes] [--only list second]
+    python tests/perf/start.py [--against REVISION] [--rounds 3] [--store FOLDER] [--benchmark
+    shapes] [--only list second]
 
-Each command is a process of its own, and the two versions take turns, so that other work on the machine meets both alike. The
-named alternative is an earlier version, checked out into a folder of its own for as long as this runs. Printed are the best
-of the rounds, seconds and processor seconds, and how many times as long the earlier version took: 2.0 means that this version
-took half.
+Each command is a process of its own, and the two versions take turns, so that other work on the
+machine meets both alike. The named alternative is an earlier version, checked out into a folder of
+its own for as long as this runs. Printed are the best of the rounds, seconds and processor seconds,
+and how many times as long the earlier version took: 2.0 means that this version took half.
 
-The first answer is that of `hqm audit` with an empty store: seconds from the start of the process to the time that the store
-writes beside its first answer; no processor time is given, because most of it is that of workers which go on. Then the process
-is asked to stop. `first-cold` has an empty cache as well: pictures are drawn and weights unpacked. The second run is `hqm audit` over a full store. `--store` names a folder in which `hqm audit` has left one
-(`store.sqlite`); without it, one is made first, which takes minutes. The audits that the two versions write must be equal in
+The first answer is that of `hqm audit` with an empty store: seconds from the start of the process
+to the time that the store writes beside its first answer; no processor time is given, because most
+of it is that of workers which go on. Then the process is asked to stop. `first-cold` has an empty
+cache as well: pictures are drawn and weights unpacked. The second run is `hqm audit` over a full
+store. `--store` names a folder in which `hqm audit` has left one (`store.sqlite`); without it, one
+is made first, which takes minutes. The audits that the two versions write must be equal in
 everything but the times, and numbers to 1e-10: the program ends with an error where they are not.
 """
 
@@ -94,18 +98,24 @@ class Version:
         processor = _ended(process)
         if process.returncode:
             sys.exit(
-                f"{self.name}: hqm {' '.join(arguments)} ended with {process.returncode}:\n{log.read_text()[-2000:]}"
+                f"{self.name}: hqm {' '.join(arguments)} ended with"
+                f" {process.returncode}:\n{log.read_text()[-2000:]}"
             )
         return Taken(time.perf_counter() - began, processor)
 
     def first_answer(self, benchmark: str, *, cold: bool) -> Taken:
-        """Audit with an empty store until the first answer is in it; workers that are still busy then are not counted."""
+        """Audit with an empty store until the first answer is in it; workers that are still busy
+        then are not counted.
+        """
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             began = time.time()
             log = folder / "log"
             process = self.start(
-                ["audit", benchmark, "--out", str(folder)], folder, log, folder / "cache" if cold else None
+                ["audit", benchmark, "--out", str(folder)],
+                folder,
+                log,
+                folder / "cache" if cold else None,
             )
             try:
                 when = None
@@ -144,7 +154,11 @@ def _first_time(store: Path) -> float | None:
 def _checkout(revision: str, folder: Path) -> Iterator[Path]:
     """An earlier version in a folder of its own."""
     place = folder / "earlier"
-    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(place), revision], cwd=ROOT, check=True)
+    subprocess.run(
+        ["git", "worktree", "add", "--quiet", "--detach", str(place), revision],
+        cwd=ROOT,
+        check=True,
+    )
     try:
         yield place
     finally:
@@ -154,21 +168,30 @@ def _checkout(revision: str, folder: Path) -> Iterator[Path]:
 def without_times(audit: Path) -> str:
     """What an audit says, without when it was made, by which command, and how long things took."""
     text = re.sub(
-        r'"(made|time|when|created|date|seconds|command)": ("[^"]*"|[0-9.e+-]+)', r'"\1": null', audit.read_text()
+        r'"(made|time|when|created|date|seconds|command)": ("[^"]*"|[0-9.e+-]+)',
+        r'"\1": null',
+        audit.read_text(),
     )
     return json.dumps(json.loads(text), sort_keys=True)
 
 
 def main() -> None:
     """Print what each command took, and the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--against", metavar="REVISION", help="the version to compare with")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--store", type=Path, metavar="FOLDER", help="where a whole audit of the benchmark has left its store"
+        "--store",
+        type=Path,
+        metavar="FOLDER",
+        help="where a whole audit of the benchmark has left its store",
     )
     parser.add_argument("--benchmark", default="shapes")
-    parser.add_argument("--only", nargs="+", choices=("help", "list", "first", "first-cold", "second"))
+    parser.add_argument(
+        "--only", nargs="+", choices=("help", "list", "first", "first-cold", "second")
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
@@ -183,7 +206,14 @@ def main() -> None:
 
         def second(version: Version) -> Taken:
             return version.run(
-                ["audit", given.benchmark, "--store", str(full / "store.sqlite"), "--out", str(full / version.name)],
+                [
+                    "audit",
+                    given.benchmark,
+                    "--store",
+                    str(full / "store.sqlite"),
+                    "--out",
+                    str(full / version.name),
+                ],
                 folder,
             )
 
@@ -202,15 +232,22 @@ def main() -> None:
                 print("making a full store", flush=True)
             for version in versions:  # asks what is missing, and compiles
                 second(version)
-        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; best of {given.rounds}")
         print(
-            f"{'':12}{'s':>9}{'processor s':>13}" + (f"{'ratio':>9}{'processor':>13}" if given.against else ""),
+            f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; best of"
+            f" {given.rounds}"
+        )
+        print(
+            f"{'':12}{'s':>9}{'processor s':>13}"
+            + (f"{'ratio':>9}{'processor':>13}" if given.against else ""),
             flush=True,
         )
         for what in wanted:
-            rounds = [[measures[what](version) for version in versions] for _ in range(given.rounds)]
+            rounds = [
+                [measures[what](version) for version in versions] for _ in range(given.rounds)
+            ]
             best = [
-                Taken(min(r[i].wall for r in rounds), min(r[i].processor for r in rounds)) for i in range(len(versions))
+                Taken(min(r[i].wall for r in rounds), min(r[i].processor for r in rounds))
+                for i in range(len(versions))
             ]
             line = f"{what:12}{best[0].wall:9.2f}{best[0].processor:13.2f}"
             if given.against:
@@ -218,7 +255,10 @@ def main() -> None:
             print(line, flush=True)
         print(f"load of the machine afterwards: {os.getloadavg()[0]:.1f}")
         if "second" in wanted and given.against:
-            said = [json.loads(without_times(full / version.name / "audit.json")) for version in versions]
+            said = [
+                json.loads(without_times(full / version.name / "audit.json"))
+                for version in versions
+            ]
             if (worst := difference(*said)) > SAME:
                 sys.exit("the two versions do not give the same audit")
             print(f"the two versions give the same audit: numbers differ by {worst:.0e} at most")

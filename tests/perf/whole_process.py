@@ -1,12 +1,15 @@
-"""The whole of a process: HQM, lmms-eval and a plain script each ask one embedded model yes/no questions, from start to end.
+"""The whole of a process: HQM, lmms-eval and a plain script each ask one embedded model yes/no
+questions, from start to end.
 
-    python tests/perf/whole_process.py --environment PYTHON [--items 600] [--batches 1 16] [--rounds 3] [--markdown FILE]
+    python tests/perf/whole_process.py --environment PYTHON [--items 600] [--batches 1 16] [--rounds
+    3] [--markdown FILE]
 
-PYTHON is that of an environment with lmms-eval (`tests/test_lmms_eval.py` says how to make one). Each way is a process of
-its own, and the ways take turns: start, imports, loading the model, opening the pictures, greedy answers, writing them.
-lmms-eval asks the task that `hqm export --to lmms-eval` wrote; the plain script loads the model and calls `generate`,
-batch by batch, and nothing else. Printed are the medians of the rounds, seconds and processor seconds, how many times as
-long as HQM each way took, and how many of the answers are the same as HQM's.
+PYTHON is that of an environment with lmms-eval (`tests/test_lmms_eval.py` says how to make one).
+Each way is a process of its own, and the ways take turns: start, imports, loading the model,
+opening the pictures, greedy answers, writing them. lmms-eval asks the task that `hqm export --to
+lmms-eval` wrote; the plain script loads the model and calls `generate`, batch by batch, and nothing
+else. Printed are the medians of the rounds, seconds and processor seconds, how many times as long
+as HQM each way took, and how many of the answers are the same as HQM's.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ class Run:
 
 
 def timed(command: list[str], folder: Path) -> tuple[float, float]:
-    """Run a process to its end: its seconds, and the processor seconds of it and of all that it started, looked up 20 times a second."""
+    """Run a process to its end: its seconds, and the processor seconds of it and of all that it
+    started, looked up 20 times a second.
+    """
     began = time.perf_counter()
     worked: dict[int, float] = {}
     with (folder / "log").open("wb") as log:
@@ -104,7 +109,9 @@ def of_hqm(items: int, folder: Path) -> Run:
         "--runs",
         "1",
     ]
-    took = timed([sys.executable, "-m", "hqm", *words, "--temperature", "0", "--store", str(store)], folder)
+    took = timed(
+        [sys.executable, "-m", "hqm", *words, "--temperature", "0", "--store", str(store)], folder
+    )
     benchmark = hqm.load(BENCHMARK)
     with hqm.Store(store, readonly=True) as opened:
         asks = hqm.Asks(opened)
@@ -114,16 +121,35 @@ def of_hqm(items: int, folder: Path) -> Run:
 
 
 def of_lmms_eval(python: str, tasks: Path, folder: Path) -> Run:
-    """`lmms_eval` with one task and the same model; its class for LLaVA of transformers refuses batches of more than 1."""
-    words = ["--model", "llava_hf", "--batch_size", "1", "--device", "cpu", "--log_samples",
-             "--model_args", f"pretrained={find_model(MODEL)},device_map=cpu,attn_implementation=sdpa",
-             "--tasks", f"{BENCHMARK}_original", "--include_path", str(tasks),
-             "--gen_kwargs", "temperature=0,do_sample=False", "--output_path", str(folder / "logs")]  # fmt: skip
+    """`lmms_eval` with one task and the same model; its class for LLaVA of transformers refuses
+    batches of more than 1.
+    """
+    words = [
+        "--model",
+        "llava_hf",
+        "--batch_size",
+        "1",
+        "--device",
+        "cpu",
+        "--log_samples",
+        "--model_args",
+        f"pretrained={find_model(MODEL)},device_map=cpu,attn_implementation=sdpa",
+        "--tasks",
+        f"{BENCHMARK}_original",
+        "--include_path",
+        str(tasks),
+        "--gen_kwargs",
+        "temperature=0,do_sample=False",
+        "--output_path",
+        str(folder / "logs"),
+    ]
     took = timed([python, "-m", "lmms_eval", *words], folder)
     logs = list((folder / "logs").rglob("*samples*.jsonl"))
     if len(logs) != 1:  # it ends with 0 where it failed
         sys.exit((folder / "log").read_text()[-3000:])
-    rows = sorted(map(json.loads, logs[0].read_text().splitlines()), key=lambda row: int(row["doc_id"]))
+    rows = sorted(
+        map(json.loads, logs[0].read_text().splitlines()), key=lambda row: int(row["doc_id"])
+    )
     return Run(*took, [str(row["filtered_resps"]).strip() for row in rows])
 
 
@@ -136,14 +162,21 @@ def of_plain(items: int, size: int, folder: Path) -> Run:
     (folder / "questions.json").write_text(json.dumps(questions))
     (folder / "plain.py").write_text(PLAIN)
     model = str(find_model(MODEL))
-    took = timed([sys.executable, "plain.py", model, "questions.json", str(size), "16", "answers.json"], folder)
+    took = timed(
+        [sys.executable, "plain.py", model, "questions.json", str(size), "16", "answers.json"],
+        folder,
+    )
     return Run(*took, json.loads((folder / "answers.json").read_text()))
 
 
 def main() -> None:
     """Print what each way took, and the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--environment", metavar="PYTHON", help="the Python of an environment with lmms-eval")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--environment", metavar="PYTHON", help="the Python of an environment with lmms-eval"
+    )
     parser.add_argument("--items", type=int, default=600)
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--rounds", type=int, default=3)
@@ -164,7 +197,9 @@ def main() -> None:
                 "--limit",
                 str(given.items),
             ]
-            subprocess.run([sys.executable, "-m", "hqm", *words], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                [sys.executable, "-m", "hqm", *words], check=True, stdout=subprocess.DEVNULL
+            )
         for number in range(given.rounds):
 
             def place(way: str, number: int = number) -> Path:
@@ -182,20 +217,32 @@ def main() -> None:
                     of_lmms_eval(given.environment, home / "tasks", place("lmms"))
                 )
     ours = runs["HQM"]
-    wall, processor = (statistics.median(getattr(run, key) for run in ours) for key in ("wall", "processor"))
+    wall, processor = (
+        statistics.median(getattr(run, key) for run in ours) for key in ("wall", "processor")
+    )
     lines = [
-        f"{given.items} yes/no questions, greedy, {os.cpu_count()} processors, load {before:.1f} before and "
-        f"{os.getloadavg()[0]:.1f} after; medians of {given.rounds}.",
+        (
+            f"{given.items} yes/no questions, greedy, {os.cpu_count()} processors, load"
+            f" {before:.1f} before and {os.getloadavg()[0]:.1f} after; medians of {given.rounds}."
+        ),
         "",
-        "| whole process | s | times as long as HQM | processor s | times as long as HQM | answers equal to HQM's |",
+        (
+            "| whole process | s | times as long as HQM | processor s | times as long as HQM |"
+            " answers equal to HQM's |"
+        ),
         "|---|---|---|---|---|---|",
     ]
     for way, done in runs.items():
         seconds = statistics.median(run.wall for run in done)
         worked = statistics.median(run.processor for run in done)
         equal = sum(a == b for a, b in zip(done[0].answers, ours[0].answers, strict=True))
-        times, times_worked = ("", "") if way == "HQM" else (f"{seconds / wall:.2f}", f"{worked / processor:.2f}")
-        lines.append(f"| {way} | {seconds:.1f} | {times} | {worked:.1f} | {times_worked} | {equal} of {given.items} |")
+        times, times_worked = (
+            ("", "") if way == "HQM" else (f"{seconds / wall:.2f}", f"{worked / processor:.2f}")
+        )
+        lines.append(
+            f"| {way} | {seconds:.1f} | {times} | {worked:.1f} | {times_worked} | {equal} of"
+            f" {given.items} |"
+        )
     print("\n".join(lines))
     if given.markdown:
         given.markdown.write_text("\n".join(lines) + "\n")

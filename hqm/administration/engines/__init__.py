@@ -1,8 +1,8 @@
 """Who runs the requests: this machine's processes (`local`), or a Ray cluster (`ray`).
 
-An engine takes respondents with their requests and gives batches of answers in whatever order they are ready. It never
-writes the store: the driver does, alone. Answers do not depend on the engine, since every request draws from its own
-random stream.
+An engine takes respondents with their requests and gives batches of answers in whatever order they
+are ready. It never writes the store: the driver does, alone. Answers do not depend on the engine,
+since every request draws from its own random stream.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ ENGINES = ("local", "ray")
 
 
 def make_engine(
-    name: str = "local", *, workers: int = 1, address: str = "", cpus: float = 1, gpus: float | None = None
+    name: str = "local",
+    *,
+    workers: int = 1,
+    address: str = "",
+    cpus: float = 1,
+    gpus: float | None = None,
 ) -> Engine:
     """The engine of this name.
 
@@ -29,7 +34,8 @@ def make_engine(
     name
         `local` or `ray`.
     workers
-        Local: processes that share the work, 0 finds a number. Ray: actors at most, 0 as many as the cluster holds.
+        Local: processes that share the work, 0 finds a number. Ray: actors at most, 0 as many as
+        the cluster holds.
     address
         Ray: `auto` or the address of a running cluster; empty for one started on this machine.
     cpus, gpus
@@ -54,8 +60,21 @@ def make_engine(
 
         return partial(answer_on_ray, workers=workers, address=address, cpus=cpus, gpus=gpus)
     raise UsageError(
-        f"there is no engine {name!r}", remedy=f"The engines are {', '.join(ENGINES)}.", given=name, known=ENGINES
+        f"there is no engine {name!r}",
+        remedy=f"The engines are {', '.join(ENGINES)}.",
+        given=name,
+        known=ENGINES,
     )
 
 
-__all__ = ["ENGINES", "Batch", "Engine", "Stop", "Work", "get_ready", "import_ahead", "make_engine", "never"]
+__all__ = [
+    "ENGINES",
+    "Batch",
+    "Engine",
+    "Stop",
+    "Work",
+    "get_ready",
+    "import_ahead",
+    "make_engine",
+    "never",
+]

@@ -41,7 +41,9 @@ class Actor:
 
         return ray.get_runtime_context().get_node_id(), __version__
 
-    def take(self, respondent: Respondent, requests: Sequence[Request], pictures: Mapping[Path, str]) -> Said:
+    def take(
+        self, respondent: Respondent, requests: Sequence[Request], pictures: Mapping[Path, str]
+    ) -> Said:
         """Begin a shard; `pictures` are the hashes to check on a node that is not the driver's."""
         from hqm.signature import digest_file
 
@@ -88,7 +90,9 @@ class Actor:
         except RespondentError as error:
             return "failed", error
         except Exception as error:  # an actor must not die in silence
-            return "failed", RespondentError(f"it failed: {type(error).__name__}: {error}", place=self._respondent.name)
+            return "failed", RespondentError(
+                f"it failed: {type(error).__name__}: {error}", place=self._respondent.name
+            )
         if batch is None:
             return "end", None
         return "batch", [(self._place[id(request)], response) for request, response in batch]

@@ -1,9 +1,10 @@
 """Modules that are executed once something of them is needed.
 
-Half of the time in which torch and transformers are imported goes to what trains, compiles, exports and spreads a model over
-machines. A worker only answers. A module that is named here is there when it is imported, and so are the modules within it;
-the first attribute that is asked of it executes it, in its place. What others ask of it while they are imported, to decorate a
-function or to call it one day, is answered without it.
+Half of the time in which torch and transformers are imported goes to what trains, compiles, exports
+and spreads a model over machines. A worker only answers. A module that is named here is there when
+it is imported, and so are the modules within it; the first attribute that is asked of it executes
+it, in its place. What others ask of it while they are imported, to decorate a function or to call
+it one day, is answered without it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ def _undecorated(function: Any = None, *_: Any, **__: Any) -> Any:
 
 def _certain(condition: Any, skip: int = 0) -> Any:
     """`expect_true` of what is known already: only the compiler has conditions that are not."""
-    return condition if type(condition) is bool else _asked(_SYMBOLS, "expect_true")(condition, skip + 1)
+    return (
+        condition
+        if type(condition) is bool
+        else _asked(_SYMBOLS, "expect_true")(condition, skip + 1)
+    )
 
 
 def _assigned(*costs: Any, **settings: Any) -> Any:
@@ -38,7 +43,9 @@ _OPTIMIZE, _SYMBOLS = "scipy.optimize", "torch.fx.experimental.symbolic_shapes"
 _LATER: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     _OPTIMIZE: {"linear_sum_assignment": _assigned},
     _SYMBOLS: {"expect_true": _certain},
-    "torch._dynamo": dict.fromkeys(("disable", "assume_constant_result", "allow_in_graph"), _undecorated),
+    "torch._dynamo": dict.fromkeys(
+        ("disable", "assume_constant_result", "allow_in_graph"), _undecorated
+    ),
     "torch.export": {},
     # searches the files of every model for their names, as transformers itself has just done
     "transformers.models": {},
@@ -81,7 +88,9 @@ def _asked(module: str, name: str) -> Any:
 
 
 class _Begun(ModuleType):
-    """A module that is being executed, for which other threads wait, or that has put another in its place."""
+    """A module that is being executed, for which other threads wait, or that has put another in its
+    place.
+    """
 
     def __getattr__(self, name: str) -> Any:
         with _LOCK:
@@ -135,5 +144,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def execute_later() -> None:
-    """From now on, the modules that are named here are executed once something of them is needed."""
+    """From now on, the modules that are named here are executed once something of them is
+    needed.
+    """
     sys.meta_path.insert(0, _Finder())

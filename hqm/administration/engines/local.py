@@ -1,9 +1,9 @@
 """Who runs the requests: this process, or several worker processes that share them by picture.
 
-Only the driver writes the store. A worker is told which requests to answer and sends answers back batch by batch, so that
-a killed run loses no more than the batches in flight; what a worker that dies has not sent back is answered by the others.
-Answers do not depend on how the work was shared: every request draws from its own random stream. Asked to stop, everyone
-finishes the batch in hand.
+Only the driver writes the store. A worker is told which requests to answer and sends answers back
+batch by batch, so that a killed run loses no more than the batches in flight; what a worker that
+dies has not sent back is answered by the others. Answers do not depend on how the work was shared:
+every request draws from its own random stream. Asked to stop, everyone finishes the batch in hand.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _FEW = 256
 _AHEAD = threading.Event()
 """Set when the server that workers are forked from has begun to import what they need."""
 _LOSSES = 3
-"""Workers that a shard may lose before its respondent is given up: the shard may be what kills them."""
+"""Workers that a shard may lose before its respondent is given up: the shard may be what kills
+them.
+"""
 _TINY = 50_000_000
 """Bytes of weights below which several copies of a model may stand side by side on a CPU."""
 
@@ -63,13 +65,17 @@ def is_tiny(respondent: Respondent) -> bool:
 
 
 def is_light(respondent: Respondent) -> bool:
-    """Whether a respondent may stay open beside others: it takes hardly any memory of this machine."""
+    """Whether a respondent may stay open beside others: it takes hardly any memory of this
+    machine.
+    """
     heavy = getattr(respondent, "movable", False) or getattr(respondent, "per_gpu", False)
     return not heavy or is_tiny(respondent)
 
 
 def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[str] = ()) -> int:
-    """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else one; never two on a GPU."""
+    """How many processes: as wanted, or (0) one a GPU, one a core for tiny models on a CPU, else
+    one; never two on a GPU.
+    """
     if gpus:
         return min(wanted or len(gpus), len(gpus))
     if wanted:
@@ -79,22 +85,31 @@ def worker_count(wanted: int, respondents: Sequence[Respondent], gpus: Sequence[
 
 
 def local_gpus(respondents: Sequence[Respondent]) -> tuple[str, ...]:
-    """The GPUs to spread over: all there are, when a respondent left its device open; none when one GPU is all."""
-    if not any(getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda" for r in respondents):
+    """The GPUs to spread over: all there are, when a respondent left its device open; none when one
+    GPU is all.
+    """
+    if not any(
+        getattr(r, "device_wanted", "") == "auto" and getattr(r, "device", "") == "cuda"
+        for r in respondents
+    ):
         return ()
     gpus = visible_gpus()
     return gpus if len(gpus) > 1 else ()
 
 
 def get_ready(respondents: Sequence[Respondent], *, workers: int = 0) -> None:
-    """Begin to import what worker processes need for these respondents, if there are going to be any; nothing is waited for."""
+    """Begin to import what worker processes need for these respondents, if there are going to be
+    any; nothing is waited for.
+    """
     movable = [respondent for respondent in respondents if getattr(respondent, "movable", False)]
     if movable and worker_count(workers, movable, local_gpus(movable)) > 1:
         import_ahead()
 
 
 def import_ahead() -> None:
-    """Begin to import what worker processes need, where they are forked and a core is free; nothing is waited for."""
+    """Begin to import what worker processes need, where they are forked and a core is free; nothing
+    is waited for.
+    """
     if _context().get_start_method() == "forkserver" and len(os.sched_getaffinity(0)) > 1:
         from multiprocessing.forkserver import ensure_running
 
@@ -103,7 +118,9 @@ def import_ahead() -> None:
 
 
 def _context() -> Any:
-    """How worker processes start: forked from a server that has imported torch, on Linux; elsewhere that is not safe."""
+    """How worker processes start: forked from a server that has imported torch, on Linux; elsewhere
+    that is not safe.
+    """
     if sys.platform != "linux":
         return mp.get_context("spawn")
     context = mp.get_context("forkserver")
@@ -113,7 +130,9 @@ def _context() -> Any:
 
 def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[Batch]:
     """Put every respondent's requests to it; batches come in whatever order they are ready."""
-    here = [i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)]
+    here = [
+        i for i, (respondent, _) in enumerate(work) if not getattr(respondent, "movable", False)
+    ]
     away = [i for i in range(len(work)) if i not in here and work[i][1]]
     gpus = local_gpus([work[i][0] for i in away])
     count = worker_count(workers, [work[i][0] for i in away], gpus)
@@ -121,8 +140,14 @@ def answer_all(work: Work, stop: Stop = never, *, workers: int = 0) -> Iterator[
     size = shard_size(asked, count, even=bool(gpus) or workers > 1)
     shards = tapered([(i, shard) for i in away for shard in shards_of(work[i][1], size)], count)
     count = min(count, len(shards))
-    # to import torch takes longer than a few hundred answers: let the process that has begun to do it
-    begun = workers == 0 and _AHEAD.is_set() and "torch" not in sys.modules and all(is_tiny(work[i][0]) for i in away)
+    # to import torch takes longer than a few hundred answers: let the process that has begun to do
+    # it
+    begun = (
+        workers == 0
+        and _AHEAD.is_set()
+        and "torch" not in sys.modules
+        and all(is_tiny(work[i][0]) for i in away)
+    )
     if count < 2 and not begun:
         here, shards = list(range(len(work))), []
     if shards:
@@ -135,8 +160,9 @@ def answer_here(
 ) -> Iterator[Batch]:
     """Ask respondents one after another in this process.
 
-    A respondent that answers several requests at a time has a method `finish`: it begins nothing new, and what is in flight
-    still comes. `close` says whether a respondent is closed when it has answered; who asks it again soon closes it later.
+    A respondent that answers several requests at a time has a method `finish`: it begins nothing
+    new, and what is in flight still comes. `close` says whether a respondent is closed when it has
+    answered; who asks it again soon closes it later.
     """
     for i in which:
         respondent, requests = work[i]
@@ -156,7 +182,9 @@ def answer_here(
 
 
 def _told_to_finish(respondent: Respondent) -> bool:
-    """Tell a respondent to begin nothing new; false where it cannot be told, and is left at once."""
+    """Tell a respondent to begin nothing new; false where it cannot be told, and is left at
+    once.
+    """
     finish = getattr(respondent, "finish", None)
     if finish is not None:
         finish()
@@ -166,8 +194,9 @@ def _told_to_finish(respondent: Respondent) -> bool:
 def shard_size(asked: int, count: int, *, even: bool) -> int:
     """How many requests a worker takes at a time.
 
-    Workers that somebody asked for all get something to do (`even`), and a GPU must not wait for the last shard of another.
-    Several workers on processors share what there is, unless it is little.
+    Workers that somebody asked for all get something to do (`even`), and a GPU must not wait for
+    the last shard of another. Several workers on processors share what there is, unless it is
+    little.
 
     >>> shard_size(600, 2, even=False), shard_size(100_000, 2, even=False), shard_size(600, 2, even=True)
     (300, 4096, 75)
@@ -188,7 +217,9 @@ def shards_of(requests: Sequence[Request], size: int = SHARD) -> Iterator[list[R
         start = end
 
 
-def tapered(shards: Sequence[tuple[int, list[Request]]], count: int) -> list[tuple[int, list[Request]]]:
+def tapered(
+    shards: Sequence[tuple[int, list[Request]]], count: int
+) -> list[tuple[int, list[Request]]]:
     """Cut the last large shards into quarters, so that no worker waits long for another's last one.
 
     >>> from pathlib import Path
@@ -201,13 +232,19 @@ def tapered(shards: Sequence[tuple[int, list[Request]]], count: int) -> list[tup
     return [
         (i, part)
         for place, (i, shard) in enumerate(shards)
-        for part in (shards_of(shard, len(shard) // 4) if place >= last and len(shard) > 4 * _FEW else [shard])
+        for part in (
+            shards_of(shard, len(shard) // 4)
+            if place >= last and len(shard) > 4 * _FEW
+            else [shard]
+        )
     ]
 
 
 @dataclass
 class _Worker:
-    """A worker process as the driver sees it: its pipe, its shard, and the places in it that are not answered yet."""
+    """A worker process as the driver sees it: its pipe, its shard, and the places in it that are
+    not answered yet.
+    """
 
     process: Any
     pipe: Any
@@ -218,10 +255,16 @@ class _Worker:
 
 
 def _spread(
-    work: Work, shards: Sequence[tuple[int, list[Request]]], count: int, stop: Stop, gpus: Sequence[str] = ()
+    work: Work,
+    shards: Sequence[tuple[int, list[Request]]],
+    count: int,
+    stop: Stop,
+    gpus: Sequence[str] = (),
 ) -> Iterator[Batch]:
     context = _context()
-    threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
+    threads = (
+        max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
+    )
     crew: list[_Worker] = []
     for k in range(count):
         # a pipe for each: a worker that is killed holds no lock that the others wait for
@@ -262,7 +305,9 @@ def _spread(
                 except (EOFError, OSError, pickle.UnpicklingError):
                     crew.remove(worker)
                     _end(worker)
-                    if worker.shard < 0 or stopping:  # it had nothing to do, or ended as it was told
+                    if (
+                        worker.shard < 0 or stopping
+                    ):  # it had nothing to do, or ended as it was told
                         continue
                     i, requests, losses = pieces[worker.shard]
                     rest = [requests[position] for position in sorted(worker.left)]
@@ -307,12 +352,18 @@ def _send(worker: _Worker, task: Any) -> None:
 
 
 def _died(code: int | None) -> RespondentError:
-    what = "all worker processes died" if code is None else f"a worker process died (exit status {code})"
+    what = (
+        "all worker processes died"
+        if code is None
+        else f"a worker process died (exit status {code})"
+    )
     return RespondentError(what, remedy="Run the same command again: what was answered is kept.")
 
 
 def _follow() -> None:
-    """End with the driver: a worker whose driver was killed would wait for ever, its model in memory."""
+    """End with the driver: a worker whose driver was killed would wait for ever, its model in
+    memory.
+    """
     parent = mp.parent_process()
     if parent is not None:
         parent.join()
@@ -321,7 +372,9 @@ def _follow() -> None:
 
 def _work(pipe: Any, threads: int, environment: Mapping[str, str]) -> None:
     """A worker: answer shards until it is told to stop."""
-    os.environ.update(environment)  # the server that it was forked from has that of its own beginning
+    os.environ.update(
+        environment
+    )  # the server that it was forked from has that of its own beginning
     # Ctrl-C reaches every process of a terminal; only the driver decides what it means
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_follow, daemon=True).start()
@@ -342,12 +395,16 @@ def _answer_shards(pipe: Any) -> None:
         failure: HQMError | None = None
         try:
             for batch in current.answer(shard):
-                pipe.send(("batch", [(place[id(request)], response) for request, response in batch]))
+                pipe.send(
+                    ("batch", [(place[id(request)], response) for request, response in batch])
+                )
                 # while a shard is answered, nothing comes but the word to stop
                 if pipe.poll() and not _told_to_finish(current):
                     return
         except RespondentError as error:
             failure = error
         except Exception as error:  # a worker must not die in silence
-            failure = RespondentError(f"it failed: {type(error).__name__}: {error}", place=respondent.name)
+            failure = RespondentError(
+                f"it failed: {type(error).__name__}: {error}", place=respondent.name
+            )
         pipe.send(("done", failure))

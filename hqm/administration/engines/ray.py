@@ -1,11 +1,13 @@
-"""The requests on a Ray cluster: one actor per GPU, or per so many CPUs; each takes a shard of pictures at a time.
+"""The requests on a Ray cluster: one actor per GPU, or per so many CPUs; each takes a shard of
+pictures at a time.
 
-The driver hands out shards, collects batches as they are ready, and alone writes the store. An actor that is lost, with its
-process or its node, costs nothing but time: what it had not sent back is put into the queue again and another actor redoes
-it, with the same answers, since every request carries its own seed. A node that joins gets actors of its own within seconds.
+The driver hands out shards, collects batches as they are ready, and alone writes the store. An
+actor that is lost, with its process or its node, costs nothing but time: what it had not sent back
+is put into the queue again and another actor redoes it, with the same answers, since every request
+carries its own seed. A node that joins gets actors of its own within seconds.
 
-HQM of the same version must be installed on every node. The pictures need not be there: an actor on another node that does
-not see a picture's file, or sees other bytes, is sent them.
+HQM of the same version must be installed on every node. The pictures need not be there: an actor on
+another node that does not see a picture's file, or sees other bytes, is sent them.
 """
 
 from __future__ import annotations
@@ -26,9 +28,13 @@ from hqm.respondents.base import Request, Respondent
 from hqm.version import __version__
 
 _LARGEST = 1024
-"""Requests a shard at most: small enough that a lost one is soon redone, large enough that loading is worth it."""
+"""Requests a shard at most: small enough that a lost one is soon redone, large enough that loading
+is worth it.
+"""
 _LOSSES = 3
-"""Workers that a shard may lose before its respondent is given up: the shard may be what kills them."""
+"""Workers that a shard may lose before its respondent is given up: the shard may be what kills
+them.
+"""
 _LOOK = 2.0
 """Seconds between two looks at what the cluster holds."""
 _PATIENCE = 30.0
@@ -70,17 +76,20 @@ def answer_on_ray(
     cpus: float = 1,
     gpus: float | None = None,
 ) -> Iterator[Batch]:
-    """Put every respondent's requests to it on a cluster; batches come in whatever order they are ready.
+    """Put every respondent's requests to it on a cluster; batches come in whatever order they are
+    ready.
 
     Parameters
     ----------
     work, stop
-        As for `hqm.administration.engines.local.answer_all`. Respondents that cannot be moved (servers, recorded ones) are asked from here.
+        As for `hqm.administration.engines.local.answer_all`. Respondents that cannot be moved
+        (servers, recorded ones) are asked from here.
     workers
-        Actors at most; 0 for as many as the cluster holds. With a number, that many are asked for whether the cluster holds
-        them yet or not, which makes an autoscaler bring them.
+        Actors at most; 0 for as many as the cluster holds. With a number, that many are asked for
+        whether the cluster holds them yet or not, which makes an autoscaler bring them.
     address
-        `auto` or the address of a running cluster; empty starts one on this machine for as long as the run lasts.
+        `auto` or the address of a running cluster; empty starts one on this machine for as long as
+        the run lasts.
     cpus, gpus
         What one actor takes; without `gpus`, one GPU each where the cluster has any, else none.
 
@@ -113,7 +122,9 @@ def _connect(address: str) -> bool:
     try:
         import ray
     except ImportError as error:
-        raise RespondentError("Ray is not installed", remedy="Install it: pip install 'hqm-audit[ray]'.") from error
+        raise RespondentError(
+            "Ray is not installed", remedy="Install it: pip install 'hqm-audit[ray]'."
+        ) from error
     if ray.is_initialized():
         return False
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -135,7 +146,13 @@ class _Cluster:
     """One run on a cluster: the queue of shards, and the actors that take them."""
 
     def __init__(
-        self, work: Work, away: Sequence[int], stop: Stop, workers: int, cpus: float, gpus: float | None
+        self,
+        work: Work,
+        away: Sequence[int],
+        stop: Stop,
+        workers: int,
+        cpus: float,
+        gpus: float | None,
     ) -> None:
         import ray
 
@@ -155,7 +172,12 @@ class _Cluster:
     def _room(self) -> int:
         """How many actors the cluster holds as it is."""
         total = self.ray.cluster_resources()
-        return int(min((total.get(kind, 0.0) // need for kind, need in self.needs.items() if need), default=1))
+        return int(
+            min(
+                (total.get(kind, 0.0) // need for kind, need in self.needs.items() if need),
+                default=1,
+            )
+        )
 
     def _shard_size(self, requests: int) -> int:
         """Some shards for each actor, so that the last one does not keep all waiting."""
@@ -186,7 +208,9 @@ class _Cluster:
                 self.ray.kill(worker.actor)
 
     def _recruit(self) -> None:
-        """Make actors up to what is wanted and useful: at the start, when one was lost, and when the cluster grew."""
+        """Make actors up to what is wanted and useful: at the start, when one was lost, and when
+        the cluster grew.
+        """
         if time.monotonic() - self._looked < _LOOK and self.crew:
             return
         self._looked = time.monotonic()
@@ -195,7 +219,9 @@ class _Cluster:
         while len(self.crew) < target:
             from hqm.administration.engines.actor import Actor
 
-            remote = self.ray.remote(num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_restarts=0)(Actor)
+            remote = self.ray.remote(
+                num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_restarts=0
+            )(Actor)
             actor = remote.remote(int(max(1, self.needs["CPU"])))
             self.crew.append(_Worker(actor, actor.where.remote()))
 
@@ -208,7 +234,9 @@ class _Cluster:
             holds = ", ".join(f"{total.get(kind, 0):g} {kind}" for kind in self.needs)
             takes = ", ".join(f"{need:g} {kind}" for kind, need in self.needs.items() if need)
             print(
-                f"hqm: waiting for Ray: an actor takes {takes}, the cluster holds {holds}.", file=sys.stderr, flush=True
+                f"hqm: waiting for Ray: an actor takes {takes}, the cluster holds {holds}.",
+                file=sys.stderr,
+                flush=True,
             )
 
     def _give(self, worker: _Worker) -> None:
@@ -246,7 +274,9 @@ class _Cluster:
             worker.far = node != self.here
             if version != __version__:
                 remedy = "Install the same version of hqm-audit on every node."
-                raise RespondentError(f"a node has HQM {version}, this one {__version__}", place=node, remedy=remedy)
+                raise RespondentError(
+                    f"a node has HQM {version}, this one {__version__}", place=node, remedy=remedy
+                )
             return
         worker.calls.popleft()
         shard = worker.shard
@@ -274,7 +304,9 @@ class _Cluster:
                 yield shard.i, payload
 
     def _lost(self, worker: _Worker, error: Exception, *, fatal: bool = False) -> Iterator[Batch]:
-        """Put back what a lost actor had not answered; give its respondent up when that keeps happening."""
+        """Put back what a lost actor had not answered; give its respondent up when that keeps
+        happening.
+        """
         self.crew.remove(worker)
         self._looked = 0.0
         shard = worker.shard

@@ -1,14 +1,16 @@
 """What worker processes import before they are given anything to do.
 
-On Linux, workers are forked from one server process that has imported this module: what takes most of their start is done once,
-and while the driver still plans what to ask. It is imported nowhere else.
+On Linux, workers are forked from one server process that has imported this module: what takes most
+of their start is done once, and while the driver still plans what to ask. It is imported nowhere
+else.
 """
 
 from __future__ import annotations
 
 import signal
 
-# Ctrl-C reaches every process of a terminal, and only the driver decides what it means; imports take seconds
+# Ctrl-C reaches every process of a terminal, and only the driver decides what it means; imports
+# take seconds
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 import gc  # noqa: E402
@@ -32,7 +34,9 @@ _MODULES = (
 
 
 def _end_with_driver(_number: int, _frame: FrameType | None) -> None:
-    """End in the middle of an import where the driver has ended: its output is open for as long as this process lives."""
+    """End in the middle of an import where the driver has ended: its output is open for as long as
+    this process lives.
+    """
     if os.getppid() != _DRIVER:
         os._exit(1)
 
@@ -43,7 +47,8 @@ _BEFORE = signal.signal(signal.SIGALRM, _end_with_driver)
 signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 with suppress(Exception):  # whatever it is, a worker meets it again, and says it
     _distributed: Any = importlib.import_module("torch.distributed")
-    # a worker is alone: transformers leaves out what spreads a model over several, as where torch is built without
+    # a worker is alone: transformers leaves out what spreads a model over several, as where torch
+    # is built without
     _distributed.is_available = lambda: False
 for _name in _MODULES:
     with suppress(Exception):

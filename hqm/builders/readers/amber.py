@@ -1,8 +1,9 @@
 """AMBER: `annotations.json` and `query/query_all.json` of its release.
 
-A generative annotation lists the objects that are there (`truth`) and those that a model may make up (`hallu`). The
-discriminative questions say more, by their answers: states, numbers, actions, contact, and objects that are not there. A word
-that is listed both as true and as made up (63 in the release) says nothing.
+A generative annotation lists the objects that are there (`truth`) and those that a model may make
+up (`hallu`). The discriminative questions say more, by their answers: states, numbers, actions,
+contact, and objects that are not there. A word that is listed both as true and as made up (63 in
+the release) says nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _ACTION = re.compile(r"^Does the (?P<name>\w+) (?P<value>.+) in this image\?$")
 _STATE = re.compile(r"^Is the (?P<both>.+) in this image\?$")
 _NUMBER = re.compile(r"^(?:Are|Is) there (?P<number>\w+) (?P<name>.+) in this image\?$")
 _THERE = re.compile(r"^Is there an? (?P<name>.+) in this image\?$")
-_CONTACT = re.compile(r"^Is there direct contact between the (?P<a>.+) and (?:the )?(?P<b>.+?)(?: in this image)?\?$")
+_CONTACT = re.compile(
+    r"^Is there direct contact between the (?P<a>.+) and (?:the )?(?P<b>.+?)(?: in this image)?\?$"
+)
 
 
 @dataclass
@@ -52,7 +55,10 @@ def read_amber(path: Path) -> Source:
     facts: dict[str, _Facts] = defaultdict(_Facts)
     for row in asked:
         key = text(row, "id", "a query", files[1])
-        image, query = text(row, "image", "a query", files[1]), text(row, "query", "a query", files[1])
+        image, query = (
+            text(row, "image", "a query", files[1]),
+            text(row, "query", "a query", files[1]),
+        )
         if key not in answers:
             what = f"the query {key} has no annotation"
             raise DataError(what, place=str(files[0]), remedy="Take both files from one release.")
@@ -60,11 +66,17 @@ def read_amber(path: Path) -> Source:
         if answer.get("type") == "generative":
             for name in ("truth", "hallu"):
                 listed = answer.get(name)
-                if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+                if not isinstance(listed, list) or not all(
+                    isinstance(word, str) for word in listed
+                ):
                     what = f"{name} of the annotation {key} is {listed!r:.60}"
                     raise DataError(what, place=str(files[0]), remedy="Write a list of words.")
-            facts[image].present += [" ".join(word.split()) for word in answer["truth"] if word.strip()]
-            facts[image].made_up |= {" ".join(word.split()) for word in answer["hallu"] if word.strip()}
+            facts[image].present += [
+                " ".join(word.split()) for word in answer["truth"] if word.strip()
+            ]
+            facts[image].made_up |= {
+                " ".join(word.split()) for word in answer["hallu"] if word.strip()
+            }
             continue
         said = str(answer.get("truth")).lower()
         if said not in ("yes", "no"):
@@ -73,9 +85,13 @@ def read_amber(path: Path) -> Source:
         _note(facts[image], query, said == "yes", str(answer.get("type")))
     graphs = tuple(_graph(image, held) for image, held in facts.items())
     return Source(
-        name=str(path), reader="amber", digest=digest_of(files), graphs=graphs, licence="Apache-2.0 (annotations)",
+        name=str(path),
+        reader="amber",
+        digest=digest_of(files),
+        graphs=graphs,
+        licence="Apache-2.0 (annotations)",
         citation=_CITATION,
-    )  # fmt: skip
+    )
 
 
 def _note(held: _Facts, query: str, holds: bool, kind: str) -> None:
@@ -104,29 +120,57 @@ def _note(held: _Facts, query: str, holds: bool, kind: str) -> None:
 
 
 def _graph(image: str, held: _Facts) -> SceneGraph:
-    names = dict.fromkeys([*held.present, *held.states, *held.actions, *held.numbers, *(n for pair in held.contact for n in pair)])  # fmt: skip
+    names = dict.fromkeys(
+        [
+            *held.present,
+            *held.states,
+            *held.actions,
+            *held.numbers,
+            *(n for pair in held.contact for n in pair),
+        ]
+    )
     doubtful = held.made_up & set(names)
     objects = []
     for name in names:
         attributes = [
-            Attribute(value=v, kind=kind_of_attribute(v) or "state") for v in dict.fromkeys(held.states.get(name, ()))
+            Attribute(value=v, kind=kind_of_attribute(v) or "state")
+            for v in dict.fromkeys(held.states.get(name, ()))
         ]
-        attributes += [Attribute(value=v, kind="action") for v in dict.fromkeys(held.actions.get(name, ()))]
+        attributes += [
+            Attribute(value=v, kind="action") for v in dict.fromkeys(held.actions.get(name, ()))
+        ]
         many = max(held.numbers.get(name, 1), 1)
-        objects += [Object(id=f"{name}-{i}", names=(name,), attributes=tuple(attributes)) for i in range(many)]
+        objects += [
+            Object(id=f"{name}-{i}", names=(name,), attributes=tuple(attributes))
+            for i in range(many)
+        ]
     relations = [
         Relation(
-            id=f"contact-{a}-{b}", subject=f"{a}-0", predicate="in direct contact with", object=f"{b}-0", symmetric=True,
+            id=f"contact-{a}-{b}",
+            subject=f"{a}-0",
+            predicate="in direct contact with",
+            object=f"{b}-0",
+            symmetric=True,
             holds=holds,
         )
         for (a, b), holds in held.contact.items()
         if a != b
-    ]  # fmt: skip
+    ]
     about = Image(
-        id=image, file=image, source="AMBER", exhaustive=frozenset({*names, *held.made_up} - doubtful),
+        id=image,
+        file=image,
+        source="AMBER",
+        exhaustive=frozenset({*names, *held.made_up} - doubtful),
         counted=frozenset(held.numbers),
-    )  # fmt: skip
-    return SceneGraph(image=about, objects=tuple(objects), relations=tuple(relations), denied=frozenset(held.denied))
+    )
+    return SceneGraph(
+        image=about,
+        objects=tuple(objects),
+        relations=tuple(relations),
+        denied=frozenset(held.denied),
+    )
 
 
-READER = Reader("amber", "a folder with annotations.json and query/query_all.json", is_amber, read_amber)
+READER = Reader(
+    "amber", "a folder with annotations.json and query/query_all.json", is_amber, read_amber
+)

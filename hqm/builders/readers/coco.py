@@ -1,8 +1,10 @@
-"""COCO: `instances_*.json` and `captions_*.json`, as cocodataset.org describes them under "Data format".
+"""COCO: `instances_*.json` and `captions_*.json`, as cocodataset.org describes them under "Data
+format".
 
-instances: images (id, file_name, width, height, license), annotations (id, image_id, category_id, bbox [x, y, width, height],
-iscrowd), categories (id, name, supercategory), licenses (id, name). captions: images and annotations (image_id, caption).
-Every one of the categories is annotated in every picture; those with a crowd are not counted.
+instances: images (id, file_name, width, height, license), annotations (id, image_id, category_id,
+bbox [x, y, width, height], iscrowd), categories (id, name, supercategory), licenses (id, name).
+captions: images and annotations (image_id, caption). Every one of the categories is annotated in
+every picture; those with a crowd are not counted.
 """
 
 from __future__ import annotations
@@ -71,32 +73,54 @@ def read_coco(path: Path) -> Source:
         for row in rows(held.get("annotations"), "annotations", file):
             key = text(row, "image_id", "an annotation", file)
             if key not in images:
-                what = f"the annotation {row.get('id')!r:.40} belongs to the picture {key!r:.40}, which is not listed"
+                what = (
+                    f"the annotation {row.get('id')!r:.40} belongs to the picture {key!r:.40},"
+                    " which is not listed"
+                )
                 raise DataError(what, place=str(file), remedy="List the picture under images.")
             if "caption" in row:
                 captions[key].append(text(row, "caption", "an annotation", file))
                 continue
             category = text(row, "category_id", "an annotation", file)
             if category not in categories:
-                what = f"the annotation {row.get('id')!r:.40} is of the category {category!r:.40}, which is not listed"
+                what = (
+                    f"the annotation {row.get('id')!r:.40} is of the category {category!r:.40},"
+                    " which is not listed"
+                )
                 raise DataError(what, place=str(file), remedy="List the category under categories.")
             name = categories[category]
             if row.get("iscrowd"):
                 crowded[key].add(name)
-            objects[key].append(Object(id=text(row, "id", "an annotation", file), names=(name,), box=_box(row, file)))
+            objects[key].append(
+                Object(
+                    id=text(row, "id", "an annotation", file), names=(name,), box=_box(row, file)
+                )
+            )
     graphs = []
     for key, row in images.items():
         exhaustive = frozenset(classes) if key in complete else frozenset()
         image = Image(
-            id=key, file=str(row.get("file_name") or f"{key}.jpg"), address=address_of(row.get("coco_url")), width=_pixels(row, "width", path), height=_pixels(row, "height", path),
-            licence=licences.get(str(row.get("license")), ""), source="COCO", exhaustive=exhaustive,
+            id=key,
+            file=str(row.get("file_name") or f"{key}.jpg"),
+            address=address_of(row.get("coco_url")),
+            width=_pixels(row, "width", path),
+            height=_pixels(row, "height", path),
+            licence=licences.get(str(row.get("license")), ""),
+            source="COCO",
+            exhaustive=exhaustive,
             counted=exhaustive - crowded[key],
-        )  # fmt: skip
-        graphs.append(SceneGraph(image=image, objects=tuple(objects[key]), captions=tuple(captions[key])))
+        )
+        graphs.append(
+            SceneGraph(image=image, objects=tuple(objects[key]), captions=tuple(captions[key]))
+        )
     return Source(
-        name=str(path), reader="coco", digest=digest_of(files), graphs=tuple(graphs), licence="CC-BY-4.0 (annotations)",
+        name=str(path),
+        reader="coco",
+        digest=digest_of(files),
+        graphs=tuple(graphs),
+        licence="CC-BY-4.0 (annotations)",
         citation=_CITATION,
-    )  # fmt: skip
+    )
 
 
 def address_of(value: Any) -> str:
@@ -114,7 +138,11 @@ def _box(row: dict[str, Any], place: Path) -> Box | None:
         return None
     what = f"the annotation {row.get('id')!r:.40}"
     if not isinstance(box, list) or len(box) != 4:
-        raise DataError(f"the bbox of {what} is {box!r:.60}", place=str(place), remedy="Write [x, y, width, height].")
+        raise DataError(
+            f"the bbox of {what} is {box!r:.60}",
+            place=str(place),
+            remedy="Write [x, y, width, height].",
+        )
     x, y, width, height = (number({"bbox": side}, "bbox", what, place) for side in box)
     return Box(x=x, y=y, width=width, height=height)
 

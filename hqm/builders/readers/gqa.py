@@ -1,7 +1,8 @@
-"""GQA: `train_sceneGraphs.json` and `val_sceneGraphs.json`, as cs.stanford.edu/people/dorarad/gqa/download.html describes them.
+"""GQA: `train_sceneGraphs.json` and `val_sceneGraphs.json`, as
+cs.stanford.edu/people/dorarad/gqa/download.html describes them.
 
-{image id: {width, height, location, weather, objects: {object id: {name, x, y, w, h, attributes: [...], relations: [{name,
-object}]}}}}; location and weather are optional.
+{image id: {width, height, location, weather, objects: {object id: {name, x, y, w, h, attributes:
+[...], relations: [{name, object}]}}}}; location and weather are optional.
 """
 
 from __future__ import annotations
@@ -39,9 +40,13 @@ def read_gqa(path: Path) -> Source:
         for key, row in table(read_json(file), "the file", file).items():
             graphs[key] = _graph(key, table(row, f"the picture {key}", file), file)
     return Source(
-        name=str(path), reader="gqa", digest=digest_of(_files(path)), graphs=tuple(graphs.values()), licence="CC-BY-4.0",
+        name=str(path),
+        reader="gqa",
+        digest=digest_of(_files(path)),
+        graphs=tuple(graphs.values()),
+        licence="CC-BY-4.0",
         citation=_CITATION,
-    )  # fmt: skip
+    )
 
 
 def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
@@ -53,29 +58,50 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
         x, y, width, height = (number(thing, side, what, file) for side in ("x", "y", "w", "h"))
         values = thing.get("attributes") or []
         if not isinstance(values, list):
-            raise DataError(f"the attributes of {what} are {values!r:.60}", place=str(file), remedy="Write a list.")
+            raise DataError(
+                f"the attributes of {what} are {values!r:.60}",
+                place=str(file),
+                remedy="Write a list.",
+            )
         plain = [text({"attributes": value}, "attributes", what, file).lower() for value in values]
         objects.append(
             Object(
-                id=name, names=(text(thing, "name", what, file).lower(),), box=Box(x=x, y=y, width=width, height=height),
-                attributes=tuple(Attribute(value=v, kind=kind_of_attribute(v)) for v in dict.fromkeys(plain)),
+                id=name,
+                names=(text(thing, "name", what, file).lower(),),
+                box=Box(x=x, y=y, width=width, height=height),
+                attributes=tuple(
+                    Attribute(value=v, kind=kind_of_attribute(v)) for v in dict.fromkeys(plain)
+                ),
             )
-        )  # fmt: skip
-        for i, relation in enumerate(rows(thing.get("relations") or [], f"the relations of {what}", file)):
+        )
+        for i, relation in enumerate(
+            rows(thing.get("relations") or [], f"the relations of {what}", file)
+        ):
             other = text(relation, "object", what, file)
             if other not in records:
-                sentence = f"{what} has a relation to {other!r:.40}, which is no object of the picture"
+                sentence = (
+                    f"{what} has a relation to {other!r:.40}, which is no object of the picture"
+                )
                 raise DataError(sentence, place=str(file), remedy="Correct the relation.")
             predicate = text(relation, "name", what, file).lower()
-            relations.append(Relation(id=f"{name}-{i}", subject=name, predicate=predicate, object=other))
+            relations.append(
+                Relation(id=f"{name}-{i}", subject=name, predicate=predicate, object=other)
+            )
     settings = tuple(
-        Setting(kind={"location": "place"}.get(kind, kind), value=text(row, kind, f"the picture {key}", file))
+        Setting(
+            kind={"location": "place"}.get(kind, kind),
+            value=text(row, kind, f"the picture {key}", file),
+        )
         for kind in ("location", "weather")
         if row.get(kind)
     )
-    width, height = (int(number(row, side, f"the picture {key}", file)) for side in ("width", "height"))
+    width, height = (
+        int(number(row, side, f"the picture {key}", file)) for side in ("width", "height")
+    )
     image = Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA")
-    return SceneGraph(image=image, objects=tuple(objects), relations=tuple(relations), settings=settings)
+    return SceneGraph(
+        image=image, objects=tuple(objects), relations=tuple(relations), settings=settings
+    )
 
 
 READER = Reader("gqa", "train_sceneGraphs.json or val_sceneGraphs.json", is_gqa, read_gqa)

@@ -1,4 +1,6 @@
-"""Hal-Eval: [{image, caption, hal_caption: [{type, caption}]}], true captions with those that the release calls wrong."""
+"""Hal-Eval: [{image, caption, hal_caption: [{type, caption}]}], true captions with those that the
+release calls wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ def is_hal_eval(path: Path) -> bool:
     if not path.is_file() or path.suffix != ".json":
         return False
     held = read_json(path)
-    return isinstance(held, list) and bool(held) and isinstance(held[0], dict) and "hal_caption" in held[0]
+    return (
+        isinstance(held, list)
+        and bool(held)
+        and isinstance(held[0], dict)
+        and "hal_caption" in held[0]
+    )
 
 
 def read_hal_eval(path: Path) -> Source:
@@ -31,11 +38,18 @@ def read_hal_eval(path: Path) -> Source:
         key = f"{i}-{PurePosixPath(image).stem}"
         about = Image(id=key, file=name, source="Hal-Eval")
         graphs[key] = SceneGraph(image=about, captions=(text(row, "caption", what, path),))
-        wrong[key] = tuple((text(each, "type", what, path), text(each, "caption", what, path)) for each in made_up)
+        wrong[key] = tuple(
+            (text(each, "type", what, path), text(each, "caption", what, path)) for each in made_up
+        )
     return Source(
-        name=str(path), reader="hal_eval", digest=digest_of([path]), graphs=tuple(graphs.values()), licence="Apache-2.0",
-        citation=_CITATION, wrong=wrong,
-    )  # fmt: skip
+        name=str(path),
+        reader="hal_eval",
+        digest=digest_of([path]),
+        graphs=tuple(graphs.values()),
+        licence="Apache-2.0",
+        citation=_CITATION,
+        wrong=wrong,
+    )
 
 
 READER = Reader("hal_eval", "Hal-Eval's in_domain_evaluation.json", is_hal_eval, read_hal_eval)

@@ -1,4 +1,7 @@
-"""Sets of objects: a JSON file {image id: [class, ...]}, as CHAIR keeps COCO's objects. Whether a class is there is known, not how often."""
+"""Sets of objects: a JSON file {image id: [class, ...]}, as CHAIR keeps COCO's objects.
+
+Whether a class is there is known, not how often.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ def read_object_sets(path: Path) -> Source:
         if not _is_list(names):
             what = f"the objects of the picture {key!r:.40} are {names!r:.60}"
             raise DataError(what, place=str(path), remedy="Write a list of words.")
-    classes = frozenset(" ".join(name.split()) for names in held.values() for name in names if name.strip())
+    classes = frozenset(
+        " ".join(name.split()) for names in held.values() for name in names if name.strip()
+    )
     graphs = []
     for key, names in held.items():
         plain = dict.fromkeys(" ".join(name.split()) for name in names if name.strip())
@@ -43,9 +48,15 @@ def read_object_sets(path: Path) -> Source:
         image = Image(id=key, file=name, address=address, source=path.name, exhaustive=classes)
         graphs.append(SceneGraph(image=image, objects=objects))
     return Source(
-        name=str(path), reader="object_sets", digest=digest_of([path]), graphs=tuple(graphs), licence="CC-BY-4.0",
+        name=str(path),
+        reader="object_sets",
+        digest=digest_of([path]),
+        graphs=tuple(graphs),
+        licence="CC-BY-4.0",
         citation=_CITATION,
-    )  # fmt: skip
+    )
 
 
-READER = Reader("object_sets", "a JSON file {image id: [class, ...]}", is_object_sets, read_object_sets)
+READER = Reader(
+    "object_sets", "a JSON file {image id: [class, ...]}", is_object_sets, read_object_sets
+)

@@ -1,7 +1,8 @@
-"""HQH's `image_data.json`: {image id: {caption, image_information}}, regions of Visual Genome as lines of text.
+"""HQH's `image_data.json`: {image id: {caption, image_information}}, regions of Visual Genome as
+lines of text.
 
-A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width twice, so that no height is known: regions
-give phrases and what is written in the picture, and no boxes.
+A line is `phrase X:196 Y:223 Width:149 Height:149`. The release writes the width twice, so that no
+height is known: regions give phrases and what is written in the picture, and no boxes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def is_regions(path: Path) -> bool:
 
 
 def read_regions(path: Path) -> Source:
-    """A scene graph for each picture: captions, and texts that a region says are written somewhere."""
+    """A scene graph for each picture: captions, and texts that a region says are written
+    somewhere.
+    """
     graphs = []
     for key, row in table(read_json(path), "the file", path).items():
         what = f"the picture {key}"
@@ -36,7 +39,11 @@ def read_regions(path: Path) -> Source:
         regions = text(record, "image_information", what, path)
         phrases = [" ".join(phrase.split()) for phrase in _LINE.split(regions) if phrase.strip()]
         texts = [
-            Text(id=f"region-{i}", string=said["string"].strip(), carrier=said["carrier"].strip().lower())
+            Text(
+                id=f"region-{i}",
+                string=said["string"].strip(),
+                carrier=said["carrier"].strip().lower(),
+            )
             for i, phrase in enumerate(phrases)
             if (said := _SAYS.match(phrase)) is not None and said["string"].strip()
         ]
@@ -44,9 +51,13 @@ def read_regions(path: Path) -> Source:
         captions = (text(record, "caption", what, path), *phrases)
         graphs.append(SceneGraph(image=image, captions=captions, texts=tuple(texts)))
     return Source(
-        name=str(path), reader="regions", digest=digest_of([path]), graphs=tuple(graphs), licence="CC-BY-4.0 (Visual Genome)",
+        name=str(path),
+        reader="regions",
+        digest=digest_of([path]),
+        graphs=tuple(graphs),
+        licence="CC-BY-4.0 (Visual Genome)",
         citation=_CITATION,
-    )  # fmt: skip
+    )
 
 
 READER = Reader("regions", "HQH's image_data.json", is_regions, read_regions)

@@ -13,14 +13,22 @@ from hqm.files.records import read_records
 from hqm.signature import digest_file
 
 _RESPONDENTS = ("hf/shapes:steady", "hf/shapes:half-trained", "hf/shapes:yes-sayer")
-_DIRECTIONS = {"left": "to the left of", "right": "to the right of", "above": "above", "below": "below"}
+_DIRECTIONS = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "above": "above",
+    "below": "below",
+}
 
 
 def read_shapes(_: Path) -> Source:
     """The 252 scenes that come with HQM, with a function that draws each."""
     scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
     path = shipped() / "shapes" / "scenes.jsonl"
-    held = {row["image"]: scenes.Scene.from_dict({k: v for k, v in row.items() if k != "image"}) for row in read_records(path)}  # fmt: skip
+    held = {
+        row["image"]: scenes.Scene.from_dict({k: v for k, v in row.items() if k != "image"})
+        for row in read_records(path)
+    }
 
     def draw(name: str, file: Path) -> None:
         scenes.draw(held[name]).save(file, "PNG")
@@ -29,9 +37,15 @@ def read_shapes(_: Path) -> Source:
     licence = card("shapes_yesno").licence
     citation = "Drawn scenes that come with hqm-audit (https://pypi.org/project/hqm-audit/)"
     return Source(
-        name="shapes", reader="shapes", digest=digest_file(path), graphs=graphs, licence=licence, citation=citation,
-        draw=draw, respondents=_RESPONDENTS,
-    )  # fmt: skip
+        name="shapes",
+        reader="shapes",
+        digest=digest_file(path),
+        graphs=graphs,
+        licence=licence,
+        citation=citation,
+        draw=draw,
+        respondents=_RESPONDENTS,
+    )
 
 
 def _box(cell: int, scenes: Any, radius: int = 0) -> Box:
@@ -39,7 +53,9 @@ def _box(cell: int, scenes: Any, radius: int = 0) -> Box:
     if not radius:
         return Box(x=left, y=top, width=scenes.CELL, height=scenes.CELL)
     middle = scenes.CELL // 2
-    return Box(x=left + middle - radius, y=top + middle - radius, width=2 * radius, height=2 * radius)
+    return Box(
+        x=left + middle - radius, y=top + middle - radius, width=2 * radius, height=2 * radius
+    )
 
 
 def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
@@ -49,31 +65,66 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
             names=(thing.shape,),
             # as drawn: 13 pixels from the middle, or 7
             box=_box(thing.cell, scenes, 13 if thing.size == "large" else 7),
-            attributes=(Attribute(value=thing.color, kind="color"), Attribute(value=thing.size, kind="size")),
+            attributes=(
+                Attribute(value=thing.color, kind="color"),
+                Attribute(value=thing.size, kind="size"),
+            ),
         )
         for i, thing in enumerate(scene.things)
     ]
     if scene.action is not None:
         action = (Attribute(value=scene.action, kind="action"),)
-        objects.append(Object(id="person", names=("person",), box=_box(scene.action_cell, scenes), attributes=action))
+        objects.append(
+            Object(
+                id="person",
+                names=("person",),
+                box=_box(scene.action_cell, scenes),
+                attributes=action,
+            )
+        )
     if scene.sign is not None:
         objects.append(Object(id="sign", names=("sign",), box=_box(scene.sign_cell, scenes)))
     relations = [
-        Relation(id=f"relation-{i}-{j}", subject=f"thing-{i}", predicate=_DIRECTIONS[lies], object=f"thing-{j}")
+        Relation(
+            id=f"relation-{i}-{j}",
+            subject=f"thing-{i}",
+            predicate=_DIRECTIONS[lies],
+            object=f"thing-{j}",
+        )
         for i, a in enumerate(scene.things)
         for j, b in enumerate(scene.things)
         if i != j and (lies := scenes.relation(a, b)) is not None
     ]
-    texts = () if scene.sign is None else (Text(id="text", string=scene.sign, region=_box(scene.sign_cell, scenes)),)
+    texts = (
+        ()
+        if scene.sign is None
+        else (Text(id="text", string=scene.sign, region=_box(scene.sign_cell, scenes)),)
+    )
     classes = frozenset((*scenes.SHAPES, "person", "sign"))
     image = Image(
-        id=name, file=name, width=scenes.SIDE, height=scenes.SIDE, licence="Apache-2.0", source="shapes",
-        exhaustive=classes, counted=classes, complete=frozenset(("color", "size", "action")),
-    )  # fmt: skip
-    settings = (Setting(kind="time of day", value=scene.sky), Setting(kind="ground", value=scene.ground))
+        id=name,
+        file=name,
+        width=scenes.SIDE,
+        height=scenes.SIDE,
+        licence="Apache-2.0",
+        source="shapes",
+        exhaustive=classes,
+        counted=classes,
+        complete=frozenset(("color", "size", "action")),
+    )
+    settings = (
+        Setting(kind="time of day", value=scene.sky),
+        Setting(kind="ground", value=scene.ground),
+    )
     return SceneGraph(
-        image=image, objects=tuple(objects), relations=tuple(relations), texts=texts, settings=settings
-    )  # fmt: skip
+        image=image,
+        objects=tuple(objects),
+        relations=tuple(relations),
+        texts=texts,
+        settings=settings,
+    )
 
 
-READER = Reader("shapes", "the word shapes: drawn scenes that come with HQM", lambda _: False, read_shapes)
+READER = Reader(
+    "shapes", "the word shapes: drawn scenes that come with HQM", lambda _: False, read_shapes
+)

@@ -1,7 +1,9 @@
-"""VALOR: the files of `human_annotation/`: what people wrote of objects, colours, people and positions.
+"""VALOR: the files of `human_annotation/`: what people wrote of objects, colours, people and
+positions.
 
-attribute_object.json: {image: {number: "(red, apple)"}}; object_existence.jsonl: {image_id, gt_objects}; attribute_people.json:
-{image: {number: {person, object, action}}} (once spelt `perosn`). The relations are free sentences and are kept as captions.
+attribute_object.json: {image: {number: "(red, apple)"}}; object_existence.jsonl: {image_id,
+gt_objects}; attribute_people.json: {image: {number: {person, object, action}}} (once spelt
+`perosn`). The relations are free sentences and are kept as captions.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from hqm.builders.source import Reader, Source, digest_of, table, text
 from hqm.errors import DataError
 from hqm.files.records import read_json, read_records
 
-_FILES = ("object_existence.jsonl", "attribute_object.json", "attribute_people.json", "relation_positional.json")
+_FILES = (
+    "object_existence.jsonl",
+    "attribute_object.json",
+    "attribute_people.json",
+    "relation_positional.json",
+)
 _PAIR = re.compile(r"\(([^(),]+),\s*([^(),]+)\)")
 _CITATION = "Qiu et al. (2024), VALOR-Eval (arXiv 2404.13874)"
 
@@ -40,51 +47,72 @@ def read_valor(path: Path) -> Source:
         if file.suffix == ".jsonl":
             for row in read_records(file):
                 key, names = text(row, "image_id", "a row", file), row.get("gt_objects")
-                if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+                if not isinstance(names, list) or not all(
+                    isinstance(name, str) and name.strip() for name in names
+                ):
                     what = f"the objects of the picture {key} are {names!r:.60}"
                     raise DataError(what, place=str(file), remedy="Write a list of words.")
                 objects[key] += [
-                    Object(id=f"object-{i}", names=(" ".join(name.lower().split()),)) for i, name in enumerate(names)
+                    Object(id=f"object-{i}", names=(" ".join(name.lower().split()),))
+                    for i, name in enumerate(names)
                 ]
             continue
         for key, row in table(read_json(file), "the file", file).items():
             for number, said in table(row, f"the picture {key}", file).items():
                 if file.name.startswith("relation"):
                     captions[key] += (
-                        [phrase for phrase in said if isinstance(phrase, str)] if isinstance(said, list) else []
+                        [phrase for phrase in said if isinstance(phrase, str)]
+                        if isinstance(said, list)
+                        else []
                     )
                 elif isinstance(said, dict):
                     objects[key] += list(_person(f"person-{number}", said, key, file))
                 else:
-                    objects[key] += list(_pairs(f"thing-{number}", text({"said": said}, "said", key, file)))
+                    objects[key] += list(
+                        _pairs(f"thing-{number}", text({"said": said}, "said", key, file))
+                    )
     graphs = [
         SceneGraph(
-            image=Image(id=key, file=f"{key}.jpg", source="VALOR"), objects=tuple(objects[key]), captions=tuple(captions[key])
+            image=Image(id=key, file=f"{key}.jpg", source="VALOR"),
+            objects=tuple(objects[key]),
+            captions=tuple(captions[key]),
         )
         for key in dict.fromkeys([*objects, *captions])
-    ]  # fmt: skip
+    ]
     return Source(
-        name=str(path), reader="valor", digest=digest_of(files), graphs=tuple(graphs), licence="CC-BY-NC-4.0",
+        name=str(path),
+        reader="valor",
+        digest=digest_of(files),
+        graphs=tuple(graphs),
+        licence="CC-BY-NC-4.0",
         citation=_CITATION,
-    )  # fmt: skip
+    )
 
 
 def _pairs(name: str, said: str) -> list[Object]:
     return [
         Object(
-            id=f"{name}-{i}", names=(thing.strip().lower(),),
-            attributes=(Attribute(value=value.strip().lower(), kind=kind_of_attribute(value.strip().lower())),),
+            id=f"{name}-{i}",
+            names=(thing.strip().lower(),),
+            attributes=(
+                Attribute(
+                    value=value.strip().lower(), kind=kind_of_attribute(value.strip().lower())
+                ),
+            ),
         )
         for i, (value, thing) in enumerate(_PAIR.findall(said))
         if value.strip() and thing.strip()
-    ]  # fmt: skip
+    ]
 
 
 def _person(name: str, said: dict[str, Any], key: str, file: Path) -> list[Object]:
     who = text(said, "person" if "person" in said else "perosn", f"the picture {key}", file).lower()
     actions = [part.strip() for part in str(said.get("action") or "").split(",") if part.strip()]
     attributes = tuple(Attribute(value=value, kind="action") for value in dict.fromkeys(actions))
-    return [Object(id=name, names=(who,), attributes=attributes), *_pairs(name, str(said.get("object") or ""))]
+    return [
+        Object(id=name, names=(who,), attributes=attributes),
+        *_pairs(name, str(said.get("object") or "")),
+    ]
 
 
 READER = Reader("valor", "VALOR's folder human_annotation/", is_valor, read_valor)

@@ -1,9 +1,10 @@
 """Visual Genome: the files of homes.cs.washington.edu/~ranjay/visualgenome/api.html, version 1.4.
 
-objects.json: [{image_id, objects: [{object_id, x, y, w, h, names, synsets}]}]; attributes.json: [{image_id, attributes: [an
-object with its attributes]}]; relationships.json: [{image_id, relationships: [{relationship_id, predicate, subject, object}]}];
-region_descriptions.json: [{id, regions: [{region_id, phrase, x, y, width, height}]}]; image_data.json: [{image_id, width,
-height, url}]. Nothing in it is annotated to completeness, so that nothing can be asked about as absent.
+objects.json: [{image_id, objects: [{object_id, x, y, w, h, names, synsets}]}]; attributes.json:
+[{image_id, attributes: [an object with its attributes]}]; relationships.json: [{image_id,
+relationships: [{relationship_id, predicate, subject, object}]}]; region_descriptions.json: [{id,
+regions: [{region_id, phrase, x, y, width, height}]}]; image_data.json: [{image_id, width, height,
+url}]. Nothing in it is annotated to completeness, so that nothing can be asked about as absent.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from hqm.builders.source import Reader, Source, digest_of, number, rows, text
 from hqm.files.records import read_json
 
 _FILES = ("objects", "attributes", "relationships", "region_descriptions", "image_data")
-_CITATION = "Krishna et al. (2017), Visual Genome (International Journal of Computer Vision 123, 32-73)"
+_CITATION = (
+    "Krishna et al. (2017), Visual Genome (International Journal of Computer Vision 123, 32-73)"
+)
 _SAYS = re.compile(
-    r"^(?:the |a )?(?P<carrier>[a-z ]*?(?:sign|board|screen|shirt|bus|train|plate|label|banner)) (?:that )?(?:says|reads|reading|saying) "
+    r"^(?:the |a )?(?P<carrier>[a-z ]*?(?:sign|board|screen|shirt|bus|train|plate|label|banner))"
+    r" (?:that )?(?:says|reads|reading|saying) "
     r"['\"“]?(?P<string>[^'\"”]{1,40})['\"”]?$",
     re.IGNORECASE,
-)  # fmt: skip
+)
 """A region that says what is written on something."""
 
 
@@ -60,12 +64,16 @@ def read_visual_genome(path: Path) -> Source:
         for record in rows(row.get("relationships"), f"relationships of the picture {key}", file):
             ends = []
             for end in ("subject", "object"):
-                thing = _object(rows([record.get(end)], f"the {end} of a relationship", file)[0], file)
+                thing = _object(
+                    rows([record.get(end)], f"the {end} of a relationship", file)[0], file
+                )
                 objects[key].setdefault(thing.id, thing)
                 ends.append(thing.id)
             name = text(record, "relationship_id", "a relationship", file)
             predicate = text(record, "predicate", "a relationship", file).lower()
-            relations[key].append(Relation(id=name, subject=ends[0], predicate=predicate, object=ends[1]))
+            relations[key].append(
+                Relation(id=name, subject=ends[0], predicate=predicate, object=ends[1])
+            )
     captions: dict[str, list[str]] = defaultdict(list)
     texts: dict[str, list[Text]] = defaultdict(list)
     for row in held.get("region_descriptions", []):
@@ -77,10 +85,12 @@ def read_visual_genome(path: Path) -> Source:
             if (said := _SAYS.match(phrase)) is not None:
                 texts[key].append(
                     Text(
-                        id=text(record, "region_id", "a region", file), string=said["string"].strip(),
-                        carrier=said["carrier"].strip().lower(), region=_box(record, "width", "height", file),
+                        id=text(record, "region_id", "a region", file),
+                        string=said["string"].strip(),
+                        carrier=said["carrier"].strip().lower(),
+                        region=_box(record, "width", "height", file),
                     )
-                )  # fmt: skip
+                )
     graphs = []
     for key in dict.fromkeys([*images, *objects, *relations, *captions]):
         row = images.get(key, {})
@@ -99,14 +109,21 @@ def read_visual_genome(path: Path) -> Source:
         )
         graphs.append(
             SceneGraph(
-                image=image, objects=tuple(objects[key].values()), relations=tuple(relations[key]), texts=tuple(texts[key]),
+                image=image,
+                objects=tuple(objects[key].values()),
+                relations=tuple(relations[key]),
+                texts=tuple(texts[key]),
                 captions=tuple(captions[key]),
             )
-        )  # fmt: skip
+        )
     return Source(
-        name=str(path), reader="visual_genome", digest=digest_of(list(files.values())), graphs=tuple(graphs),
-        licence="CC-BY-4.0", citation=_CITATION,
-    )  # fmt: skip
+        name=str(path),
+        reader="visual_genome",
+        digest=digest_of(list(files.values())),
+        graphs=tuple(graphs),
+        licence="CC-BY-4.0",
+        citation=_CITATION,
+    )
 
 
 def _object(record: dict[str, Any], file: Path) -> Object:
@@ -122,11 +139,15 @@ def _object(record: dict[str, Any], file: Path) -> Object:
         text({"attributes": value}, "attributes", "an object", file).lower()
         for value in (given if isinstance(given, list) else [given])
     ]
-    attributes = tuple(Attribute(value=value, kind=kind_of_attribute(value)) for value in dict.fromkeys(values))
+    attributes = tuple(
+        Attribute(value=value, kind=kind_of_attribute(value)) for value in dict.fromkeys(values)
+    )
     return Object(
-        id=text(record, "object_id", "an object", file), names=plain, box=_box(record, "w", "h", file),
+        id=text(record, "object_id", "an object", file),
+        names=plain,
+        box=_box(record, "w", "h", file),
         attributes=attributes,
-    )  # fmt: skip
+    )
 
 
 def _box(record: dict[str, Any], wide: str, high: str, file: Path) -> Box | None:
@@ -137,6 +158,8 @@ def _box(record: dict[str, Any], wide: str, high: str, file: Path) -> Box | None
 
 
 READER = Reader(
-    "visual_genome", "a folder with objects.json, attributes.json, relationships.json, region_descriptions.json",
-    is_visual_genome, read_visual_genome,
-)  # fmt: skip
+    "visual_genome",
+    "a folder with objects.json, attributes.json, relationships.json, region_descriptions.json",
+    is_visual_genome,
+    read_visual_genome,
+)

@@ -1,8 +1,9 @@
 """`amber`: existence, state, number, action and relation, each answered yes as often as no.
 
-As AMBER's discriminative questions (Wang et al. 2023, arXiv 2311.07397), without what its release gives away: it has no
-existence question whose answer is yes, the parity of an id gives the answers of attributes, and the type of a relation is its
-answer. Here every question is asked about two pictures, or with its two objects exchanged, with opposite answers.
+As AMBER's discriminative questions (Wang et al. 2023, arXiv 2311.07397), without what its release
+gives away: it has no existence question whose answer is yes, the parity of an id gives the answers
+of attributes, and the type of a relation is its answer. Here every question is asked about two
+pictures, or with its two objects exchanged, with opposite answers.
 """
 
 from __future__ import annotations
@@ -17,17 +18,47 @@ from hqm.builders.measuring import Measured
 from hqm.builders.promise import Promise
 from hqm.builders.question import Chosen, Draft, Question, phrase_for, share_of_picture
 from hqm.builders.recipe import Order, Recipe
-from hqm.builders.recipes.pope import absent_names, asked_about, co_occurrence, present_objects, wordings
+from hqm.builders.recipes.pope import (
+    absent_names,
+    asked_about,
+    co_occurrence,
+    present_objects,
+    wordings,
+)
 
 PARTS = ("existence", "state", "number", "action", "relation")
 _STATES = ("color", "size", "state", "material", "weather")
 _OVERLAP = 0.5
-_STATE = ("Is the {name} {value} in this image?", "Is the {name} in the image {value}?", "Is it true that the {name} is {value}?")  # fmt: skip
-_NUMBER = ("{Are} there exactly {count} in this image?", "{Are} there exactly {count} in the picture?", "Is it true that there {are} exactly {count} in the image?")  # fmt: skip
-_ACTION = ("Is the {name} {value} in this image?", "Is the {name} in the image {value}?", "Is it true that the {name} is {value}?")  # fmt: skip
-_VERB = ("Does the {name} {value} in this image?", "In this image, does the {name} {value}?", "Can you see the {name} {value} here?")  # fmt: skip
-_RELATION = ("Is the {a} {predicate} the {b}?", "Is the {a} {predicate} the {b} in this image?", "Is it true that the {a} is {predicate} the {b}?")  # fmt: skip
-_CONTACT = ("Is there direct contact between the {a} and the {b}?", "Do the {a} and the {b} touch in this image?", "In this image, are the {a} and the {b} in direct contact?")  # fmt: skip
+_STATE = (
+    "Is the {name} {value} in this image?",
+    "Is the {name} in the image {value}?",
+    "Is it true that the {name} is {value}?",
+)
+_NUMBER = (
+    "{Are} there exactly {count} in this image?",
+    "{Are} there exactly {count} in the picture?",
+    "Is it true that there {are} exactly {count} in the image?",
+)
+_ACTION = (
+    "Is the {name} {value} in this image?",
+    "Is the {name} in the image {value}?",
+    "Is it true that the {name} is {value}?",
+)
+_VERB = (
+    "Does the {name} {value} in this image?",
+    "In this image, does the {name} {value}?",
+    "Can you see the {name} {value} here?",
+)
+_RELATION = (
+    "Is the {a} {predicate} the {b}?",
+    "Is the {a} {predicate} the {b} in this image?",
+    "Is it true that the {a} is {predicate} the {b}?",
+)
+_CONTACT = (
+    "Is there direct contact between the {a} and the {b}?",
+    "Do the {a} and the {b} touch in this image?",
+    "In this image, are the {a} and the {b} in direct contact?",
+)
 OPPOSITE = {
     "to the left of": "to the right of",
     "to the right of": "to the left of",
@@ -43,14 +74,22 @@ def values_of(graphs: tuple[SceneGraph, ...]) -> Values:
     """What objects of each class are like, by which a wrong value is chosen."""
     held: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for graph in graphs:
-        for name, kind, value in {(t.name, a.kind, a.value) for t in graph.objects for a in t.attributes if a.kind}:
+        for name, kind, value in {
+            (t.name, a.kind, a.value) for t in graph.objects for a in t.attributes if a.kind
+        }:
             held[name, kind][value] += 1
     return held
 
 
 def alone(graph: SceneGraph) -> list[Object]:
-    """The objects that their class alone names: there is only one of it; AMBER's plurals count as one."""
-    return [thing for thing in graph.objects if graph.only(thing.name) is thing and not graph.denied_class(thing.name)]
+    """The objects that their class alone names: there is only one of it; AMBER's plurals count as
+    one.
+    """
+    return [
+        thing
+        for thing in graph.objects
+        if graph.only(thing.name) is thing and not graph.denied_class(thing.name)
+    ]
 
 
 def _attributes(graphs: tuple[SceneGraph, ...], values: Values, part: str) -> Iterator[Question]:
@@ -63,7 +102,8 @@ def _attributes(graphs: tuple[SceneGraph, ...], values: Values, part: str) -> It
                     continue
                 others = values.get((thing.name, kind), {})
                 competing = tuple(sorted(value for value in others if value not in own))
-                # a wrong value is one that the annotation denies, or that cannot hold beside the right one
+                # a wrong value is one that the annotation denies, or that cannot hold beside the
+                # right one
                 wrong = [
                     value
                     for value in competing
@@ -73,13 +113,27 @@ def _attributes(graphs: tuple[SceneGraph, ...], values: Values, part: str) -> It
                 ]
                 for value, answer in [*((v, "yes") for v in own), *((v, "no") for v in wrong)]:
                     yield _attribute(
-                        graph, thing, value, answer, part, kind, others.get(value, 0) / len(graphs), competing
+                        graph,
+                        thing,
+                        value,
+                        answer,
+                        part,
+                        kind,
+                        others.get(value, 0) / len(graphs),
+                        competing,
                     )
 
 
 def _attribute(
-    graph: SceneGraph, thing: Object, value: str, answer: str, part: str, kind: str, frequency: float, competing: tuple[str, ...]
-) -> Question:  # fmt: skip
+    graph: SceneGraph,
+    thing: Object,
+    value: str,
+    answer: str,
+    part: str,
+    kind: str,
+    frequency: float,
+    competing: tuple[str, ...],
+) -> Question:
     texts = _STATE if part == "state" else _ACTION if value.split()[0].endswith("ing") else _VERB
     if answer == "yes":
         rule = f"the only {thing.name} has the {kind} {value}"
@@ -88,11 +142,21 @@ def _attribute(
     else:
         rule = f"the only {thing.name} has another {kind}; other pictures have one that is {value}"
     return Question(
-        image=graph.image.id, file=graph.image.file, part=part, type="action" if part == "action" else "attribute",
-        prompts=tuple(text.format(name=thing.name, value=value) for text in texts), target=answer, key=f"{thing.name}: {value}",
-        rule=rule, statistic="share of pictures with such an object", value=frequency, objects=(thing.id,), competing=competing,
-        frequency=frequency, size=share_of_picture(graph, thing),
-    )  # fmt: skip
+        image=graph.image.id,
+        file=graph.image.file,
+        part=part,
+        type="action" if part == "action" else "attribute",
+        prompts=tuple(text.format(name=thing.name, value=value) for text in texts),
+        target=answer,
+        key=f"{thing.name}: {value}",
+        rule=rule,
+        statistic="share of pictures with such an object",
+        value=frequency,
+        objects=(thing.id,),
+        competing=competing,
+        frequency=frequency,
+        size=share_of_picture(graph, thing),
+    )
 
 
 def _numbers(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
@@ -105,19 +169,37 @@ def _numbers(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
             number = graph.counts.get(name, 0)
             if not 1 <= number <= 6 or crowded(graph, name):
                 continue
-            wrong = [other for other in (number - 1, number + 1) if 1 <= other <= 6 and other in seen[name]]
+            wrong = [
+                other
+                for other in (number - 1, number + 1)
+                if 1 <= other <= 6 and other in seen[name]
+            ]
             for count, answer in [(number, "yes"), *((other, "no") for other in wrong)]:
                 base = singular(name)
                 counted = f"{NUMBERS[count]} {base if count == 1 else plural(base)}"
                 share = seen[name][count] / len(graphs)
                 yield Question(
-                    image=graph.image.id, file=graph.image.file, part="number", type="counting",
-                    prompts=tuple(t.format(Are="Is" if count == 1 else "Are", are="is" if count == 1 else "are", count=counted) for t in _NUMBER), target=answer,
-                    key=f"{name}: {count}", rule=f"every {base} is annotated, and there are {number}",
-                    statistic="share of pictures with this number", value=share, frequency=share,
+                    image=graph.image.id,
+                    file=graph.image.file,
+                    part="number",
+                    type="counting",
+                    prompts=tuple(
+                        t.format(
+                            Are="Is" if count == 1 else "Are",
+                            are="is" if count == 1 else "are",
+                            count=counted,
+                        )
+                        for t in _NUMBER
+                    ),
+                    target=answer,
+                    key=f"{name}: {count}",
+                    rule=f"every {base} is annotated, and there are {number}",
+                    statistic="share of pictures with this number",
+                    value=share,
+                    frequency=share,
                     objects=tuple(thing.id for thing in graph.objects if thing.name == name),
                     competing=tuple(str(other) for other in wrong if other != count),
-                )  # fmt: skip
+                )
 
 
 def crowded(graph: SceneGraph, name: str) -> bool:
@@ -136,21 +218,39 @@ def _relations(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
             if relation.symmetric:
                 low, high = sorted((first, second))
                 yield Question(
-                    image=graph.image.id, file=graph.image.file, part="relation", type="relation",
-                    prompts=tuple(text.format(a=low, b=high) for text in _CONTACT), target="yes" if relation.holds else "no",
-                    key=f"{low} {relation.predicate} {high}", relations=(relation.id,), objects=(a.id, b.id),
-                    rule=f"the annotation {'says' if relation.holds else 'denies'} that they are {relation.predicate} each other",
-                )  # fmt: skip
+                    image=graph.image.id,
+                    file=graph.image.file,
+                    part="relation",
+                    type="relation",
+                    prompts=tuple(text.format(a=low, b=high) for text in _CONTACT),
+                    target="yes" if relation.holds else "no",
+                    key=f"{low} {relation.predicate} {high}",
+                    relations=(relation.id,),
+                    objects=(a.id, b.id),
+                    rule=(
+                        f"the annotation {'says' if relation.holds else 'denies'} that they are"
+                        f" {relation.predicate} each other"
+                    ),
+                )
             elif relation.predicate in OPPOSITE and relation.holds:
                 names = " and ".join(sorted((first, second)))
                 for x, y, answer in ((first, second, "yes"), (second, first, "no")):
                     yield Question(
-                        image=graph.image.id, file=graph.image.file, part="relation", type="relation",
-                        prompts=tuple(text.format(a=x, b=y, predicate=relation.predicate) for text in _RELATION), target=answer,
-                        key=f"{graph.image.id}: {relation.predicate}: {names}", relations=(relation.id,), objects=(a.id, b.id),
+                        image=graph.image.id,
+                        file=graph.image.file,
+                        part="relation",
+                        type="relation",
+                        prompts=tuple(
+                            text.format(a=x, b=y, predicate=relation.predicate)
+                            for text in _RELATION
+                        ),
+                        target=answer,
+                        key=f"{graph.image.id}: {relation.predicate}: {names}",
+                        relations=(relation.id,),
+                        objects=(a.id, b.id),
                         rule=f"the {first} is {relation.predicate} the {second}, by the annotation",
                         competing=(OPPOSITE[relation.predicate],),
-                    )  # fmt: skip
+                    )
 
 
 def _existence(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
@@ -160,10 +260,18 @@ def _existence(graphs: tuple[SceneGraph, ...]) -> Iterator[Question]:
             yield asked_about(graph, name, seen, "existence", there)
         for name in absent_names(graph):
             yield Question(
-                image=graph.image.id, file=graph.image.file, part="existence", type="existence", prompts=wordings(name),
-                target="no", key=name, rule="the annotation says that it is not there", frequency=seen.frequency(name),
-                statistic="share of pictures with it", value=seen.frequency(name),
-            )  # fmt: skip
+                image=graph.image.id,
+                file=graph.image.file,
+                part="existence",
+                type="existence",
+                prompts=wordings(name),
+                target="no",
+                key=name,
+                rule="the annotation says that it is not there",
+                frequency=seen.frequency(name),
+                statistic="share of pictures with it",
+                value=seen.frequency(name),
+            )
 
 
 def draft(order: Order) -> Draft:
@@ -177,16 +285,22 @@ def draft(order: Order) -> Draft:
         "action": list(_attributes(graphs, values, "action")),
         "relation": list(_relations(graphs)),
     }
-    there = [part for part in PARTS if {question.target for question in pools[part]} == {"yes", "no"}]
+    there = [
+        part for part in PARTS if {question.target for question in pools[part]} == {"yes", "no"}
+    ]
     notes = [
-        f"{part}: no item, the annotations have no questions with both answers" for part in PARTS if part not in there
+        f"{part}: no item, the annotations have no questions with both answers"
+        for part in PARTS
+        if part not in there
     ]
     chosen: list[Chosen] = []
     for part, wanted in shares(order.items, there or PARTS).items():
         taken: set[tuple[str, str]] = set()
         made = balanced(pools[part], wanted, order.rng, taken=taken)
         if len(made) < wanted:
-            notes.append(f"{part}: {len(made)} items of {wanted}, for want of questions with both answers")
+            notes.append(
+                f"{part}: {len(made)} items of {wanted}, for want of questions with both answers"
+            )
         chosen += with_matches(made, pools[part], taken)
     return Draft(chosen=tuple(chosen), notes=tuple(notes))
 
@@ -195,13 +309,18 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
     """No finding about labels: neither L1xx nor L2xx."""
     codes = [code for code in measured.codes if code.startswith(("L1", "L2"))]
     sentence = f"findings about the answers (L1xx, L2xx): {', '.join(codes) or 'none'}"
-    return (Promise(name="L1xx and L2xx", sentence=sentence, value=len(codes), limit=0, kept=not codes),)
+    return (
+        Promise(name="L1xx and L2xx", sentence=sentence, value=len(codes), limit=0, kept=not codes),
+    )
 
 
 RECIPE = Recipe(
     name="amber",
     title="AMBER, balanced",
-    summary="Yes/no questions about existence, state, number, action and relation, each of them with both answers.",
+    summary=(
+        "Yes/no questions about existence, state, number, action and relation, each of them with"
+        " both answers."
+    ),
     task="yes_no",
     must_not="any finding L1xx or L2xx of `hqm check FOLDER`",
     needs="objects with attributes, counts or relations (AMBER, GQA, Visual Genome, shapes)",

@@ -1,9 +1,12 @@
-"""`halcaption`: does a caption fit the picture? Wrong captions differ from a true one in an object, attribute, relation or event.
+"""`halcaption`: does a caption fit the picture? Wrong captions differ from a true one in an object,
+attribute, relation or event.
 
-As the automatic annotation of Hal-Eval (Jiang et al. 2024, arXiv 2402.15721), whose wrong captions can be told by their length: "yes
-if at most 14 words" gets .964 of its events right. Here a wrong caption is a true one with one span exchanged, so that it
-has the same length within two words; a wrong caption is asked beside a true one that is as long, and every value that is put in wrongly is as often said truly of another picture.
-`captions.jsonl` has, for each picture, the true caption with all its wrong ones and the place of each change.
+As the automatic annotation of Hal-Eval (Jiang et al. 2024, arXiv 2402.15721), whose wrong captions
+can be told by their length: "yes if at most 14 words" gets .964 of its events right. Here a wrong
+caption is a true one with one span exchanged, so that it has the same length within two words; a
+wrong caption is asked beside a true one that is as long, and every value that is put in wrongly is
+as often said truly of another picture. `captions.jsonl` has, for each picture, the true caption
+with all its wrong ones and the place of each change.
 """
 
 from __future__ import annotations
@@ -34,16 +37,31 @@ WORDINGS = (
 
 def _question(caption: Caption, change: Change, text: str, answer: str) -> Question:
     if answer == "yes":
-        rule, place = "a true caption of the picture", [change.start, change.start + len(change.before)]
+        rule, place = (
+            "a true caption of the picture",
+            [change.start, change.start + len(change.before)],
+        )
     else:
-        rule = f"{change.before!r} became {change.after!r}, which the picture does not have ({change.why})"
+        rule = (
+            f"{change.before!r} became {change.after!r}, which the picture does not have"
+            f" ({change.why})"
+        )
         place = [change.start, change.start + len(change.after)]
     value = change.before if answer == "yes" else change.after
     return Question(
-        image=caption.image, file=caption.file, part=change.kind, type=TYPES[change.kind],
-        prompts=tuple(wording.format(text=text) for wording in WORDINGS), target=answer, key=f"{change.kind}: {value}",
-        rule=rule, objects=change.objects, competing=change.others, frequency=1.0, extra={"span": place},
-    )  # fmt: skip
+        image=caption.image,
+        file=caption.file,
+        part=change.kind,
+        type=TYPES[change.kind],
+        prompts=tuple(wording.format(text=text) for wording in WORDINGS),
+        target=answer,
+        key=f"{change.kind}: {value}",
+        rule=rule,
+        objects=change.objects,
+        competing=change.others,
+        frequency=1.0,
+        extra={"span": place},
+    )
 
 
 def _candidates(captions: Captions, part: str) -> Iterator[Question]:
@@ -60,8 +78,12 @@ def _words(question: Question) -> int:
 
 
 def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
-    """The captions with their changes, by rules or by the models that were named; and what the models left out."""
-    captions: Captions = [(caption, changes_of(caption)) for caption in captions_of(order.source.graphs)]
+    """The captions with their changes, by rules or by the models that were named; and what the
+    models left out.
+    """
+    captions: Captions = [
+        (caption, changes_of(caption)) for caption in captions_of(order.source.graphs)
+    ]
     if order.roles is None:
         return captions, ()
     most = order.items * ASKED_AN_ITEM
@@ -76,56 +98,105 @@ def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
 def draft(order: Order) -> Draft:
     """Four parts, one for each kind of change, each with as many true captions as wrong ones."""
     captions, said = _captions(order)
-    there = [kind for kind in KINDS if any(change.kind == kind for _, changes in captions for change in changes)]
+    there = [
+        kind
+        for kind in KINDS
+        if any(change.kind == kind for _, changes in captions for change in changes)
+    ]
     if not there:
         remedy = "Take annotations with captions, or with attributes and relations."
-        raise DataError("no caption has a span that can be exchanged", place=order.source.name, remedy=remedy)
-    notes = [*said, *(f"{kind}: no item, no caption has one to exchange" for kind in KINDS if kind not in there)]
+        raise DataError(
+            "no caption has a span that can be exchanged", place=order.source.name, remedy=remedy
+        )
+    notes = [
+        *said,
+        *(
+            f"{kind}: no item, no caption has one to exchange"
+            for kind in KINDS
+            if kind not in there
+        ),
+    ]
     chosen: list[Chosen] = []
     taken: set[tuple[str, str]] = set()
     for part, wanted in shares(order.items, there).items():
         pool = list(_candidates(captions, part))
         made = balanced(pool, wanted, order.rng, taken=taken, length=_words)
         if len(made) < wanted:
-            notes.append(f"{part}: {len(made)} items of {wanted}, for want of values that are both said and put in")
+            notes.append(
+                f"{part}: {len(made)} items of {wanted}, for want of values that are both said and"
+                " put in"
+            )
         chosen += with_matches(made, pool, taken)
-    lines = [json.dumps(_record(caption, changes), ensure_ascii=False) for caption, changes in captions if changes]
-    apart = max((abs(len(c.text.split()) - len(q.text.split())) for q, changes in captions for c in changes), default=0)
+    lines = [
+        json.dumps(_record(caption, changes), ensure_ascii=False)
+        for caption, changes in captions
+        if changes
+    ]
+    apart = max(
+        (
+            abs(len(c.text.split()) - len(q.text.split()))
+            for q, changes in captions
+            for c in changes
+        ),
+        default=0,
+    )
     return Draft(
-        chosen=tuple(chosen), notes=tuple(notes), files={"captions.jsonl": "\n".join(lines) + "\n"},
+        chosen=tuple(chosen),
+        notes=tuple(notes),
+        files={"captions.jsonl": "\n".join(lines) + "\n"},
         measures={"words apart": float(apart)},
-    )  # fmt: skip
+    )
 
 
 def _record(caption: Caption, changes: tuple[Change, ...]) -> dict[str, object]:
     first = {change.kind: change for change in reversed(changes)}
     wrong = [
         {
-            "kind": kind, "caption": change.text, "span": [change.start, change.start + len(change.after)],
-            "before": change.before, "after": change.after, "why": change.why,
+            "kind": kind,
+            "caption": change.text,
+            "span": [change.start, change.start + len(change.after)],
+            "before": change.before,
+            "after": change.after,
+            "why": change.why,
         }
         for kind, change in sorted(first.items())
-    ]  # fmt: skip
+    ]
     return {"image": caption.file, "caption": caption.text, "wrong": wrong}
 
 
 def promises(measured: Measured) -> tuple[Promise, ...]:
-    """No length threshold over .55 in any kind, and no wrong caption more than two words longer or shorter."""
+    """No length threshold over .55 in any kind, and no wrong caption more than two words longer or
+    shorter.
+    """
     apart = measured.draft.measures["words apart"]
     words = Promise(
-        name="words apart", sentence=f"a wrong caption is at most {apart:.0f} words longer or shorter than the true one",
-        value=apart, limit=WORDS, kept=apart <= WORDS,
-    )  # fmt: skip
+        name="words apart",
+        sentence=(
+            f"a wrong caption is at most {apart:.0f} words longer or shorter than the true one"
+        ),
+        value=apart,
+        limit=WORDS,
+        kept=apart <= WORDS,
+    )
     return (*lengths(measured, LIMIT), words)
 
 
 RECIPE = Recipe(
     name="halcaption",
     title="Hal-Eval with captions of one length",
-    summary="Does a caption fit the picture, or was an object, attribute, relation or event in it exchanged?",
+    summary=(
+        "Does a caption fit the picture, or was an object, attribute, relation or event in it"
+        " exchanged?"
+    ),
     task="yes_no",
-    must_not=f"a length threshold over {LIMIT} for any kind; a precision of the filter without an interval from reviewed items",
-    needs="captions, or attributes and relations (COCO's captions, Hal-Eval, GQA, Visual Genome, shapes)",
+    must_not=(
+        f"a length threshold over {LIMIT} for any kind; a precision of the filter without an"
+        " interval from reviewed items"
+    ),
+    needs=(
+        "captions, or attributes and relations (COCO's captions, Hal-Eval, GQA, Visual Genome,"
+        " shapes)"
+    ),
     draft=draft,
     promises=promises,
     unread=0.3,

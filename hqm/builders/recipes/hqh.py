@@ -1,12 +1,15 @@
 """`hqh`: open questions of all eight hallucination types, by rules that are printed here.
 
-HQH (Yan et al. 2024, arXiv 2406.17115) does not publish its rules. Ours, and what makes a question ambiguous:
+HQH (Yan et al. 2024, arXiv 2406.17115) does not publish its rules. Ours, and what makes a question
+ambiguous:
 
 - attribute: the color of an object that its name alone can mean, and that has one color only.
-- counting: a class of which every instance is annotated, 0 to 6 of them, no two of them overlapping by half or more (IoU).
-- relation: where one object lies from another. Both are named so that they can mean nothing else, and the centres of their boxes
-  agree with the annotation.
-- comparison: which of two such objects takes up more of the picture; the area of one box is over 1.5 times that of the other.
+- counting: a class of which every instance is annotated, 0 to 6 of them, no two of them overlapping
+  by half or more (IoU).
+- relation: where one object lies from another. Both are named so that they can mean nothing else,
+  and the centres of their boxes agree with the annotation.
+- comparison: which of two such objects takes up more of the picture; the area of one box is over
+  1.5 times that of the other.
 - action: what the only object of its class does, if it does one thing.
 - environment: what the annotation says of the whole picture.
 - ocr: what is written on a thing, if only one of its kind has a text.
@@ -34,53 +37,130 @@ from hqm.types import HALLUCINATION_TYPES
 AREA_RATIO = 1.5
 MOST = 6
 _SHORT = {
-    "to the left of": "to the left", "to the right of": "to the right", "above": "above", "below": "below",
-}  # fmt: skip
-_ACTS = frozenset("riding holding wearing eating carrying pulling pushing throwing catching hitting".split())
+    "to the left of": "to the left",
+    "to the right of": "to the right",
+    "above": "above",
+    "below": "below",
+}
+_ACTS = frozenset(
+    "riding holding wearing eating carrying pulling pushing throwing catching hitting".split()
+)
 _ENVIRONMENT = {
-    "time of day": ("Is it day or night in the image?", "What time of day does the image show, day or night?", "Is it day or night in the picture?"),
-    "ground": ("What covers the ground?", "What is the ground covered with?", "What covers the ground in the image?"),
-    "weather": ("What is the weather like in the image?", "What weather does the image show?", "Which weather is it in the image?"),
-    "place": ("Where was the image taken, indoors or outdoors?", "Is the place in the image indoors or outdoors?", "Does the image show a place indoors or outdoors?"),
-}  # fmt: skip
+    "time of day": (
+        "Is it day or night in the image?",
+        "What time of day does the image show, day or night?",
+        "Is it day or night in the picture?",
+    ),
+    "ground": (
+        "What covers the ground?",
+        "What is the ground covered with?",
+        "What covers the ground in the image?",
+    ),
+    "weather": (
+        "What is the weather like in the image?",
+        "What weather does the image show?",
+        "Which weather is it in the image?",
+    ),
+    "place": (
+        "Where was the image taken, indoors or outdoors?",
+        "Is the place in the image indoors or outdoors?",
+        "Does the image show a place indoors or outdoors?",
+    ),
+}
 _LONGEST = 60
 """More answers than this are not listed as rivals."""
 
 
-def _question(graph: SceneGraph, kind: str, prompts: Sequence[str], target: object, key: str, rule: str, objects: Sequence[Object] = (), **more: object) -> Question:  # fmt: skip
+def _question(
+    graph: SceneGraph,
+    kind: str,
+    prompts: Sequence[str],
+    target: object,
+    key: str,
+    rule: str,
+    objects: Sequence[Object] = (),
+    **more: object,
+) -> Question:
     size = min((share_of_picture(graph, thing) for thing in objects), default=0.0)
-    about: dict[str, object] = {"objects": tuple(thing.id for thing in objects), "size": size, **more}
+    about: dict[str, object] = {
+        "objects": tuple(thing.id for thing in objects),
+        "size": size,
+        **more,
+    }
     return Question(
-        image=graph.image.id, file=graph.image.file, part=kind, type=kind, prompts=tuple(prompts), target=target, key=key,
-        rule=rule, **about,  # type: ignore[arg-type]
-    )  # fmt: skip
+        image=graph.image.id,
+        file=graph.image.file,
+        part=kind,
+        type=kind,
+        prompts=tuple(prompts),
+        target=target,
+        key=key,
+        rule=rule,
+        **about,  # type: ignore[arg-type]
+    )
 
 
 def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
-    colors = sorted({value for graph in graphs for thing in graph.objects for value in thing.values("color")})
+    colors = sorted(
+        {value for graph in graphs for thing in graph.objects for value in thing.values("color")}
+    )
     for graph in graphs:
         for thing in alone(graph):
             own = thing.values("color")
             if len(own) == 1:
                 name = thing.name
                 be = "are" if plural(singular(name)) == name and name != singular(name) else "is"
-                prompts = (f"What color {be} the {name}?", f"What is the color of the {name}?", f"In the image, what color {be} the {name}?")  # fmt: skip
-                yield _question(graph, "attribute", prompts, own[0], name, f"the only {name} of the picture has one color", [thing], rivals=tuple(colors), competing=tuple(colors))  # fmt: skip
+                prompts = (
+                    f"What color {be} the {name}?",
+                    f"What is the color of the {name}?",
+                    f"In the image, what color {be} the {name}?",
+                )
+                yield _question(
+                    graph,
+                    "attribute",
+                    prompts,
+                    own[0],
+                    name,
+                    f"the only {name} of the picture has one color",
+                    [thing],
+                    rivals=tuple(colors),
+                    competing=tuple(colors),
+                )
 
 
 def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
         for name in sorted(graph.image.counted):
             things = [thing for thing in graph.objects if name in thing.names]
-            if len(things) > MOST or crowded(graph, name) or (not things and name not in absent_names(graph)):
+            if (
+                len(things) > MOST
+                or crowded(graph, name)
+                or (not things and name not in absent_names(graph))
+            ):
                 continue
             many = plural(singular(name))
-            prompts = (f"How many {many} are there in the image?", f"What is the number of {many} in the image?", f"How many {many} are in the image?")  # fmt: skip
-            yield _question(graph, "counting", prompts, NUMBERS[len(things)], name, f"every instance is annotated: {len(things)}, no two overlapping by half", things, rivals=NUMBERS[: MOST + 1], competing=NUMBERS[: MOST + 1], extra={"none": NUMBERS[0]})  # fmt: skip
+            prompts = (
+                f"How many {many} are there in the image?",
+                f"What is the number of {many} in the image?",
+                f"How many {many} are in the image?",
+            )
+            yield _question(
+                graph,
+                "counting",
+                prompts,
+                NUMBERS[len(things)],
+                name,
+                f"every instance is annotated: {len(things)}, no two overlapping by half",
+                things,
+                rivals=NUMBERS[: MOST + 1],
+                competing=NUMBERS[: MOST + 1],
+                extra={"none": NUMBERS[0]},
+            )
 
 
 def direction(a: Box, b: Box) -> str:
-    """Where one box lies from another, if only one of the four words fits: apart on one axis, level on the other.
+    """Where one box lies from another, if only one of the four words fits: apart on one axis, level
+    on the other.
 
     >>> direction(Box(x=0, y=0, width=9, height=9), Box(x=20, y=1, width=9, height=9))
     'to the left of'
@@ -109,9 +189,26 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                 lies = direction(a.box, b.box)
                 if not lies or said.get((a.id, b.id), lies) != lies:
                     continue
-                prompts = (f"Where is the {first} relative to the {second}?", f"Where is the {first} relative to the {second} in the image?", f"Where is the {first} in the image relative to the {second}?")  # fmt: skip
-                relations = tuple(r.id for r in graph.relations if (r.subject, r.object) == (a.id, b.id))
-                yield _question(graph, "relation", prompts, _SHORT[lies], f"{first} and {second}", "both are the only things of their names, and the centres of their boxes agree", [a, b], relations=relations, rivals=tuple(_SHORT.values()), competing=tuple(_SHORT.values()))  # fmt: skip
+                prompts = (
+                    f"Where is the {first} relative to the {second}?",
+                    f"Where is the {first} relative to the {second} in the image?",
+                    f"Where is the {first} in the image relative to the {second}?",
+                )
+                relations = tuple(
+                    r.id for r in graph.relations if (r.subject, r.object) == (a.id, b.id)
+                )
+                yield _question(
+                    graph,
+                    "relation",
+                    prompts,
+                    _SHORT[lies],
+                    f"{first} and {second}",
+                    "both are the only things of their names, and the centres of their boxes agree",
+                    [a, b],
+                    relations=relations,
+                    rivals=tuple(_SHORT.values()),
+                    competing=tuple(_SHORT.values()),
+                )
         yield from _acts(graph)
 
 
@@ -133,48 +230,105 @@ def _acts(graph: SceneGraph) -> Iterator[Question]:
                 f"What is the {phrase} {relation.predicate}?",
                 f"In the image, what is the {phrase} {relation.predicate}?",
             )
-            yield _question(graph, "relation", prompts, other.name, f"{phrase} {relation.predicate}", "the subject is the only thing of its name, and the annotation has one object of the relation", [subject, other], relations=(relation.id,))  # fmt: skip
+            yield _question(
+                graph,
+                "relation",
+                prompts,
+                other.name,
+                f"{phrase} {relation.predicate}",
+                "the subject is the only thing of its name, and the annotation has one object of"
+                " the relation",
+                [subject, other],
+                relations=(relation.id,),
+            )
 
 
 def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for number, graph in enumerate(graphs):
         named = [
-            (thing, phrase) for thing in graph.objects if thing.box is not None and (phrase := phrase_for(graph, thing))
+            (thing, phrase)
+            for thing in graph.objects
+            if thing.box is not None and (phrase := phrase_for(graph, thing))
         ]
         for i, (a, first) in enumerate(named):
             for b, second in named[i + 1 :]:
                 areas = (a.box.area if a.box else 0.0, b.box.area if b.box else 0.0)
                 if min(areas) <= 0 or max(areas) / min(areas) <= AREA_RATIO:
                     continue
-                # the box of a figure or a sign is its cell: it is not compared with what has a size of its own
+                # the box of a figure or a sign is its cell: it is not compared with what has a size
+                # of its own
                 if bool(a.values("size")) != bool(b.values("size")):
                     continue
                 larger = first if areas[0] > areas[1] else second
                 # whose turn it is to be named first does not hang on which is larger
                 x, y = (first, second) if (number + i) % 2 else (second, first)
-                prompts = (f"Which is larger in the image, the {x} or the {y}?", f"Which takes up more of the image, the {x} or the {y}?", f"Which covers more of the image, the {x} or the {y}?")  # fmt: skip
-                yield _question(graph, "comparison", prompts, larger, f"{first} and {second}", "the area of its box is over 1.5 times that of the other", [a, b], statistic="ratio of the areas", value=max(areas) / min(areas), rivals=(first, second), competing=(first, second))  # fmt: skip
+                prompts = (
+                    f"Which is larger in the image, the {x} or the {y}?",
+                    f"Which takes up more of the image, the {x} or the {y}?",
+                    f"Which covers more of the image, the {x} or the {y}?",
+                )
+                yield _question(
+                    graph,
+                    "comparison",
+                    prompts,
+                    larger,
+                    f"{first} and {second}",
+                    "the area of its box is over 1.5 times that of the other",
+                    [a, b],
+                    statistic="ratio of the areas",
+                    value=max(areas) / min(areas),
+                    rivals=(first, second),
+                    competing=(first, second),
+                )
 
 
 def _actions(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
-    values = Counter((t.name, v) for graph in graphs for t in graph.objects for v in t.values("action"))
+    values = Counter(
+        (t.name, v) for graph in graphs for t in graph.objects for v in t.values("action")
+    )
     for graph in graphs:
         for thing in alone(graph):
             own = thing.values("action")
             if len(own) == 1:
                 rivals = tuple(sorted(value for name, value in values if name == thing.name))
-                prompts = (f"What is the {thing.name} doing?", f"What is the {thing.name} in the image doing?", f"Which action does the {thing.name} perform?")  # fmt: skip
-                yield _question(graph, "action", prompts, own[0], thing.name, f"the only {thing.name} does one thing by the annotation", [thing], rivals=rivals, competing=rivals)  # fmt: skip
+                prompts = (
+                    f"What is the {thing.name} doing?",
+                    f"What is the {thing.name} in the image doing?",
+                    f"Which action does the {thing.name} perform?",
+                )
+                yield _question(
+                    graph,
+                    "action",
+                    prompts,
+                    own[0],
+                    thing.name,
+                    f"the only {thing.name} does one thing by the annotation",
+                    [thing],
+                    rivals=rivals,
+                    competing=rivals,
+                )
 
 
 def _environments(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     values = Counter((s.kind, s.value) for graph in graphs for s in graph.settings)
     for graph in graphs:
         for setting in graph.settings:
-            if setting.kind in _ENVIRONMENT and sum(s.kind == setting.kind for s in graph.settings) == 1:
+            if (
+                setting.kind in _ENVIRONMENT
+                and sum(s.kind == setting.kind for s in graph.settings) == 1
+            ):
                 rivals = tuple(sorted(value for kind, value in values if kind == setting.kind))
                 if len(rivals) > 1:
-                    yield _question(graph, "environment", _ENVIRONMENT[setting.kind], setting.value, setting.kind, f"the annotation gives the {setting.kind} of the whole picture", rivals=rivals, competing=rivals)  # fmt: skip
+                    yield _question(
+                        graph,
+                        "environment",
+                        _ENVIRONMENT[setting.kind],
+                        setting.value,
+                        setting.kind,
+                        f"the annotation gives the {setting.kind} of the whole picture",
+                        rivals=rivals,
+                        competing=rivals,
+                    )
 
 
 def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
@@ -183,8 +337,21 @@ def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
         for text in graph.texts:
             if sum(other.carrier == text.carrier for other in graph.texts) == 1:
-                prompts = (f"What does the {text.carrier} say?", f"What is written on the {text.carrier}?", f"What does the {text.carrier} in the image say?")  # fmt: skip
-                yield _question(graph, "ocr", prompts, text.string, text.carrier, f"only one {text.carrier} of the picture has a text", rivals=rivals, competing=rivals[:10])  # fmt: skip
+                prompts = (
+                    f"What does the {text.carrier} say?",
+                    f"What is written on the {text.carrier}?",
+                    f"What does the {text.carrier} in the image say?",
+                )
+                yield _question(
+                    graph,
+                    "ocr",
+                    prompts,
+                    text.string,
+                    text.carrier,
+                    f"only one {text.carrier} of the picture has a text",
+                    rivals=rivals,
+                    competing=rivals[:10],
+                )
 
 
 def _existences(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
@@ -193,14 +360,29 @@ def _existences(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
         if not there or not gone:
             continue
         present = [there[(number + i) % len(there)] for i in range(min(len(there), 1 + number % 3))]
-        absent = [gone[(number * 7 + i) % len(gone)] for i in range(min(len(gone), 4 - len(present)))]
+        absent = [
+            gone[(number * 7 + i) % len(gone)] for i in range(min(len(gone), 4 - len(present)))
+        ]
         listed = sorted({*present, *absent})
         if len(listed) < 2:
             continue
         words = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        prompts = (f"Which of these are in the image: {words}?", f"Of these, what does the image show: {words}?", f"What can be seen in the image: {words}?")  # fmt: skip
+        prompts = (
+            f"Which of these are in the image: {words}?",
+            f"Of these, what does the image show: {words}?",
+            f"What can be seen in the image: {words}?",
+        )
         right = sorted(set(present))
-        yield _question(graph, "existence", prompts, right if len(right) > 1 else right[0], words, "the annotation is complete about these classes", rivals=tuple(listed), competing=tuple(listed))  # fmt: skip
+        yield _question(
+            graph,
+            "existence",
+            prompts,
+            right if len(right) > 1 else right[0],
+            words,
+            "the annotation is complete about these classes",
+            rivals=tuple(listed),
+            competing=tuple(listed),
+        )
 
 
 _KINDS: dict[str, Callable[[Sequence[SceneGraph]], Iterator[Question]]] = {
@@ -225,10 +407,14 @@ def draft(order: Order) -> Draft:
         pool = list(_KINDS[kind](graphs))
         made = spread(pool, wanted, order.rng)
         if len(made) < wanted:
-            notes.append(f"{kind}: {len(made)} items of {wanted}, for want of annotations that a rule fits")
+            notes.append(
+                f"{kind}: {len(made)} items of {wanted}, for want of annotations that a rule fits"
+            )
         chosen += with_open_matches(made, pool)
     return Draft(
-        chosen=tuple(chosen), notes=tuple(notes), measures={f"wanted {kind}": order.items // 8 for kind in _KINDS}
+        chosen=tuple(chosen),
+        notes=tuple(notes),
+        measures={f"wanted {kind}": order.items // 8 for kind in _KINDS},
     )
 
 
@@ -247,7 +433,10 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
 RECIPE = Recipe(
     name="hqh",
     title="HQH by published rules",
-    summary="Open questions of eight hallucination types, made by published rules that leave out what is ambiguous.",
+    summary=(
+        "Open questions of eight hallucination types, made by published rules that leave out what"
+        " is ambiguous."
+    ),
     task="vqa",
     must_not="a type short of its number without saying so",
     needs="objects with boxes, attributes, relations, texts or settings: the more, the more types",

@@ -1,8 +1,9 @@
 """`openchair`: captions held against an inventory of objects with an open vocabulary.
 
-As OpenCHAIR (Ben-Kish et al. 2024, arXiv 2312.03631) without a list of 80 classes: the vocabulary is every name that the source has,
-and the inventory of a picture every name of its objects, with the nouns that its captions say. A caption is scored as CHAIR scores
-it: of the names of the vocabulary that it mentions, the share that the picture does not have.
+As OpenCHAIR (Ben-Kish et al. 2024, arXiv 2312.03631) without a list of 80 classes: the vocabulary
+is every name that the source has, and the inventory of a picture every name of its objects, with
+the nouns that its captions say. A caption is scored as CHAIR scores it: of the names of the
+vocabulary that it mentions, the share that the picture does not have.
 """
 
 from __future__ import annotations
@@ -34,14 +35,22 @@ def vocabulary_of(graphs: Sequence[SceneGraph]) -> frozenset[str]:
     names = {name for graph in graphs for thing in graph.objects for name in thing.names}
     names |= {name for graph in graphs for name in graph.image.exhaustive}
     return frozenset(
-        singular(name) for name in names if len(name.split()) <= _MOST_WORDS and re.fullmatch(r"[\w' -]+", name)
+        singular(name)
+        for name in names
+        if len(name.split()) <= _MOST_WORDS and re.fullmatch(r"[\w' -]+", name)
     )
 
 
 def inventory_of(graph: SceneGraph, vocabulary: frozenset[str]) -> tuple[str, ...]:
-    """What a caption may mention: names of the picture's objects, nouns of its captions, and what these may be called as well."""
-    there = {singular(name) for thing in graph.objects for name in thing.names} | said_in(graph.captions, vocabulary)
-    return tuple(sorted(there | {near for name in there for near in near_names(name) if near in vocabulary}))
+    """What a caption may mention: names of the picture's objects, nouns of its captions, and what
+    these may be called as well.
+    """
+    there = {singular(name) for thing in graph.objects for name in thing.names} | said_in(
+        graph.captions, vocabulary
+    )
+    return tuple(
+        sorted(there | {near for name in there for near in near_names(name) if near in vocabulary})
+    )
 
 
 def vocabulary_file(vocabulary: frozenset[str]) -> dict[str, str]:
@@ -51,8 +60,14 @@ def vocabulary_file(vocabulary: frozenset[str]) -> dict[str, str]:
 
 def said_in(captions: Sequence[str], vocabulary: frozenset[str]) -> frozenset[str]:
     """The names of the vocabulary that captions mention."""
-    words = [singular(word) for caption in captions for word in re.findall(r"[a-z']+", caption.lower())]
-    runs = {" ".join(words[i : i + n]) for n in range(1, _MOST_WORDS + 1) for i in range(len(words) - n + 1)}
+    words = [
+        singular(word) for caption in captions for word in re.findall(r"[a-z']+", caption.lower())
+    ]
+    runs = {
+        " ".join(words[i : i + n])
+        for n in range(1, _MOST_WORDS + 1)
+        for i in range(len(words) - n + 1)
+    }
     return frozenset(runs & vocabulary)
 
 
@@ -70,12 +85,20 @@ def draft(order: Order) -> Draft:
             continue
         pool.append(
             Question(
-                image=graph.image.id, file=graph.image.file, part="", type="existence", prompts=INSTRUCTIONS,
-                target=list(there), key=graph.image.id, rule="the inventory: names of its objects and nouns of its captions",
-                statistic="objects annotated", value=float(len(graph.objects)), objects=tuple(t.id for t in graph.objects),
+                image=graph.image.id,
+                file=graph.image.file,
+                part="",
+                type="existence",
+                prompts=INSTRUCTIONS,
+                target=list(there),
+                key=graph.image.id,
+                rule="the inventory: names of its objects and nouns of its captions",
+                statistic="objects annotated",
+                value=float(len(graph.objects)),
+                objects=tuple(t.id for t in graph.objects),
                 extra={"references": list(graph.captions[:5])} if graph.captions else {},
             )
-        )  # fmt: skip
+        )
     chosen: list[Chosen] = spread(pool, order.items, order.rng)
     notes = [f"{len(vocabulary)} names in the vocabulary"]
     if len(chosen) < order.items:
@@ -88,7 +111,11 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
     empty = sum(not item.target for item in measured.form.items)
     return (
         Promise(
-            name="inventories", sentence=f"pictures without an inventory: {empty}", value=empty, limit=0, kept=not empty
+            name="inventories",
+            sentence=f"pictures without an inventory: {empty}",
+            value=empty,
+            limit=0,
+            kept=not empty,
         ),
     )
 
@@ -96,7 +123,9 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
 RECIPE = Recipe(
     name="openchair",
     title="OpenCHAIR from annotations",
-    summary="Captions held against an inventory of objects whose vocabulary is that of the annotations.",
+    summary=(
+        "Captions held against an inventory of objects whose vocabulary is that of the annotations."
+    ),
     task="caption",
     must_not="a picture without an inventory",
     needs="objects (COCO, Visual Genome, GQA, AMBER, shapes)",

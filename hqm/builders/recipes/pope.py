@@ -1,8 +1,10 @@
-"""`pope`: is there such an object? Absent objects are chosen at random, by frequency, and by what they occur with.
+"""`pope`: is there such an object? Absent objects are chosen at random, by frequency, and by what
+they occur with.
 
-As in POPE (Li et al. 2023, arXiv 2305.10355), with one difference: each object name is answered yes as often as no, in each part
-and in each wording. In the release, popular objects are mostly absent ones, so that the name alone gives .869 of the answers.
-Absent is only what the annotation is complete about, and nothing that a present object, or a caption, may be called as well.
+As in POPE (Li et al. 2023, arXiv 2305.10355), with one difference: each object name is answered yes
+as often as no, in each part and in each wording. In the release, popular objects are mostly absent
+ones, so that the name alone gives .869 of the answers. Absent is only what the annotation is
+complete about, and nothing that a present object, or a caption, may be called as well.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from hqm.errors import DataError
 PARTS = ("random", "popular", "adversarial")
 LIMIT = 0.53
 _TOP = 6
-"""Of the absent objects that are most frequent, or go best with the present ones, so many are candidates."""
+"""Of the absent objects that are most frequent, or go best with the present ones, so many are
+candidates.
+"""
 WORDINGS = (
     "Is there {a} in the image?",
     "Is {a} visible in the picture?",
@@ -43,13 +47,19 @@ def wordings(name: str) -> tuple[str, ...]:
 
 
 def absent_names(graph: SceneGraph) -> list[str]:
-    """The classes that are not there, less those that something there, or a caption, may be called as well."""
+    """The classes that are not there, less those that something there, or a caption, may be called
+    as well.
+    """
     said = " ".join(graph.captions).lower()
     doubtful = {other for name in graph.present for other in near_names(name)}
     return [
         name
         for name in sorted(graph.absent - doubtful)
-        if not any(re.search(rf"\b{re.escape(word)}(?:s|es)?\b", said) for word in (name, *near_names(name)) if said)
+        if not any(
+            re.search(rf"\b{re.escape(word)}(?:s|es)?\b", said)
+            for word in (name, *near_names(name))
+            if said
+        )
     ]
 
 
@@ -62,18 +72,32 @@ def present_objects(graph: SceneGraph) -> dict[str, list[str]]:
     return held
 
 
-def asked_about(graph: SceneGraph, name: str, seen: CoOccurrence, part: str, there: list[str]) -> Question:
+def asked_about(
+    graph: SceneGraph, name: str, seen: CoOccurrence, part: str, there: list[str]
+) -> Question:
     """The question whether a present class is there."""
     size = max((share_of_picture(graph, graph.by_id[key]) for key in there), default=0.0)
     return Question(
-        image=graph.image.id, file=graph.image.file, part=part, type="existence", prompts=wordings(name), target="yes",
-        key=name, rule="the annotation has an object of this class", statistic="share of pictures with it",
-        value=seen.frequency(name), objects=tuple(there), frequency=seen.frequency(name), size=size,
-    )  # fmt: skip
+        image=graph.image.id,
+        file=graph.image.file,
+        part=part,
+        type="existence",
+        prompts=wordings(name),
+        target="yes",
+        key=name,
+        rule="the annotation has an object of this class",
+        statistic="share of pictures with it",
+        value=seen.frequency(name),
+        objects=tuple(there),
+        frequency=seen.frequency(name),
+        size=size,
+    )
 
 
 def absent_ranked(graph: SceneGraph, seen: CoOccurrence, part: str) -> list[tuple[float, str]]:
-    """The absent classes of a picture with the number that they are chosen by, the likeliest first."""
+    """The absent classes of a picture with the number that they are chosen by, the likeliest
+    first.
+    """
     present = sorted(present_objects(graph))
     names = absent_names(graph)
     if part == "adversarial":
@@ -92,19 +116,32 @@ _STATISTIC = {
 
 
 def candidates(graphs: tuple[SceneGraph, ...], seen: CoOccurrence, part: str) -> Iterator[Question]:
-    """Every question of one part: all present classes, and the absent ones that the part is about."""
+    """Every question of one part: all present classes, and the absent ones that the part is
+    about.
+    """
     for graph in graphs:
         held = present_objects(graph)
         for name, there in held.items():
             yield asked_about(graph, name, seen, part, there)
         ranked = absent_ranked(graph, seen, part) if held else []
         for value, name in ranked:
-            others = tuple(f"{other} ({share:.4f})" for share, other in ranked[:_TOP] if other != name)
+            others = tuple(
+                f"{other} ({share:.4f})" for share, other in ranked[:_TOP] if other != name
+            )
             yield Question(
-                image=graph.image.id, file=graph.image.file, part=part, type="existence", prompts=wordings(name), target="no",
-                key=name, rule="the annotation is complete about this class and has no object of it",
-                statistic=_STATISTIC[part], value=value, competing=others, frequency=seen.frequency(name),
-            )  # fmt: skip
+                image=graph.image.id,
+                file=graph.image.file,
+                part=part,
+                type="existence",
+                prompts=wordings(name),
+                target="no",
+                key=name,
+                rule="the annotation is complete about this class and has no object of it",
+                statistic=_STATISTIC[part],
+                value=value,
+                competing=others,
+                frequency=seen.frequency(name),
+            )
 
 
 def co_occurrence(graphs: tuple[SceneGraph, ...]) -> CoOccurrence:
@@ -117,8 +154,15 @@ def draft(order: Order) -> Draft:
     """Three parts; no picture is asked about one class twice."""
     graphs = order.source.graphs
     if not any(graph.image.exhaustive for graph in graphs):
-        what = f"{order.source.reader} annotations are complete about no class: nothing can be called absent"
-        raise DataError(what, place=order.source.name, remedy="Take annotations that are, such as COCO's instances.")
+        what = (
+            f"{order.source.reader} annotations are complete about no class: nothing can be called"
+            " absent"
+        )
+        raise DataError(
+            what,
+            place=order.source.name,
+            remedy="Take annotations that are, such as COCO's instances.",
+        )
     seen = co_occurrence(graphs)
     taken: set[tuple[str, str]] = set()
     made: list[tuple[list[Chosen], list[Question]]] = []
@@ -128,7 +172,8 @@ def draft(order: Order) -> Draft:
         chosen = balanced(pool, wanted, order.rng, taken=taken)
         if len(chosen) < wanted:
             notes.append(
-                f"{part}: {len(chosen)} items of {wanted}, for want of names that are there and absent often enough"
+                f"{part}: {len(chosen)} items of {wanted}, for want of names that are there and"
+                " absent often enough"
             )
         made.append((chosen, pool))
     matched = [each for chosen, pool in made for each in with_matches(chosen, pool, taken)]
@@ -143,7 +188,10 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
 RECIPE = Recipe(
     name="pope",
     title="POPE, balanced",
-    summary="Yes/no questions about objects that are there, and about absent ones that are random, frequent or expected.",
+    summary=(
+        "Yes/no questions about objects that are there, and about absent ones that are random,"
+        " frequent or expected."
+    ),
     task="yes_no",
     must_not=f"words-alone accuracy at or over {LIMIT} in a part",
     needs="classes that are annotated to completeness (COCO, AMBER, shapes)",

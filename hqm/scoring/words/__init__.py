@@ -1,4 +1,7 @@
-"""Words: the nouns of a text, whether two words are alike, whether a noun is concrete. `--words` chooses who answers."""
+"""Words: the nouns of a text, whether two words are alike, whether a noun is concrete.
+
+`--words` chooses who answers.
+"""
 
 from hqm.scoring.words.base import Concreteness, Likeness, Noun, NounFinder, Recipe, Words
 from hqm.scoring.words.parts import CONCRETENESS, LIKENESS, NOUNS, compose, find_words

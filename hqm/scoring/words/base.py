@@ -1,4 +1,6 @@
-"""Three small interfaces for what a scorer asks about words, and the value that names the parts that answer."""
+"""Three small interfaces for what a scorer asks about words, and the value that names the parts
+that answer.
+"""
 
 from __future__ import annotations
 
@@ -50,15 +52,21 @@ class Concreteness(Protocol):
 
 
 LONGEST_WORD = 64
-"""Letters of the longest word that a tagger is given: its work grows with the cube of them. Some addresses are as long."""
+"""Letters of the longest word that a tagger is given: its work grows with the cube of them.
+
+Some addresses are as long.
+"""
 _SCRIPT = 4
-"""The same for a word without a Latin letter, about which an English tagger knows nothing however long it is."""
+"""The same for a word without a Latin letter, about which an English tagger knows nothing however
+long it is.
+"""
 
 
 def capped(word: str) -> str:
     """What a tagger is given of a word: all of it, unless it is no word of a language with spaces.
 
-    Chinese, Japanese and Thai are written without spaces, so that a whole sentence looks like one word.
+    Chinese, Japanese and Thai are written without spaces, so that a whole sentence looks like one
+    word.
 
     >>> capped("photographs"), capped("这张图片里有一只狗吗")
     ('photographs', '这张图片')
@@ -68,7 +76,8 @@ def capped(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The names of the parts that answer a benchmark's questions about words; empty for a question it does not ask.
+    """The names of the parts that answer a benchmark's questions about words; empty for a question
+    it does not ask.
 
     >>> Recipe(nouns="hanta", likeness="synonyms").label
     'nouns=hanta,likeness=synonyms'
@@ -81,7 +90,9 @@ class Recipe:
     @property
     def label(self) -> str:
         """The parts as a signature has them, before their versions are known."""
-        return ",".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name))
+        return ",".join(
+            f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name)
+        )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The parts that the releases use: NLTK, spaCy's models and the published table of concreteness.
 
-HQM may ship none of their data. A part is used when it is installed; otherwise an error says in one sentence how to get it.
+HQM may ship none of their data. A part is used when it is installed; otherwise an error says in one
+sentence how to get it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def _spacy(model: str) -> Any:
         return spacy.load(model)
     except OSError:
         raise DataError(
-            f"spaCy's model {model!r} is not installed", remedy=f"Run: python -m spacy download {model}"
+            f"spaCy's model {model!r} is not installed",
+            remedy=f"Run: python -m spacy download {model}",
         ) from None
 
 
@@ -45,7 +47,8 @@ def _versioned(nlp: Any, model: str) -> str:
 
 
 class NltkNouns:
-    """Nouns by NLTK's tagger (tags NN, NNS, NNP, NNPS), lemmas by its WordNet lemmatiser, as AMBER's release has them.
+    """Nouns by NLTK's tagger (tags NN, NNS, NNP, NNPS), lemmas by its WordNet lemmatiser, as
+    AMBER's release has them.
 
     Nothing is converted to lower case, so "Dogs" at the start of a sentence stays a plural.
 
@@ -56,9 +59,14 @@ class NltkNouns:
     """
 
     def __init__(self) -> None:
-        get = "pip install nltk && python -m nltk.downloader punkt_tab averaged_perceptron_tagger_eng wordnet"
+        get = (
+            "pip install nltk && python -m nltk.downloader punkt_tab averaged_perceptron_tagger_eng"
+            " wordnet"
+        )
         if importlib.util.find_spec("nltk") is None:
-            raise DataError("the words 'nltk' need NLTK, which is not installed", remedy=f"Run: {get}")
+            raise DataError(
+                "the words 'nltk' need NLTK, which is not installed", remedy=f"Run: {get}"
+            )
         self._nltk: Any = importlib.import_module("nltk")
         stem: Any = importlib.import_module("nltk.stem")
         self._lemmatizer = stem.WordNetLemmatizer()
@@ -66,7 +74,9 @@ class NltkNouns:
         try:
             self("A dog.")
         except LookupError:
-            raise DataError("NLTK's tagger, tokeniser or WordNet is not installed", remedy=f"Run: {get}") from None
+            raise DataError(
+                "NLTK's tagger, tokeniser or WordNet is not installed", remedy=f"Run: {get}"
+            ) from None
 
     def __call__(self, text: str) -> list[Noun]:
         """The nouns of a text."""
@@ -76,7 +86,14 @@ class NltkNouns:
             if start >= 0:  # quotation marks come back in another shape and are found nowhere
                 at = start + len(word)
             if tag.startswith("NN"):
-                nouns.append(Noun(word, self._lemmatizer.lemmatize(word), at - len(word), tag.startswith("NNP")))
+                nouns.append(
+                    Noun(
+                        word,
+                        self._lemmatizer.lemmatize(word),
+                        at - len(word),
+                        tag.startswith("NNP"),
+                    )
+                )
         return nouns
 
 
@@ -112,7 +129,10 @@ def spacy_vectors(model: str) -> VectorLikeness:
     """
     nlp = _spacy(model)
     if not nlp.vocab.vectors.n_keys:
-        raise DataError(f"spaCy's model {model!r} has no word vectors", remedy="Take en_core_web_md or en_core_web_lg.")
+        raise DataError(
+            f"spaCy's model {model!r} has no word vectors",
+            remedy="Take en_core_web_md or en_core_web_lg.",
+        )
 
     def embedding(word: str) -> Embedding:
         # a vector needs only the tokeniser, not the tagger and parser that nlp(word) would run
@@ -123,14 +143,16 @@ def spacy_vectors(model: str) -> VectorLikeness:
 
 
 class Brysbaert:
-    """Concreteness by the ratings of Brysbaert, Warriner and Kuperman 2014 (doi 10.3758/s13428-013-0403-5).
+    """Concreteness by the ratings of Brysbaert, Warriner and Kuperman 2014 (doi
+    10.3758/s13428-013-0403-5).
 
     A word that is not in the table counts as not concrete, as in OpenCHAIR's release.
 
     Parameters
     ----------
     folder
-        The folder of the table, which is any `.xlsx`, `.csv` or `.txt` whose name contains "concreteness".
+        The folder of the table, which is any `.xlsx`, `.csv` or `.txt` whose name contains
+        "concreteness".
 
     Raises
     ------
@@ -150,14 +172,18 @@ class Brysbaert:
 def _table(folder: Path | None) -> Path:
     files = sorted(folder.glob("*")) if folder is not None and folder.is_dir() else []
     fitting = [
-        file for file in files if "concreteness" in file.name.lower() and file.suffix in (".csv", ".txt", ".xlsx")
+        file
+        for file in files
+        if "concreteness" in file.name.lower() and file.suffix in (".csv", ".txt", ".xlsx")
     ]
     if not fitting:
         raise DataError(
             "the table of concreteness is not there",
             place=str(folder) if folder else "",
-            remedy="Put Concreteness_ratings_Brysbaert_et_al_BRM.xlsx (the paper's supplement) into the folder "
-            "'words' of the data root.",
+            remedy=(
+                "Put Concreteness_ratings_Brysbaert_et_al_BRM.xlsx (the paper's supplement) into"
+                " the folder 'words' of the data root."
+            ),
         )
     return fitting[0]
 
@@ -166,7 +192,11 @@ def _table(folder: Path | None) -> Path:
 def _ratings(path: Path) -> Mapping[str, float]:
     rows = _excel(path) if path.suffix == ".xlsx" else _delimited(path)
     if not rows or "Word" not in rows[0] or "Conc.M" not in rows[0]:
-        raise DataError("it has no columns 'Word' and 'Conc.M'", place=str(path), remedy="Take the published table.")
+        raise DataError(
+            "it has no columns 'Word' and 'Conc.M'",
+            place=str(path),
+            remedy="Take the published table.",
+        )
     return {str(row["Word"]): float(row["Conc.M"]) for row in rows}
 
 

@@ -1,8 +1,9 @@
 """The parts that need nothing but installed packages.
 
-They answer the same questions as the official parts, but not always in the same way, so every signature names them. The
-tagger is not the one of the releases, so a few words are nouns for one and not for the other; `synonyms` has no vectors, so
-it excuses fewer words than a cosine above 0.8 does; `rule` is not based on ratings by people.
+They answer the same questions as the official parts, but not always in the same way, so every
+signature names them. The tagger is not the one of the releases, so a few words are nouns for one
+and not for the other; `synonyms` has no vectors, so it excuses fewer words than a cosine above 0.8
+does; `rule` is not based on ratings by people.
 """
 
 from __future__ import annotations
@@ -30,16 +31,19 @@ def _tagger() -> Any:
     from HanTa import HanoverTagger
 
     tagger = HanoverTagger.HanoverTagger("morphmodel_en.pgz")
-    # what a word may be is worked out anew at each place; captions say the same words again and again
+    # what a word may be is worked out anew at each place; captions say the same words again and
+    # again
     tagger._tag_word = lru_cache(maxsize=65536)(tagger._tag_word)
     return tagger
 
 
 @lru_cache(maxsize=65536)
 def noun_lemma(word: str) -> str:
-    """The singular of a noun; like WordNet's lemmatiser, it leaves a word with a capital letter as it is.
+    """The singular of a noun; like WordNet's lemmatiser, it leaves a word with a capital letter as
+    it is.
 
-    Of several lemmas the first counts, but for a word in -ves the one in -f: "leaves" comes from leaf, not from leave.
+    Of several lemmas the first counts, but for a word in -ves the one in -f: "leaves" comes from
+    leaf, not from leave.
 
     >>> noun_lemma("knives"), noun_lemma("leaves"), noun_lemma("glasses"), noun_lemma("TVs"), noun_lemma("cookies")
     ('knife', 'leaf', 'glass', 'TVs', 'cookie')
@@ -49,7 +53,9 @@ def noun_lemma(word: str) -> str:
     if word != word.lower() or len(word) > LONGEST_WORD:
         return word
     lemmas = getLemma(word, "NOUN") or (word,)
-    return next((lemma for lemma in lemmas if word.endswith("ves") and lemma.endswith("f")), str(lemmas[0]))
+    return next(
+        (lemma for lemma in lemmas if word.endswith("ves") and lemma.endswith("f")), str(lemmas[0])
+    )
 
 
 def _lemma(word: str, tag: str) -> str:
@@ -58,7 +64,8 @@ def _lemma(word: str, tag: str) -> str:
 
 
 class HantaNouns:
-    """Nouns by HanTa's English tagger (pure Python, with the model inside the package), lemmas by lemminflect.
+    """Nouns by HanTa's English tagger (pure Python, with the model inside the package), lemmas by
+    lemminflect.
 
     >>> [noun.lemma for noun in HantaNouns()("Two dogs sit near the woman's chairs.")]
     ['dog', 'woman', 'chair']
@@ -71,7 +78,9 @@ class HantaNouns:
         """The nouns of a text, sentence by sentence."""
         nouns = []
         for sentence in _SENTENCE.finditer(text):
-            spans = [(m[0], m.start()) for m in _WORD.finditer(text, sentence.start(), sentence.end())]
+            spans = [
+                (m[0], m.start()) for m in _WORD.finditer(text, sentence.start(), sentence.end())
+            ]
             words = [_TAIL.sub("", word) for word, _ in spans]
             tags = _tagger().tag_sent([capped(word) for word in words], taglevel=0) if words else []
             nouns += [
@@ -82,8 +91,8 @@ class HantaNouns:
         return nouns
 
 
-# Each row is one thing: words that may replace one another in a caption of any picture. Kinds ("puppy") are left out,
-# because a picture with a dog need not show a puppy.
+# Each row is one thing: words that may replace one another in a caption of any picture. Kinds
+# ("puppy") are left out, because a picture with a dog need not show a puppy.
 _SYNONYMS = tuple(
     frozenset(row.split("|"))
     for row in """airplane|plane|aeroplane|aircraft
@@ -141,10 +150,11 @@ yacht|sailboat""".split("\n")
 
 
 class Synonyms:
-    """Two words are alike when they are the same word or stand in the same row of our table of synonyms.
+    """Two words are alike when they are the same word or stand in the same row of our table of
+    synonyms.
 
-    This does not replace word vectors, which no installed package brings: related things ("cat" and "dog") are never alike
-    here, whatever the cosine of their vectors.
+    This does not replace word vectors, which no installed package brings: related things ("cat" and
+    "dog") are never alike here, whatever the cosine of their vectors.
 
     >>> Synonyms().alike(["sofa", "cat"], ["couch", "dog", "cat"])
     array([[ True, False, False],
@@ -159,36 +169,42 @@ class Synonyms:
     def alike(self, words: Sequence[str], others: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(words, others): whether the two words of each pair name the same thing."""
         keys = [[self._rows.get(word, word) for word in side] for side in (words, others)]
-        return np.array([[key == other for other in keys[1]] for key in keys[0]], dtype=bool).reshape(
-            len(words), len(others)
-        )
+        return np.array(
+            [[key == other for other in keys[1]] for key in keys[0]], dtype=bool
+        ).reshape(len(words), len(others))
 
 
-_ABSTRACT_ENDINGS = tuple("ness ity ment tion sion ism hood ance ence ancy ency dom tude ology ing ship".split())
+_ABSTRACT_ENDINGS = tuple(
+    "ness ity ment tion sion ism hood ance ence ancy ency dom tude ology ing ship".split()
+)
 # what these endings catch though it can be touched
 _CONCRETE_ANYWAY = frozenset(
     (
-        "ambulance apartment audience awning basement battleship building cardigan ceiling city clothing compartment "
-        "crossing cushion document duckling earring electricity equipment fence frosting furnishing garment icing "
-        "instrument king legging lightning lioness lotion medallion monument ornament painting pavement pudding railing ring "
-        "ship sibling sling spaceship station steamship stocking string stuffing swing television topping tournament township university "
-        "vegetation wedding wing"
+        "ambulance apartment audience awning basement battleship building cardigan ceiling city"
+        " clothing compartment crossing cushion document duckling earring electricity equipment"
+        " fence frosting furnishing garment icing instrument king legging lightning lioness lotion"
+        " medallion monument ornament painting pavement pudding railing ring ship sibling sling"
+        " spaceship station steamship stocking string stuffing swing television topping tournament"
+        " township university vegetation wedding wing"
     ).split()
 )
 # nouns of captions that name no object: places in the picture, amounts, times, what is felt or done
 _ABSTRACT = frozenset(
     (
-        "air amount angle area art atmosphere attention autumn back background beauty birth body bottom business care "
-        "center centre class collection color colour concept corner couple course darkness date dawn day daylight "
-        "daytime death depth design detail direction display dozen dusk edge effect end energy event evening experience "
-        "expression fact fall fashion feature focus foreground form front fun game group growth half handful health height hour "
-        "idea inside interest item job journey kind layout length life lifestyle location look lot love manner meal "
-        "message middle midday mind mode month mood morning motion myth name nature night noise noon number object order "
-        "outdoors outside pair part pattern peace performance period perspective piece place play point pose position "
-        "practice process product purpose range rest result row scene scenery season sense series service set shade "
-        "shape show side sight size skill sort sound space species speed sport spring state strength style subject "
-        "summer sunrise sunset surface surroundings theme thing time top touch tour tradition travel trip truth type use "
-        "variety vibe view warmth way wealth weather week weekend width winter work world year youth"
+        "air amount angle area art atmosphere attention autumn back background beauty birth body"
+        " bottom business care center centre class collection color colour concept corner couple"
+        " course darkness date dawn day daylight daytime death depth design detail direction"
+        " display dozen dusk edge effect end energy event evening experience expression fact fall"
+        " fashion feature focus foreground form front fun game group growth half handful health"
+        " height hour idea inside interest item job journey kind layout length life lifestyle"
+        " location look lot love manner meal message middle midday mind mode month mood morning"
+        " motion myth name nature night noise noon number object order outdoors outside pair part"
+        " pattern peace performance period perspective piece place play point pose position"
+        " practice process product purpose range rest result row scene scenery season sense series"
+        " service set shade shape show side sight size skill sort sound space species speed sport"
+        " spring state strength style subject summer sunrise sunset surface surroundings theme"
+        " thing time top touch tour tradition travel trip truth type use variety vibe view warmth"
+        " way wealth weather week weekend width winter work world year youth"
     ).split()
 )
 
@@ -196,8 +212,9 @@ _ABSTRACT = frozenset(
 class ConcreteByRule:
     """A noun is concrete unless its ending or a list says otherwise.
 
-    The endings are those that make nouns of qualities and actions (-ness, -ity, -tion, -ing, ...); we wrote the lists for
-    captions. The rule is not based on ratings by people, and it also decides on words that the published table lacks.
+    The endings are those that make nouns of qualities and actions (-ness, -ity, -tion, -ing, ...);
+    we wrote the lists for captions. The rule is not based on ratings by people, and it also decides
+    on words that the published table lacks.
 
     >>> concrete = ConcreteByRule()
     >>> [word for word in "dog happiness building background motion bus".split() if concrete(word)]

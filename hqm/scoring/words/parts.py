@@ -1,14 +1,14 @@
 """The named parts, and the choice among them by `--words`.
 
-part           name                 what it is
-nouns          hanta                HanTa's tagger and lemminflect's lemmas; both carry their data, nothing is fetched
-nouns          nltk                 NLTK's tagger and WordNet lemmatiser, which AMBER's release uses
-nouns          en_core_web_sm       spaCy's small English model, which OpenCHAIR's release uses
-likeness       synonyms             the same word, or two words of one row of our table of synonyms; no vectors
-likeness       en_core_web_lg       cosine of spaCy's vectors above 0.8, as AMBER's release computes it
-likeness       en_core_web_md       the same with the medium model, which lmms-eval tries first
-concreteness   rule                 our rule: a noun is concrete unless its ending or a list says otherwise
-concreteness   brysbaert            rating above 4.5 in the table of Brysbaert et al. 2014, a file that the user has
+part           name                 what it is nouns          hanta                HanTa's tagger
+and lemminflect's lemmas; both carry their data, nothing is fetched nouns          nltk
+NLTK's tagger and WordNet lemmatiser, which AMBER's release uses nouns          en_core_web_sm
+spaCy's small English model, which OpenCHAIR's release uses likeness       synonyms             the
+same word, or two words of one row of our table of synonyms; no vectors likeness
+en_core_web_lg       cosine of spaCy's vectors above 0.8, as AMBER's release computes it likeness
+en_core_web_md       the same with the medium model, which lmms-eval tries first concreteness   rule
+our rule: a noun is concrete unless its ending or a list says otherwise concreteness   brysbaert
+rating above 4.5 in the table of Brysbaert et al. 2014, a file that the user has
 """
 
 from __future__ import annotations
@@ -44,18 +44,26 @@ LIKENESS: Mapping[str, Callable[[], Likeness]] = MappingProxyType(
 CONCRETENESS: Mapping[str, Callable[[Path | None], Concreteness]] = MappingProxyType(
     {"rule": lambda _: offline.ConcreteByRule(), "brysbaert": official.Brysbaert}
 )
-"""Judgements of concreteness by name; each is given the folder below the data root where tables lie."""
+"""Judgements of concreteness by name; each is given the folder below the data root where tables
+lie.
+"""
 
-_PARTS: Mapping[str, Mapping[str, object]] = {"nouns": NOUNS, "likeness": LIKENESS, "concreteness": CONCRETENESS}
+_PARTS: Mapping[str, Mapping[str, object]] = {
+    "nouns": NOUNS,
+    "likeness": LIKENESS,
+    "concreteness": CONCRETENESS,
+}
 
 
 def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -> Recipe:
-    """The recipe that a choice names: a whole recipe, single parts that replace those of the default one, or both.
+    """The recipe that a choice names: a whole recipe, single parts that replace those of the
+    default one, or both.
 
     Parameters
     ----------
     choice
-        `official`, `likeness=en_core_web_md`, `official,likeness=synonyms`; None for the first recipe.
+        `official`, `likeness=en_core_web_md`, `official,likeness=synonyms`; None for the first
+        recipe.
     recipes
         The recipes of the benchmark by name, the default first.
     benchmark
@@ -82,7 +90,12 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
         if not equals:
             if part not in recipes or i > 0:
                 known = f"It is {' or '.join(recipes)}, or part=name joined by commas."
-                raise UsageError(f"{benchmark} has no words {piece.strip()!r}", remedy=known, given=part, known=recipes)
+                raise UsageError(
+                    f"{benchmark} has no words {piece.strip()!r}",
+                    remedy=known,
+                    given=part,
+                    known=recipes,
+                )
             recipe = recipes[part]
         else:
             asked = [f.name for f in fields(recipe) if getattr(recipe, f.name)]

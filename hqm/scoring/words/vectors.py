@@ -1,8 +1,10 @@
-"""Likeness by word vectors: spaCy's pairwise definition, and a table that gives the same decisions at once.
+"""Likeness by word vectors: spaCy's pairwise definition, and a table that gives the same decisions
+at once.
 
-AMBER's release asks spaCy for the similarity of two one-word texts, pair by pair, some hundred thousand times. The words come
-from a closed vocabulary, so the table of all pairs is a single product of matrices. That may be rounded differently from a
-product of two vectors; where the difference could change the decision, the definition decides about the pair.
+AMBER's release asks spaCy for the similarity of two one-word texts, pair by pair, some hundred
+thousand times. The words come from a closed vocabulary, so the table of all pairs is a single
+product of matrices. That may be rounded differently from a product of two vectors; where the
+difference could change the decision, the definition decides about the pair.
 """
 
 from __future__ import annotations
@@ -15,9 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 THRESHOLD = 0.8
-"""Two words count as the same thing if their cosine is above this (AMBER's `--similarity_score`)."""
+"""Two words count as the same thing if their cosine is above this (AMBER's
+`--similarity_score`).
+"""
 _MARGIN = 1e-4
-"""A distance far above the rounding error of single-precision products, and far below the distance between words."""
+"""A distance far above the rounding error of single-precision products, and far below the distance
+between words.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +83,9 @@ class VectorLikeness:
            [False,  True]])
     """
 
-    def __init__(self, name: str, embedding: Callable[[str], Embedding], threshold: float = THRESHOLD) -> None:
+    def __init__(
+        self, name: str, embedding: Callable[[str], Embedding], threshold: float = THRESHOLD
+    ) -> None:
         self.name, self._embedding, self._threshold = name, embedding, threshold
         self._rows: dict[str, int] = {}
         self._known: list[Embedding] = []
@@ -104,10 +112,14 @@ class VectorLikeness:
         table[:old, old:] = self._decide(self._known[:old], self._known[old:])
         self._table = table
 
-    def _decide(self, some: Sequence[Embedding], others: Sequence[Embedding]) -> npt.NDArray[np.bool_]:
+    def _decide(
+        self, some: Sequence[Embedding], others: Sequence[Embedding]
+    ) -> npt.NDArray[np.bool_]:
         if not some or not others:
             return np.zeros((len(some), len(others)), dtype=bool)
-        left, right = (np.stack([e.vector for e in side]).astype(np.float64) for side in (some, others))
+        left, right = (
+            np.stack([e.vector for e in side]).astype(np.float64) for side in (some, others)
+        )
         lengths = np.outer([e.norm for e in some], [e.norm for e in others])
         close = np.divide(left @ right.T, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         above: npt.NDArray[np.bool_] = close > self._threshold
