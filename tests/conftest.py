@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from hqm.benchmark.origin import check_origin
 from hqm.benchmark.recorded import Recording
 from hqm.cli import main
 from hqm.respondents.recorded import RecordedRespondent
+from tests.browser import CHROMIUM, Browser, chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -184,3 +187,36 @@ def administered(
     ]
     hqm.administer(store, jobs)
     return hqm.respondents_of(store, assignments)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One Chromium for the tests of a file; they are skipped where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here")
+    with chromium(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """The number of threads is the process's: it is given back."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def claims(width: int, height: int) -> bytes:
+    """A PNG of a few bytes that says it is this large."""
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = b""
+    for name, content in ((b"IHDR", head), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b"")):
+        chunks += (
+            struct.pack(">I", len(content))
+            + name
+            + content
+            + struct.pack(">I", zlib.crc32(name + content))
+        )
+    return b"\x89PNG\r\n\x1a\n" + chunks

@@ -13,6 +13,7 @@ import pytest
 import hqm
 from hqm import AnswerError, Form, Item, Response
 from hqm.auditing.one_file import score_file
+from tests.messages import text_of
 
 pytestmark = pytest.mark.data
 
@@ -65,7 +66,7 @@ def test_pope_oddities(data: Path) -> None:
     # counted from the files by the authors of the facts this project is built on: 5,127 = 1,500 yes
     # + 3,627 no
     assert by_name["union"].sentence.endswith(
-        "5127 distinct questions, 1500 answered yes and 3627 no"
+        text_of("pope.union", questions=5127, yes=1500, no=3627)
     )
     assert by_name["shared-positives"].count == 1500
     assert by_name["objects"].count == 79

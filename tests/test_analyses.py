@@ -15,6 +15,7 @@ from hqm.reports import analyses, html
 import hqm
 from hqm import Item, Response, ScoredAnswer
 from hqm.errors import DataError
+from tests.messages import tells
 
 pytestmark = pytest.mark.data
 
@@ -134,7 +135,7 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
     assert again.to_json() == faith.to_json()
     page = html.render(again)
     assert analyses.TITLE in page
-    assert "Descriptive sub-sentences by kind of question" in page
+    assert tells(page, "faithscore.by-kind")
     assert "307</td>" in page.replace("\n", "").replace(
         " ", ""
     )  # the descriptive sub-sentences of LLaVA

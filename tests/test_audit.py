@@ -13,6 +13,7 @@ from scipy import stats
 import hqm
 from hqm import Audit, BenchmarkAudit, Cell, DesignError, Store
 from tests.conftest import administered, recorded
+from tests.messages import pattern_of, text_of
 
 RATES = {"a": 0.95, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
 
@@ -212,7 +213,7 @@ def test_an_audit_survives_json(audited: BenchmarkAudit, tmp_path: Path) -> None
     assert again.to_json() == audit.to_json()
     assert again.audits[0].estimates == audited.estimates
     (tmp_path / "audit.json").write_text('{"audits": [{}]}')
-    with pytest.raises(hqm.DataError, match="the key 'hqm_version' is wrong: it is missing"):
+    with pytest.raises(hqm.DataError, match=pattern_of("key.missing", key="hqm_version")):
         Audit.load(tmp_path / "audit.json")
 
 
@@ -252,7 +253,7 @@ def test_too_few_or_equal_respondents_have_a_reason_and_no_number(
         respondents = administered(store, quiz, [recorded(n, sheets[n]) for n in "ab"])
         estimate = hqm.audit(hqm.gather(quiz, store, respondents)).estimate("test_retest.pearson")
         assert (estimate.value, estimate.status) == (None, "insufficient")
-        assert estimate.reason == "a correlation needs 3 respondents, there are 2"
+        assert estimate.reason == text_of("correlation.few", respondents=2)
     same = {("original", run): {i.id: "Yes" for i in quiz.original.items} for run in (0, 1)}
     same["original", 1]["q0"] = "yes!"
     with Store(tmp_path / "same.sqlite") as store:

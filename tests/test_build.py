@@ -31,6 +31,7 @@ from hqm.builders.source import Source, open_annotations
 from hqm.cli import app
 from hqm.errors import DataError, UsageError
 from tests.conftest import ROOT, Run
+from tests.messages import pattern_of, tells, text_of
 
 ITEMS = 40
 
@@ -527,7 +528,16 @@ def test_decisions_of_people_are_taken_with_their_provenance(
         tmp_path / "review.jsonl",
     )
     _, out, err = run("build", "pope", *options)
-    assert "people kept 1 of 4 reviewed items (100 are asked for): 0.250 [0.046, 0.699]" in out, err
+    assert tells(
+        out,
+        "build.precision",
+        kept=1,
+        reviewed=4,
+        asked=100,
+        share="0.250",
+        low="0.046",
+        high="0.699",
+    ), err
     after = {row["id"]: row for row in lines(folder / "items.jsonl")}
     assert ambiguous not in after
     assert len(after) == len(before) - 2
@@ -566,8 +576,11 @@ def test_the_csv_of_the_reports_page_is_read(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("item,decision\nq0001,perhaps\n", "the decision on q0001 is 'perhaps'"),
-        ("item,decision\nq9999,keep\n", "q9999, which is no item of this build"),
+        (
+            "item,decision\nq0001,perhaps\n",
+            pattern_of("build.decision-unknown", item="q0001", decision="perhaps"),
+        ),
+        ("item,decision\nq9999,keep\n", pattern_of("build.item-unknown", item="q9999")),
         ("item,decision\nq0001,keep\nq0001,ambiguous\n", "two different decisions"),
         ("item,decision\nq0001,fixed text\n", "none is given"),
         ("item,decision\n", "decides on no item"),
@@ -617,7 +630,7 @@ def test_another_package_brings_a_recipe_by_an_entry_point(tmp_path: Path) -> No
     assert recipe_names() == (*SHIPPED, "theirs", "wrong")
     made = build("theirs", "shapes", tmp_path / "mine", items=6)
     assert hqm.load(made.folder).card.title == "Theirs"
-    with pytest.raises(hqm.CardError, match="is int, which is no recipe"):
+    with pytest.raises(hqm.CardError, match=pattern_of("build.no-recipe", kind="int")):
         recipe_named("wrong")
 
 
@@ -626,11 +639,11 @@ def test_another_package_brings_a_recipe_by_an_entry_point(tmp_path: Path) -> No
     [
         (("poppe",), "Did you mean 'pope'?"),
         (("pope", "--from", "nowhere"), "there is no source 'nowhere'"),
-        (("pope", "--from", "coco:nowhere"), "there is no such file or folder"),
+        (("pope", "--from", "coco:nowhere"), text_of("path.missing")),
         (("pope", "--items", "1"), "1 items cannot be built"),
-        (("pope", "--writer", "openai/some-model"), "the recipe pope writes no captions"),
+        (("pope", "--writer", "openai/some-model"), text_of("build.no-captions", recipe="pope")),
         (("halcaption", "--filter", "gpt"), "'gpt' names no respondent"),
-        (("pope", "--images", "nowhere"), "there is no such folder or zip"),
+        (("pope", "--images", "nowhere"), text_of("images.missing")),
     ],
 )
 def test_what_cannot_be_built_is_one_sentence(

@@ -19,6 +19,7 @@ from hqm.errors import DataError, HQMError
 from hqm.files.records import read_records
 from tests.annotations.make import amber, coco, draw_coco, gqa, visual_genome
 from tests.conftest import ROOT
+from tests.messages import pattern_of
 
 SMALL = ROOT / "tests" / "annotations"
 
@@ -238,7 +239,7 @@ BROKEN = [
         INSTANCES,
         ("annotations", 0, "bbox"),
         [1, 2, 3],
-        "the bbox of the annotation 1000 is",
+        pattern_of("annotation.field", name="bbox", annotation=1000),
     ),
     ("coco", INSTANCES, ("annotations", 0, "bbox"), [0, 0, -5, 3], "greater than or equal to 0"),
     ("coco", INSTANCES, ("annotations", 0, "bbox"), [0, 0, 1e400, 3], "bbox"),
@@ -247,19 +248,31 @@ BROKEN = [
         INSTANCES,
         ("annotations", 0, "category_id"),
         999,
-        "the category '999', which is not listed",
+        pattern_of("annotation.category-unlisted", category="999"),
     ),
     (
         "coco",
         INSTANCES,
         ("annotations", 0, "image_id"),
         999,
-        "the picture '999', which is not listed",
+        pattern_of("annotation.picture-unlisted", picture="999"),
     ),
     ("coco", INSTANCES, ("annotations",), {"a": 1}, "which is no list"),
-    ("coco", INSTANCES, ("images", 0, "width"), "wide", "the field 'width' of a picture is 'wide'"),
+    (
+        "coco",
+        INSTANCES,
+        ("images", 0, "width"),
+        "wide",
+        pattern_of("release.field", field="width", thing="a picture", value="'wide'"),
+    ),
     ("coco", INSTANCES, ("images", 0), 7, "row 1 of images is 7"),
-    ("coco", INSTANCES, ("categories", 0, "name"), None, "the field 'name' of a category is None"),
+    (
+        "coco",
+        INSTANCES,
+        ("categories", 0, "name"),
+        None,
+        pattern_of("release.field", field="name", thing="a category", value=None),
+    ),
     (
         "coco",
         INSTANCES,
@@ -281,7 +294,7 @@ BROKEN = [
         "objects.json",
         (0, "objects", 0, "names"),
         5,
-        "the field 'names' of an object",
+        pattern_of("release.field", field="names", thing="an object"),
     ),
     (
         "visual_genome",
@@ -291,13 +304,19 @@ BROKEN = [
         "which is no object",
     ),
     ("visual_genome", "image_data.json", (0, "width"), -3, "greater than or equal to 0"),
-    ("amber", "annotations.json", (0, "truth"), "sky", "truth of the annotation 1 is 'sky'"),
+    (
+        "amber",
+        "annotations.json",
+        (0, "truth"),
+        "sky",
+        pattern_of("annotation.field", name="truth", annotation=1, value="'sky'"),
+    ),
     (
         "amber",
         "annotations.json",
         (1, "truth"),
         "maybe",
-        "the truth of the annotation 2 is 'maybe'",
+        pattern_of("annotation.field", name="truth", annotation=2, value="'maybe'"),
     ),
     ("amber", "annotations.json", (1, "id"), 99, "the query 2 has no annotation"),
 ]

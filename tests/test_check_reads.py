@@ -24,6 +24,7 @@ from hqm.commands.options import Reading, RunOptions, What
 from hqm.commands.session import Session
 from hqm.lint import lint_benchmarks
 from tests.conftest import Run, write_benchmark
+from tests.messages import tells, text_of
 from tests.test_new import table
 from tests.test_registry import COLORS_FILE
 
@@ -250,14 +251,20 @@ def test_a_wrong_picture_is_seen_wherever_it_lies(tmp_path: Path) -> None:
     (checked,) = lint_benchmarks(case.name, images=case.images)
     by_name = {finding.name: finding for finding in checked.findings}
     assert by_name["image-missing"].examples == ("3.png",)
-    assert by_name["image-broken"].examples[0].startswith("1.png: the picture cannot be opened")
+    assert tells(by_name["image-broken"].examples[0], "picture.unopened", picture="1.png")
     made = Path(plain(tmp_path / "folder").name)
     (made / "sums.csv").write_text(f"image,size\n0.png,{len(picture(0))}\n2.png,7\n")
     (made / "card.toml").write_text((made / "card.toml").read_text() + 'checksums = "sums.csv"\n')
     (checked,) = lint_benchmarks(str(made))
     (broken,) = [finding for finding in checked.findings if finding.name == "image-broken"]
     assert broken.examples == (
-        f"2.png: the picture has {len(picture(2))} bytes, and {made / 'sums.csv'} says 7",
+        text_of(
+            "picture.size-differs",
+            picture="2.png",
+            size=len(picture(2)),
+            file=made / "sums.csv",
+            listed=7,
+        ),
     )
 
 
@@ -324,7 +331,7 @@ def test_a_corrected_key_is_checked_beside_the_release(
     assert by_key["digest"] == session.keys["mine"].applied(original).digest
     assert by_key["targets"] == {"no": 3}
     status, _, err = run("check", case.name, "shapes_yesno", "--key", tmp_path / "key.csv")
-    assert (status, "a corrected key belongs to one benchmark" in err) == (2, True)
+    assert (status, tells(err, "check.key-alone")) == (2, True)
 
 
 def test_a_card_by_its_path_is_audited_too(

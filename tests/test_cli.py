@@ -10,6 +10,7 @@ import pytest
 
 import hqm
 from tests.conftest import Run
+from tests.messages import text_of
 
 
 @pytest.fixture
@@ -262,7 +263,7 @@ def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path)
 
 FAILURES = [
     (["audit", "nothing"], 2, "no benchmark 'nothing'"),
-    (["audit", "DOGS"], 2, "there is no respondent to answer mine"),
+    (["audit", "DOGS"], 2, text_of("audit.no-respondent", benchmark="mine")),
     (["audit", "DOGS", "--offline"], 1, "holds no answer to mine"),
     (["run", "DOGS", "-r", "steady"], 2, "'steady' names no respondent"),
     (["run", "DOGS", "--recorded", "nowhere.jsonl"], 1, "no such file"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Run
+from tests.messages import tells
 from tests.servers import program
 
 BASH = r"""
@@ -190,7 +191,7 @@ def test_the_shell_in_use_is_taken(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     status, _, err = run("completion")
     assert status == 2
-    assert "no completion for the shell 'tcsh'. Write one of `hqm completion bash`" in err
+    assert tells(err, "completion.no-shell", shell="tcsh")
 
 
 def test_every_value_that_is_offered_belongs_to_an_argument_or_option(run: Run) -> None:

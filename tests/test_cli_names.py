@@ -15,50 +15,70 @@ from hqm.benchmark.card import Card
 from hqm.errors import meant
 from hqm.version import __version__
 from tests.conftest import ROOT, Run, write_benchmark
+from tests.messages import tells, text_of
 
 ASKED = ["run", "DOGS", "-r", "hf/shapes:steady"]
 SLIPS = [
     (["adit", "pope"], "Did you mean 'audit'?"),
-    (["audit", "pope", "--limt", "3"], "No such option: --limt. Did you mean '--limit'?\n"),
-    (["check", "pop"], "there is no benchmark 'pop'. Did you mean 'pope'?"),
+    (
+        ["audit", "pope", "--limt", "3"],
+        text_of("usage.option", option="--limt", near="--limit") + "\n",
+    ),
+    (["check", "pop"], text_of("name.unknown", kind="benchmark", given="pop", near="pope")),
     (["check", "POPE"], "Did you mean 'pope'?"),
     (["check", "hallusionbench"], "Did you mean 'hallusion_bench'?"),
     (["check", "FOLDER/mind"], "Did you mean 'FOLDER/mine'?"),
-    (["check", "FOLDER"], "the folder has no card.toml. Name FOLDER/mine."),
+    (["check", "FOLDER"], text_of("folder.no-card", folder="FOLDER/mine")),
     (
         ["check", "FOLDER/mine/empty"],
-        "the folder has no card.toml. Begin one with `hqm new FOLDER/mine/empty`.",
+        text_of("folder.begin-card", folder="FOLDER/mine/empty"),
     ),
     (["check", "FOLDER/benchmrk.py"], "Did you mean 'FOLDER/benchmark.py'?"),
     (
         ["check", "DOGS", "--part", "evn"],
-        "mine has no part 'evn'. Did you mean 'even'? Its parts are even, odd.",
+        text_of("name.part", benchmark="mine", given="evn", near="even", parts="even, odd"),
     ),
     (["forms", "DOGS", "--part", "evn"], "Did you mean 'even'?"),
     (["run", "DOGS", "-r", "hg/shapes:steady"], "Did you mean 'hf/shapes:steady'?"),
     (["run", "DOGS", "-r", "steady"], "Did you mean 'hf/shapes:steady'?"),
     (
         ["run", "DOGS", "-r", "hf/shapes:stedy"],
-        "no embedded respondent 'stedy'. Did you mean 'steady'?",
+        text_of("name.embedded", benchmark="shapes", given="stedy", near="steady"),
     ),
     (
         ["run", "DOGS", "-r", "openai/x@http://127.0.0.1:9/v1?temprature=1"],
         "Did you mean temperature?",
     ),
-    ([*ASKED, "--forms", "orignal"], "no form 'orignal'. Did you mean 'original'?"),
-    ([*ASKED, "--parser", "strikt"], "no parser 'strikt'. Did you mean 'strict'?"),
-    ([*ASKED, "--scoring", "offical"], "no scoring 'offical'. Did you mean 'official'?"),
+    (
+        [*ASKED, "--forms", "orignal"],
+        text_of(
+            "name.of-benchmark", benchmark="mine", kind="form", given="orignal", near="original"
+        ),
+    ),
+    (
+        [*ASKED, "--parser", "strikt"],
+        text_of("name.unknown", kind="parser", given="strikt", near="strict"),
+    ),
+    (
+        [*ASKED, "--scoring", "offical"],
+        text_of(
+            "name.of-benchmark", benchmark="mine", kind="scoring", given="offical", near="official"
+        ),
+    ),
     ([*ASKED, "--withheld", "offical"], "Did you mean 'official'?"),
-    ([*ASKED, "--blind", "--engine", "locl"], "no engine 'locl'. Did you mean 'local'?"),
-    (["list", "benchmark"], "no 'benchmark' to list. Did you mean 'benchmarks'?"),
-    (["new", "FOLDER/fresh", "--task", "yesno"], "no task 'yesno'. Did you mean 'yes_no'?"),
+    (
+        [*ASKED, "--blind", "--engine", "locl"],
+        text_of("name.unknown", kind="engine", given="locl", near="local"),
+    ),
+    (["list", "benchmark"], text_of("name.list", given="benchmark", near="benchmarks")),
+    (
+        ["new", "FOLDER/fresh", "--task", "yesno"],
+        text_of("name.unknown", kind="task", given="yesno", near="yes_no"),
+    ),
     (["gate", "FOLDER/audit.jsn"], "Did you mean 'FOLDER/audit.json'?"),
     (
         ["report", "FOLDER/mine"],
-        (
-            "the folder has no audit.json. Make one with `hqm audit FOLDER/mine --out"
-            " FOLDER/mine/out`."
-        ),
+        text_of("folder.no-audit", folder="FOLDER/mine"),
     ),
     (["completion", "fsh"], "Did you mean 'fish'?"),
 ]
@@ -111,19 +131,16 @@ CARD = {"name": "a", "title": "A", "version": "1", "task": "yes_no"}
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"licens": "MIT"}, "unknown key 'licens'. Did you mean 'licence'?"),
-        ({"items": "a.jsonl"}, "unknown key 'items'. Did you mean 'data.items'?"),
-        ({"data": {"itmes": "a.jsonl"}}, "unknown key 'data.itmes'. Did you mean 'items'?"),
+        ({"licens": "MIT"}, text_of("key.unknown", key="licens", near="licence")),
+        ({"items": "a.jsonl"}, text_of("key.unknown", key="items", near="data.items")),
+        ({"data": {"itmes": "a.jsonl"}}, text_of("key.unknown", key="data.itmes", near="items")),
         (
             {"source": {"files": [{"path": "a", "ulr": "b"}]}},
-            "unknown key 'source.files.0.ulr'. Did you mean 'url'?",
+            text_of("key.unknown", key="source.files.0.ulr", near="url"),
         ),
         (
             {"task": "yesno"},
-            (
-                "the key 'task' is wrong: Input should be 'yes_no', 'choice', 'caption' or 'vqa'."
-                " Did you mean 'yes_no'?"
-            ),
+            text_of("key.task", near="yes_no"),
         ),
         ({"types": ["existance"]}, "Did you mean 'existence'?"),
         ({"qqq": 1}, "a place: unknown key 'qqq'"),
@@ -140,14 +157,14 @@ def test_a_key_of_a_card_in_the_linter(run: Run, folder: Path) -> None:
     card.write_text('licens = "MIT"\n' + card.read_text())
     status, out, _ = run("check", folder / "mine")
     assert status == 1
-    assert f"S102 card-key: {card}:1: unknown key 'licens'. Did you mean 'licence'?" in out
+    assert tells(out, "lint.card-key", place=f"{card}:1", key="licens", near="licence")
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[limits]\nleek = 0.1\n", "unknown key 'limits.leek'. Did you mean 'leak'?"),
-        ("leak = 0.1\n", "unknown key 'leak'. Did you mean 'limits.leak'?"),
+        ("[limits]\nleek = 0.1\n", text_of("key.unknown", key="limits.leek", near="leak")),
+        ("leak = 0.1\n", text_of("key.unknown", key="leak", near="limits.leak")),
         ("[limits]\nfindings = 'warnings'\n", "Did you mean 'warning'?"),
         (
             "[[require]]\nindicator = 'test_retest.pearsn'\nexact = true\nat_least = 1\n",
@@ -221,9 +238,11 @@ def test_gate_report_and_compare_find_the_audit_in_a_folder(
         )
     status, _, err = run("gate", tmp_path / "both")
     assert status == 2
-    assert (
-        f"several audit.json. Name {tmp_path}/both/first/audit.json or"
-        f" {tmp_path}/both/second/audit.json." in err
+    assert tells(
+        err,
+        "folder.several-audits",
+        first=tmp_path / "both" / "first" / "audit.json",
+        second=tmp_path / "both" / "second" / "audit.json",
     )
 
 
@@ -272,7 +291,7 @@ def test_a_part_is_checked_by_itself(run: Run, data: Path) -> None:
     assert by_words[""]["accuracy"] == pytest.approx(0.675, abs=0.015)
     _, out, _ = run("check", "pope", "--data", data, "--part", "coco_popular", "--select", "L")
     assert "pope@08d957b coco_popular: 3000 items" in out
-    assert "without pictures, all items: the words get 0.86" in out
+    assert tells(out, "check.words", items="all items", share="0.86")
     _, out, _ = run(
         "check", "pope", "--data", data, "--part", "coco_popular", "--json", "--select", "L"
     )

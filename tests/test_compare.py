@@ -4,7 +4,6 @@ import json
 import math
 import random
 import shutil
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,6 @@ from hqm import (
     compare_audits,
 )
 from hqm.auditing.left_out_scores import LeftOutRecord, read, written
-from hqm.cli import main
 from hqm.commands.options import RunOptions
 from hqm.commands.readings import read_again
 from hqm.comparison.ranks import agreements, closer, respondent_tests, separations
@@ -45,7 +43,8 @@ from hqm.psychometrics import (
     weighted_reliability,
 )
 from hqm.psychometrics.left_out_differences import reliability_of_sets
-from tests.conftest import administered, recorded
+from tests.conftest import Run, administered, recorded
+from tests.messages import text_of
 from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex
 
 Array = np.ndarray
@@ -153,7 +152,7 @@ def test_relatives_are_drawn_together_or_the_error_is_widened() -> None:
         none = reliability_difference(*twice, rng, families=families, n_effective=n_effective)
         assert math.isnan(none.p)
         assert none.status == "insufficient"
-    assert none.reason == "all respondents are of one family"
+    assert none.reason == text_of("families.one")
 
 
 def test_other_respondents_meet_other_items_too() -> None:
@@ -227,7 +226,7 @@ def test_pictures_of_both_measures_are_left_out_of_both() -> None:
         "other pictures share nothing"
     )
     again = difference_over_clusters(first, first, rng, statistic="rho_g")
-    assert (again.status, again.reason) == ("degenerate", "both measures give the same scores")
+    assert (again.status, again.reason) == ("degenerate", text_of("compare.same-scores"))
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "icc_a1", "rho_g"])
@@ -269,7 +268,7 @@ def test_what_pictures_cannot_test_is_said() -> None:
     few = difference_over_clusters(left_out(answers[:, :, :9], names[:9]), whole, rng)
     assert (few.status, few.reason) == (
         "insufficient",
-        "a test over pictures needs 10 of them, there are 9",
+        text_of("compare.few-pictures", needed=10, there=9),
     )
     two = difference_over_clusters(
         left_out(answers[:, :2], names), left_out(answers[:, :2], names), rng
@@ -668,33 +667,24 @@ def test_the_comparison_compiles(
         assert "Test-retest" in shown
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    return int(stopped.value.code or 0)
-
-
 def test_the_command(
     two: tuple[list[hqm.Benchmark], list[BenchmarkAudit]],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
 ) -> None:
     paths = []
     for audit in two[1]:
         paths.append(tmp_path / f"{audit.benchmark}.json")
         paths[-1].write_text(Audit((audit,)).to_json(), encoding="utf-8")
     for suffix in (".html", ".tex", ".csv", ".md", ".json"):
-        assert run(monkeypatch, "compare", *paths, "--to", tmp_path / f"c{suffix}") == 0
+        status, out, _ = run("compare", *paths, "--to", tmp_path / f"c{suffix}")
+        assert status == 0
         assert "Short" in (tmp_path / f"c{suffix}").read_text(encoding="utf-8")
-    out = capsys.readouterr().out
     assert "more than chance (Holm, 5%)" in out
     store = tmp_path / "store.sqlite"
     before = store.read_bytes()
     assert (
         run(
-            monkeypatch,
             "compare",
             tmp_path / "long",
             "--store",
@@ -705,7 +695,7 @@ def test_the_command(
             "f1",
             "--to",
             tmp_path / "m.json",
-        )
+        )[0]
         == 0
     )
     assert [m["label"] for m in json.loads((tmp_path / "m.json").read_text())["measures"]] == [
@@ -713,6 +703,7 @@ def test_the_command(
         "f1",
     ]
     assert store.read_bytes() == before
-    assert run(monkeypatch, "compare", *paths, "--parser", "strict") == 2
-    assert "needs the answers" in capsys.readouterr().err
-    assert run(monkeypatch, "compare", "long", "--store", tmp_path / "none.sqlite") == 2
+    status, _, err = run("compare", *paths, "--parser", "strict")
+    assert status == 2
+    assert "needs the answers" in err
+    assert run("compare", "long", "--store", tmp_path / "none.sqlite")[0] == 2

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hqm import compare_audits
+from tests.messages import text_of
 from tests.perf.compare_errors import (
     World,
     adjusted_tests,
@@ -67,7 +68,7 @@ def test_few_families_make_no_test_for_others() -> None:
     assert "20 of 5 families, which count as" in reason
     assert outcome.tests["fixed_models"].made == len(outcome.differences)
     alone = compare_audits(audits, families=dict.fromkeys(families, "llava"))
-    assert set(alone.tests["model_population"].not_made) == {"all respondents are of one family"}
+    assert set(alone.tests["model_population"].not_made) == {text_of("families.one")}
     assert "one family (llava)" in alone.notes[0]
     assert not math.isfinite(alone.agreements[0].pearson.low), "no interval over one family"
 

@@ -15,6 +15,7 @@ from hqm.reports.comparison_answers import Answer, answers, compared, difference
 from hqm import Comparison, Difference
 from hqm.comparison.value import Agreement, Separation
 from hqm.psychometrics import BenchmarkAgreement, Coefficient, ReliabilityDifference
+from tests.messages import tells, text_of
 from tests.test_compare import measure
 
 Ends = tuple[float, float]
@@ -265,9 +266,8 @@ def test_of_three_one_must_beat_every_other() -> None:
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
     every = [difference(HIGHER, HIGHER, (0.01, 0.01), first=x, second=y) for x, y in pairs]
     labels = ("a", "b", "c")
-    assert (
-        said(comparison(every, labels))["Which reliability?"].verdict
-        == "a, for these respondents and for others like them"
+    assert said(comparison(every, labels))["Which reliability?"].verdict == text_of(
+        "compare.for-both", measure="a"
     )
     every[1] = difference(WIDE, WIDE, (0.3, 0.3), first="a", second="c")
     undecided = said(comparison(every, labels))
@@ -276,7 +276,7 @@ def test_of_three_one_must_beat_every_other() -> None:
     text = " ".join(undecided["Which reliability?"].sentences)
     assert "a is higher than b" in text
     assert "b is higher than c" in text
-    assert "Of the 1 further pair, a difference is shown for none." in text
+    assert tells(text, "compare.none-shown", pairs="1 further pair")
 
 
 def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
@@ -302,12 +302,10 @@ def test_random_tests_lead_to_no_claim_that_they_do_not_make() -> None:
         if not any(beyond):
             assert not claims, sentence
         elif all(beyond) and ahead[0] != ahead[1]:
-            assert f"{ahead[0]} is higher for these respondents, {ahead[1]} for others" in sentence
+            assert tells(sentence, "compare.opposite", these=ahead[0], others=ahead[1])
         else:
             assert claims == [next(filter(None, ahead))], sentence
-        assert ("for these respondents and for others like them" in sentence) == (
-            all(beyond) and ahead[0] == ahead[1]
-        )
+        assert tells(sentence, "compare.whom") == (all(beyond) and ahead[0] == ahead[1])
         assert sentence.count("[") == sum(e is not None for e in ends), (
             "every interval that there is, and none besides"
         )
@@ -353,15 +351,30 @@ def test_order_and_separation() -> None:
     alike = said(comparison([], separations=(separation(0, 5, 1, 20),), agreements=(agreement,)))
     assert alike["Do order?"].verdict == "No reversal is shown"
     assert (
-        "a and b correlate r 0.700, 95% interval [0.300, 0.900] for others like them."
+        text_of("compare.correlation", first="a", second="b", r="0.700", low="0.300", high="0.900")
         in alike["Do order?"].sentences
     )
     assert alike["Which respondents?"].verdict == "a, in this audit"
-    assert "25 of 45 pairs by a and 21 of 45 pairs by b" in alike["Which respondents?"].sentences[0]
+    assert tells(
+        alike["Which respondents?"].sentences[0],
+        "compare.separated-pairs",
+        n=25,
+        first="a",
+        m=21,
+        second="b",
+        all=45,
+    )
     assert "no test compares them" in alike["Which respondents?"].sentences[0]
     against = said(comparison([], separations=(separation(2, 3, 3, 20),), agreements=(agreement,)))
-    assert against["Do order?"].verdict == "Not all: 2 pairs are reversed beyond chance"
-    assert "m0 is better than m1 by a, and worse by b" in " ".join(against["Do order?"].sentences)
+    assert against["Do order?"].verdict == text_of("compare.reversed", pairs=2)
+    assert tells(
+        " ".join(against["Do order?"].sentences),
+        "compare.reversed-pair",
+        better="m0",
+        worse="m1",
+        first="a",
+        second="b",
+    )
     assert against["Which respondents?"].verdict == "As many by a and b"
     assert "No pair" not in " ".join(against["Do order?"].sentences)
     nothing = said(comparison([]))
@@ -378,7 +391,7 @@ def test_the_page_answers_before_it_shows() -> None:
     )
     page = render(made)
     assert (
-        page.index("a is higher than b for these respondents")
+        page.index(text_of("compare.higher", first="a", second="b"))
         < page.index("<svg")
         < page.index("<table")
     )
@@ -401,7 +414,7 @@ def test_a_drawing_says_where_an_interval_is_missing() -> None:
     made = comparison([difference(HIGHER, WIDE, (0.01, 0.3))])
     by = {"test_retest.rho_g": {"a": Coefficient(0.9, 0.8, 0.95, 10), "b": Coefficient(0.7, n=10)}}
     page = render(replace(made, indicators=by))
-    assert "No interval for b: too few respondents or families." in page
+    assert tells(page, "compare.no-interval", names="b")
     assert "No interval for" not in render(made)
 
 
@@ -412,20 +425,15 @@ def test_sentences_of_tables_hold_their_numbers() -> None:
         ranks={"a": {f"m{i}": (1, 1) if i == 0 else (2, 10) for i in range(10)}},
         distinct={"x ~ y": Coefficient(0.5, 0.3, 0.8, 10), "x ~ z": Coefficient(0.5, 0.3, 0.9, 10)},
     )
-    assert (
-        shows(made, "leaderboards")
-        == "a fixes the place of 1 of 10 respondents; of the others several places remain."
+    assert shows(made, "leaderboards") == text_of(
+        "compare.places", measure="a", fixed=1, respondents=10
     )
-    assert (
-        shows(made, "separation")
-        == "Of 45 pairs of respondents, a separates 25 and b separates 21."
+    assert shows(made, "separation") == text_of(
+        "compare.separates", pairs=45, first="a", n=25, second="b", m=21
     )
-    assert (
-        shows(made, "distinct")
-        == "1 of 2 pairs of types is shown to be distinct (the whole interval below .85)."
-    )
+    assert shows(made, "distinct") == text_of("compare.distinct", shown=1, pairs=2)
     assert "2 tests made, 1 is" not in shows(made, "differences")
-    assert "of 1 test made, 1 is more than chance" in shows(made, "differences")
+    assert tells(shows(made, "differences"), "compare.tests", tests=1, shown=1)
     assert shows(made, "no such table") == ""
 
 

@@ -34,6 +34,7 @@ from hqm.psychometrics import (
 from hqm.psychometrics.study_forecast import error_parts
 from hqm.respondents.recorded import RecordedRespondent
 from tests.conftest import ROOT, administered, write_benchmark
+from tests.messages import pattern_of, tells, text_of
 from tests.perf import decisions_design
 
 PICTURES, ITEMS, RESPONDENTS = 24, 3, 12
@@ -463,7 +464,7 @@ def test_labels_are_priced_by_their_minutes(audit: Audit) -> None:
     paid = made.cheapest.answers * 0.01 + made.cheapest.labels * RESPONDENTS * seconds / 3600 * 30
     assert made.cheapest.cost == pytest.approx(paid)
     assert any("seconds of the labels" in note for note in made.notes)
-    with pytest.raises(UsageError, match="labels may vary and have no price"):
+    with pytest.raises(UsageError, match=pattern_of("design.unpriced")):
         hqm.design(audit, targets=["labelled_sem<=.06"], free=["labels", "pictures"])
 
 
@@ -482,11 +483,12 @@ def test_targets_for_other_respondents(audit: Audit) -> None:
     [
         (
             {"targets": ["sem<=.001"], "free": ["runs"]},
-            r"out of reach: the best is .* in the way stands .*(picture|item).*Let pictures vary",
+            pattern_of("design.out-of-reach", source=re.compile(".*(picture|item).*"))
+            + ".*Let pictures vary",
         ),
         ({"targets": ["forms>=.9999"], "free": ["pictures"]}, "in the way stands"),
         ({"targets": ["mdd<=.2"], "free": ["judges"]}, "no judge was asked twice"),
-        ({"targets": ["mdd<=.00001"]}, "out of reach: the best is"),
+        ({"targets": ["mdd<=.00001"]}, pattern_of("design.out-of-reach")),
     ],
 )
 def test_what_is_out_of_reach_is_refused(
@@ -507,15 +509,15 @@ def test_what_was_not_measured_is_refused(audit: Audit) -> None:
         hqm.design_of_scores(right, targets=["mdd<=.2"], free=["forms"])
     with pytest.raises(DesignError, match="2 respondents"):
         hqm.design_of_scores(right[:2], targets=["mdd<=.2"])
-    with pytest.raises(DesignError, match=r"independent respondents say too little of others"):
+    with pytest.raises(DesignError, match=pattern_of("design.few-respondents")):
         hqm.design_of_scores(right, targets=["mean_sem<=.05"])
-    with pytest.raises(DesignError, match="all respondents are of one family"):
+    with pytest.raises(DesignError, match=pattern_of("families.one")):
         hqm.design_of_scores(
             np.tile(right, (2, 1, 1, 1)), targets=["mean_sem<=.05"], families=["llava"] * 16
         )
     types = np.array(["easy", "hard"])[np.arange(60) % 2]
     right[:, types == "easy"] = 1.0
-    with pytest.raises(DesignError, match="of easy, every answer has the same score"):
+    with pytest.raises(DesignError, match=pattern_of("design.same-scores", type="easy")):
         hqm.design_of_scores(right, targets=["sem[easy]<=.05"], types=types)
     older = BenchmarkAudit.from_dict({**audit.audits[0].to_dict(), "components": {}})
     with pytest.raises(DesignError, match="holds no variance components"):
@@ -529,7 +531,7 @@ def test_what_was_not_measured_is_refused(audit: Audit) -> None:
         ("mddd<=.1", "Did you mean 'mdd'"),
         ("mdd", "cannot be read"),
         ("rho_g>=1", "between 0 and 1"),
-        ("g[counting]>=.8", "no figure of a single type"),
+        ("g[counting]>=.8", pattern_of("design.no-type")),
         ("sem<=-1", "above 0"),
     ],
 )
@@ -541,7 +543,7 @@ def test_a_target_that_means_nothing_is_an_error(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[new]\npictur = 1", r"unknown key 'new\.pictur'\. Did you mean 'picture'"),
+        ("[new]\npictur = 1", pattern_of("key.unknown", key="new.pictur", near="picture")),
         ('[answers]\n"*" = -1', "answers"),
         ("[most]\nruns = 0", r"most\.runs"),
         ("[tokens.a]\nin = 1", r"'tokens\.a\.out' is missing"),
@@ -594,8 +596,8 @@ def test_the_report_draws_what_a_study_costs(audit: Audit) -> None:
     from hqm.reports.html import render
 
     page = render(audit, None)
-    assert "What a study costs: the smallest difference in accuracy" in page
-    assert "more pictures of one item each, one run, one wording" in page
+    assert tells(page, "design.costs", metric="accuracy")
+    assert tells(page, "design.mix")
 
 
 @pytest.fixture(scope="module")
@@ -625,12 +627,10 @@ def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAud
     assert pair.trusted(pair.these) == pair.first == "Mine"
     assert pair.g[0].value > pair.g[1].value
     said = forecasts_said(comparison)
-    assert said[0].startswith(
-        "For these respondents over other pictures, trust Mine rather than Noisier"
-    )
+    assert said[0].startswith(text_of("design.trust", better="Mine", other="Noisier"))
     assert said[1].startswith("For other respondents, ")
     page = render(comparison)
-    assert "Which to trust for whom, at equal cost" in page
+    assert tells(page, "design.which-to-trust")
     (table,) = (t for t in comparison_tables(comparison) if t.name == "forecast")
     assert len(table.rows) == 2
     data = json.loads(comparison.to_json())

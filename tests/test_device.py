@@ -24,23 +24,16 @@ from hqm.respondents.drawing import Chooser
 from hqm.respondents.loading import load
 from hqm.respondents.prefix import positions
 from hqm.respondents.reading import making
+from tests.messages import pattern_of, text_of
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
 from tests.synchronising import Watch
 from tests.tiny_models import build
 
+pytestmark = pytest.mark.usefixtures("threads")
+
 SEVEN = list(large_models.SHAPES["7b"])
 QUESTIONS = ("Is there a dog in the image?", "What color is the circle?", "How many?")
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    """The number of threads is the process's: it is given back."""
-    import torch
-
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -522,7 +515,7 @@ def test_without_a_gpu_the_cpu_is_taken_and_said(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
         assert (loading.suited_device(), loading.suited_device()) == ("cpu", "cpu")
     assert [record.getMessage() for record in caplog.records] == [
-        "hqm: no GPU can be reached, though CUDA_VISIBLE_DEVICES=0,1: the CPU is used"
+        text_of("device.cpu-taken", variable="CUDA_VISIBLE_DEVICES", value="0,1")
     ]
     assert loading.visible_gpus() == ()
     seer: Any = Seer()
@@ -535,7 +528,7 @@ def test_a_gpu_that_is_asked_for_and_not_there_is_one_sentence(tmp_path: Path) -
         f"hf/{build('llava', tmp_path / 'model')}", device="cuda:1", dtype="bfloat16"
     )
     with pytest.raises(
-        RespondentError, match=r"the device cuda:1 is asked for, and torch .* reaches no GPU"
+        RespondentError, match=pattern_of("device.not-reached", device="cuda:1")
     ) as caught:
         next(respondent.answer([Request("?", None, Sampling(), 0)]))
     assert "--device cpu" in str(caught.value)

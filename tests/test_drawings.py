@@ -21,6 +21,7 @@ from PIL import ImageFont
 
 from hqm import Audit, BenchmarkAudit, Store
 from hqm.psychometrics import cronbach_alpha, item_analysis
+from tests.messages import text_of
 from tests.test_report import made
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -250,7 +251,7 @@ def test_what_precision_costs(benchmark: BenchmarkAudit) -> None:
         errors.append(row["error"])
     assert errors == sorted(errors, reverse=True)
     title = ET.fromstring(charts.cost(phi)).attrib["aria-label"]
-    assert title == "Standard error of accuracy by answers per respondent (items × runs)"
+    assert title == text_of("chart.precision-costs", metric="accuracy", varied="run")
 
 
 def boxes_of_texts(svg: str) -> list[tuple[str, float, float, float, float]]:

@@ -17,6 +17,7 @@ from hqm.auditing.evaluated_model import model_info
 from hqm.logs.reading import read_logs
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
+from tests.messages import tells
 from tests.test_judges import answers, facts, reply, server  # noqa: F401
 
 PYTHON = os.environ.get("HQM_EEE", "")
@@ -264,8 +265,8 @@ def test_a_store_of_a_benchmark_that_is_known_by_no_name_says_what_to_do(
 ) -> None:
     status, _, err = run("export", store, "--to", "eee", "--out", tmp_path / "x")
     assert status != 0
-    assert "'mine', and HQM knows no benchmark of that name" in err
-    assert "Name its folder or file with --benchmark" in err
+    assert tells(err, "export.benchmark-unknown", benchmark="mine")
+    assert tells(err, "export.name-benchmark")
 
 
 def test_judges_are_named_with_how_they_were_asked(

@@ -21,6 +21,7 @@ from hqm import Judgement, Store
 from hqm.judges.labels import import_labels, stored_labels
 from hqm.signature import digest_file
 from tests.conftest import Run, administered, recorded, write_benchmark
+from tests.messages import text_of
 
 NAMES = "abcdef"
 
@@ -307,11 +308,7 @@ def test_a_store_that_cannot_be_written_takes_labels_in_memory(
             *command, "--offline", "--out", tmp_path / "second", "--criterion", file
         )
         assert done.returncode == 0, done.stderr
-        assert (
-            done.stderr
-            == f"hqm: {path} cannot be written, so the labels of {file} are held in memory for this"
-            " command only.\n"
-        )
+        assert done.stderr == text_of("labels.in-memory", path=path, file=file)
         again = hqm_as_reader(*command, "--offline", "--out", tmp_path / "third")
         assert (again.returncode, again.stderr) == (0, "")
         to, reading = (

@@ -15,6 +15,7 @@ import pytest
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.families import FAMILIES, family_of
 from hqm.text import storable
+from tests.messages import pattern_of, tells
 from tests.tiny_models import MODELS, build
 
 SHARED = {
@@ -199,9 +200,7 @@ def test_questions_without_a_picture_get_the_answers_of_plain_generate(
     whole, few, alone = (make_respondent(f"hf/{made(name)}", batch=batch) for batch in (0, 5, 1))
     answers(whole, seen)
     if name in LOOKING:
-        with pytest.raises(
-            RespondentError, match="answers no question without a picture: .* Leave it out"
-        ):
+        with pytest.raises(RespondentError, match=pattern_of("picture.needed")):
             answers(whole, blind)
         return
     alone._engine._texts = False  # type: ignore[attr-defined]
@@ -303,8 +302,8 @@ def test_a_question_before_the_picture_is_said(
     respondent: Any = make_respondent(f"hf/{made('internvl_question_first')}")
     with caplog.at_level(logging.WARNING, logger="hqm"):
         answers(respondent, asked(pictures, 0.0))
-    assert "shared vision features: the question stands before the picture" in respondent.how
-    assert "the question stands before the picture" in caplog.text
+    assert tells(respondent.how, "vision.question-first-how")
+    assert tells(caplog.text, "vision.question-first")
 
 
 def test_the_documented_form_is_used_and_recorded(

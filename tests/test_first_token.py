@@ -20,6 +20,7 @@ from hqm import Request, Sampling, make_respondent
 from hqm.cli import app
 from hqm.respondents.first_token import Listed
 from hqm.respondents.replies import read_reply
+from tests.messages import tells
 from tests.servers import JSON, PlannedServer, failure, question
 
 MODEL = "hf/shapes:half-trained"
@@ -368,7 +369,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
         for e in audit["estimates"]
     )
     said = " ".join(cold.output.split())
-    assert "has no number: at temperature 0 a rerun repeats the answers" in said
+    assert tells(said, "rerun.none-at-zero")
     refused = CliRunner().invoke(app, [*command, "--expected", "--runs", "3"])
     assert isinstance(refused.exception, hqm.UsageError)
     assert "--runs 3 asks it again" in str(refused.exception)
@@ -409,4 +410,4 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
         )
     assert measured["1"]["status"] == "ok"
     assert measured["24"]["status"] == "insufficient"
-    assert "3 answer in more than one word" in measured["24"]["reason"]
+    assert tells(measured["24"]["reason"], "first-token.longer", answers=3)

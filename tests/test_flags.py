@@ -18,6 +18,7 @@ from hqm.psychometrics import expected_retest, family_dependence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
 from hqm.types import STATES, Cell, Estimate, Form, Item
+from tests.messages import text_of
 
 ACCURACY = YES_NO[0]
 PROTOCOL = Protocol("made@1", "b2:0", "official(strict)")
@@ -629,7 +630,7 @@ def test_what_is_expected_is_said_to_be() -> None:
         (
             replace(alone, matrices=(replace(first, words=first.words * 3),)),
             1.0,
-            "9 answer in more than one word",
+            text_of("first-token.longer", answers=9),
         ),
     ):
         (absent,) = expected(other, chances, temperature)

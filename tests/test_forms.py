@@ -27,6 +27,7 @@ from hqm.forms.rules import is_negated
 from hqm.forms.wording import INSTRUCTIONS, rephrase
 from hqm.lint.wordings import AFFIRMS, DOUBLED, SCOPE, SPLIT, check_wordings, faults_of_negation
 from hqm.types import LETTERS
+from tests.messages import pattern_of
 
 FLIPPED = {
     "Is there a dog in the image?": "Is there no dog in the image?",
@@ -439,7 +440,7 @@ def test_a_form_of_other_items_is_refused(tmp_path: Path) -> None:
     form = Form("original", (Item("1", "Is it red?", "yes_no", "yes"),))
     path = tmp_path / "parallel.jsonl"
     path.write_text('{"id": "9", "prompt": "Is it blue?"}\n')
-    with pytest.raises(DataError, match="'9' is not in the original form"):
+    with pytest.raises(DataError, match=pattern_of("form.item-unknown", item="9")):
         read_form(path, form)
     path.write_text('{"id": "1", "prompt": "a"}\n{"id": "1", "prompt": "b"}\n')
     with pytest.raises(DataError, match="stands twice"):

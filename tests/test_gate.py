@@ -15,6 +15,7 @@ from hqm.auditing.gate import Gate, Policy, default_text, hold_against
 from hqm.auditing.value import Audit, BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate, Interval
 from tests.conftest import Run
+from tests.messages import pattern_of, tells, text_of
 
 FIRST = str(Cell())
 
@@ -188,14 +189,17 @@ def test_the_default_policy_is_documented_and_conservative() -> None:
     ("text", "sentence"),
     [
         ("name = ", "no TOML"),
-        ('name = "x"\n[limit]\nunscored = 1', r"unknown key 'limit'\. Did you mean 'limits'\? See"),
+        (
+            'name = "x"\n[limit]\nunscored = 1',
+            pattern_of("key.unknown", key="limit", near="limits") + " See",
+        ),
         (
             'name = "x"\n[[require]]\nindicator = "a.b"\nat_least = 0.9',
-            "a point estimate is no evidence",
+            pattern_of("policy.point-estimate", key="require.0"),
         ),
         (
             'name = "x"\n[[require]]\nindicator = "a.b"\nexact = true',
-            "give one of at_least, at_most and within",
+            pattern_of("policy.one-rule"),
         ),
         (
             (
@@ -231,9 +235,7 @@ def test_the_end_that_a_policy_names_decides() -> None:
         .tests[-1]
         .sentence
     )
-    assert sentence.startswith(
-        "lower end 0.500 of fixed_models (these respondents, other items), at least 0.9"
-    )
+    assert sentence.startswith(text_of("gate.lower-end", value="0.500", bound=0.9))
 
 
 @pytest.mark.parametrize(
@@ -318,12 +320,12 @@ def test_an_oracle_is_not_people() -> None:
     )
     tests = {test.what: test for test in hold_against(by_oracle(), by_people).tests}
     assert tests["criterion.pearson"].outcome == tests["facet judge"].outcome == "NOT MEASURED"
-    assert "no people labelled answers (oracle is an oracle" in tests["criterion.pearson"].sentence
+    assert tells(tests["criterion.pearson"].sentence, "gate.no-people", oracles="oracle")
     assert "--criterion" in tests["criterion.pearson"].remedy
     named = policy(require=[{"indicator": "oracle.pearson", **asks}])
     (test,) = [t for t in hold_against(by_oracle(), named).tests if t.what.startswith("oracle")]
     assert test.outcome == "PASS", "a policy may ask for it by its name"
-    assert test.sentence.endswith("labelled by oracle, not by people: no validity")
+    assert test.sentence.endswith(text_of("gate.oracle-labels", labels="oracle"))
     assert "people" not in test.sentence.replace("not by people", "")
 
 
@@ -444,7 +446,7 @@ def test_leaks_are_judged_by_type_and_part() -> None:
         "reason": "too few",
     }
     assert {t.what: t.outcome for t in hold_against(leaking(none), wanted).tests}[
-        "leaks that would be found in ocr"
+        text_of("gate.leaks-in", type="ocr")
     ] == "NOT MEASURED"
     caption = hold_against(
         Audit(tuple(replace(a, task="caption") for a in leaking(whole).audits)), wanted
@@ -575,11 +577,19 @@ def test_junit_and_annotations() -> None:
     failures = suite.findall("testcase/failure")
     assert suite.get("failures") == str(len(failures)) == "1"
     text = failures[0].text or ""
-    assert text.startswith("100% & <sure>\nof it\nRaise the number of items; average several seeds")
-    assert text.endswith("or change `at_least` of `test_retest.rho_g` in the policy")
+    assert text.startswith("100% & <sure>\nof it\n" + text_of("gate.more-items"))
+    assert text.endswith(
+        text_of("gate.change-rule", rule="at_least", indicator="test_retest.rho_g")
+    )
     (line,) = failing().annotations()
     assert line.startswith(
-        "::error title=mine%3A test_retest.rho_g (accuracy)::FAIL: lower end 0.500 of fixed_models"
+        text_of(
+            "gate.annotation",
+            policy="mine",
+            indicator="test_retest.rho_g",
+            metric="accuracy",
+            value="0.500",
+        )
     )
     assert "\n" not in line
 
@@ -597,7 +607,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "::error" not in out
     status, out, _ = run("gate", path, "--junit", tmp_path / "sub" / "gate.xml", "--github")
     assert status == 1
-    assert "  NOT MEASURED  criterion.pearson: the audit has no such estimate" in out
+    assert tells(out, "gate.not-measured", indicator="criterion.pearson")
     assert "Terwee" in out, "the reason of what did not pass"
     tests = ElementTree.parse(tmp_path / "sub" / "gate.xml").findall(".//testcase")
     assert out.count("::error") == sum(test.find("failure") is not None for test in tests) > 3

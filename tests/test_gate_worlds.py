@@ -21,6 +21,7 @@ from hqm.lint.leaks import leaks_in
 from hqm.types import Form, Item
 from tests import release_worlds
 from tests.conftest import Run
+from tests.messages import text_of
 from tests.release_worlds import World
 
 
@@ -77,11 +78,11 @@ def test_a_broken_benchmark_fails_with_every_fault_named(run: Run, tmp_path: Pat
         (
             "leak in action",
             "the words predict 100.0%",
-            "Ask the same questions about pictures with the other answer",
+            text_of("remedy.other-answer"),
         ),
         ("leak in counting", "place predicts|cluster predicts", "Shuffle the items"),
-        ("finding D104 contradictory-twins", "3 times", "correct the wrong one of the two answers"),
-        ("finding I101 image-missing", "0003.png", "Put the pictures into the image folder"),
+        ("finding D104 contradictory-twins", "3 times", text_of("remedy.twins")),
+        ("finding I101 image-missing", "0003.png", text_of("remedy.images-missing")),
         ("finding I102 image-broken", "0005.png", "Save the pictures again"),
         ("criterion.contradicted_items (accuracy)", "at most 0", "correct their right answers"),
     ):

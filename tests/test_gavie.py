@@ -15,6 +15,7 @@ import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Response
 from hqm.benchmark.replies import played_back
 from hqm.scoring.filling import MatrixBuilder
+from tests.messages import text_of
 
 pytestmark = pytest.mark.data
 
@@ -103,7 +104,7 @@ def test_what_cannot_be_read_is_unscored_with_its_reason(benchmark: Benchmark) -
         benchmark.judge(item, Response("A"), played_back({"judge": [release([8], [11])]}))
     )
     assert (verdict.value, verdict.state) == (None, "unparsed")
-    assert verdict.reason == "the accuracy of answer 1 is 11, not 0 to 10"
+    assert verdict.reason == text_of("gavie.out-of-range", heading="accuracy", answer=1, score=11)
     with pytest.raises(hqm.NoReply):
         asyncio.run(benchmark.judge(item, Response("A"), played_back({})))
 

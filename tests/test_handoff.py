@@ -14,6 +14,7 @@ from hqm.benchmark.logged import take_logs
 from hqm.benchmark.registry import load
 from hqm.logs import lmms_eval
 from tests.conftest import Run
+from tests.messages import tells
 
 
 def test_inspect_gets_a_task_file_the_questions_of_every_form_and_the_pictures(
@@ -68,7 +69,7 @@ def test_inspect_asks_a_form_and_its_log_comes_back(tmp_path: Path, run: Run) ->
         "import", tmp_path / "logs", "--benchmark", "shapes_yesno", "--store", tmp_path / "s.sqlite"
     )
     assert status == 0, err
-    assert "form parallel, run 1: 6 of 6 rows matched (6 by id)" in out
+    assert tells(out, "import.matched", form="parallel", run=1, n=6, rows=6, how="6 by id")
 
 
 def test_lmms_eval_gets_tasks_data_with_pictures_and_functions(tmp_path: Path, run: Run) -> None:

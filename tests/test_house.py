@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 import hqm
+from tests.asserted import built_alike, files_of_tests, own_texts
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("hqm", "adapters", "reports", "benchmarks")
@@ -608,7 +609,7 @@ def toothless_tests(files: dict[str, str]) -> list[str]:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    checks, before = {"raises", "warns", "assert_allclose", "assert_array_equal"}, 0
+    checks, before = {"raises", "warns", "fail", "assert_allclose", "assert_array_equal"}, 0
 
     def can_fail(node: ast.AST) -> bool:
         return bool(called(node) & checks) or any(
@@ -630,10 +631,7 @@ def toothless_tests(files: dict[str, str]) -> list[str]:
 
 
 def test_every_test_can_fail() -> None:
-    assert (
-        toothless_tests({p.name: p.read_text() for p in sorted((ROOT / "tests").glob("*.py"))})
-        == []
-    )
+    assert toothless_tests(files_of_tests()) == []
     text = (
         "def same(a): assert a\ndef test_a(): same(1)\ndef test_b(): print(1)\ndef test_c():\n   "
         " with raises(E): f()\n"
@@ -650,3 +648,39 @@ def test_no_test_has_a_budget_of_time() -> None:
         assert not re.search(
             r"process_time\(\)|perf_counter\(\)|monotonic\(\) - \w+ <", text
         ) or path == Path(__file__), path.name
+
+
+def test_what_hqm_says_is_asked_for_by_its_code() -> None:
+    """A sentence of HQM stands in tests/messages.toml, and nowhere else in the tests."""
+    assert own_texts(files_of_tests()) == [], "write it into tests/messages.toml, ask for its code"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def test_a():\n    assert 'is no address of the public internet' in err\n",
+        "def test_a():\n    with raises(E, match='no address of the public internet'): f()\n",
+        "def test_a():\n    words = 'no address of the public internet'\n    assert words in err\n",
+        "WORDS = 'no address of the public internet'\ndef test_a():\n    assert WORDS in err\n",
+        "@pytest.mark.parametrize('words', ['no address of the public internet'])\n"
+        "def test_a(words):\n    assert words in err\n",
+        "@pytest.mark.parametrize(('a', 'b'), [(1, 'no address of the public internet')])\n"
+        "def test_a(a, b):\n    with raises(E, match=b): f(a)\n",
+    ],
+)
+def test_a_planted_sentence_is_seen(text: str) -> None:
+    (place,) = own_texts({"test_x.py": text})
+    assert "address of the public" in place[2]
+
+
+def test_a_question_of_a_benchmark_is_no_sentence_of_hqm() -> None:
+    text = "def test_a():\n    assert form.prompt == 'What is the number of chairs in the image?'\n"
+    assert own_texts({"test_x.py": text}) == []
+
+
+def test_no_helper_is_built_alike_in_two_files_of_tests() -> None:
+    """What several files need stands once, in conftest.py or in a module of helpers."""
+    files = files_of_tests()
+    assert built_alike(files) == []
+    twice = "def made(n):\n    a = n\n    b = a\n    return a + b\n"
+    assert built_alike({"a.py": twice, "b.py": "# another\n" + twice}) == ["a.py:made, b.py:made"]

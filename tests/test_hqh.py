@@ -18,6 +18,7 @@ from hqm.auditing.one_file import score_file
 from hqm.benchmark.replies import played_back
 from hqm.scoring.filling import MatrixBuilder
 from hqm.scoring.metrics import Metric
+from tests.messages import tells
 
 pytestmark = pytest.mark.data
 
@@ -495,7 +496,7 @@ def test_hqh_prompts_carry_question_truth_description_and_answer(data: Path) -> 
         ):
             assert part in text
         other = next(i for i in benchmark.original.items if i.meta["image_id"] not in described)
-        assert "no description of this picture is at hand" in asked(benchmark, other)
+        assert tells(asked(benchmark, other), "hqh.no-description")
 
 
 def test_hqh_official_prompt_is_read_from_the_release(data: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import hqm
 from hqm.commands.in_python import Settings
 from tests.conftest import ROOT, Run
+from tests.messages import pattern_of
 
 
 @pytest.fixture
@@ -98,9 +99,9 @@ def test_settings_reach_where_the_command_line_has_them(
 
 
 def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> None:
-    with pytest.raises(hqm.UsageError, match="there are no answers to look at"):
+    with pytest.raises(hqm.UsageError, match=pattern_of("audit.no-answers")):
         hqm.audit(dogs)
-    with pytest.raises(hqm.UsageError, match="is loaded, and parser is given beside it"):
+    with pytest.raises(hqm.UsageError, match=pattern_of("python.loaded-already", option="parser")):
         hqm.audit(hqm.load(dogs), answers, parser="strict")
     with pytest.raises(hqm.UsageError, match="the evidence is gathered"):
         hqm.audit(hqm.evidence_of(dogs, answers), limit=3)

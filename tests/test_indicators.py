@@ -26,6 +26,7 @@ from hqm.scoring.metrics import ACCURACY as CHOICE
 from hqm.types import Cell, Form
 from tests import test_flags as made
 from tests.conftest import Run, administered, recorded, write_benchmark
+from tests.messages import text_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -370,7 +371,7 @@ def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list
         e.indicator: e for e in comparisons.describe(first, ratio, made.PROTOCOL, form, ())
     }
     assert estimates["consistency.alpha"].status == "not_applicable"
-    assert estimates["consistency.alpha"].reason == "f1 is no mean of item scores"
+    assert estimates["consistency.alpha"].reason == text_of("metric.no-mean", metric="f1")
     pair = comparisons.compare(
         "run",
         first,

@@ -20,6 +20,7 @@ import pytest
 import hqm
 from hqm.commands.interrupt import interruption
 from hqm.store.lock import writing
+from tests.messages import tells
 from tests.servers import PlannedServer, completion, question
 
 HQM = [sys.executable, "-m", "hqm.cli"]
@@ -93,11 +94,8 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     kept = count(store)
     assert process.returncode == 130
     assert 40 <= kept < 1008
-    assert "stopping after the batch in hand" in err
-    assert (
-        f"interrupted: {kept} answers are stored in {store}, {1008 - kept} are left. Go on with"
-        in err
-    )
+    assert tells(err, "run.stopping")
+    assert tells(err, "run.interrupted", answers=kept, store=store, left=1008 - kept)
     assert (
         "hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4"
         f" --workers {workers}" in err

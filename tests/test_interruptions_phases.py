@@ -24,6 +24,7 @@ from hqm.commands.interrupt import interruption
 from hqm.respondents.waits import is_idle, listening, waiting
 from tests.conftest import write_benchmark
 from tests.judge_server import JudgeServer
+from tests.messages import tells
 from tests.test_interruptions import count, hearing, until
 
 HQM = [sys.executable, "-m", "hqm"]
@@ -142,12 +143,12 @@ def test_a_model_that_loads_for_long_is_told_of_and_left_at_once(
         [*HQM, "run", str(signs), "-r", "slow/loading", "--store", str(tmp_path / "s.sqlite")], site
     )
     said = until_said(process, "15 s so far")
-    assert "hqm: loading slow/loading: 5 s so far\n" in said
+    assert tells(said, "run.loading", respondent="slow/loading", seconds=5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     in_one_sentence(err)
-    assert "hqm: interrupted. What was answered is stored; go on with\n  hqm run" in err
+    assert tells(err, "run.go-on", command="hqm run")
 
 
 def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
@@ -180,7 +181,7 @@ def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert "hqm: stopped at once. What was stored stays stored; the batch in hand is lost." in err
+    assert tells(err, "run.stopped")
     with closing(sqlite3.connect(store)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert count(store) == 1
@@ -216,7 +217,7 @@ def test_while_answers_are_scored(signs: Path, tmp_path: Path) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     in_one_sentence(err)
-    assert "What was answered is stored; go on with\n  hqm audit" in err
+    assert tells(err, "run.go-on", command="hqm audit")
     assert count(out / "store.sqlite") == 6
     assert not (out / "audit.json").exists()
 
@@ -302,7 +303,7 @@ def test_before_and_after_the_function_of_a_command(
     assert ended.value.code == 130
     err = capsys.readouterr().err
     in_one_sentence(err)
-    assert "What was written is kept; the same command goes on, or begins again\n  hqm list" in err
+    assert tells(err, "write.go-on", command="hqm list")
 
 
 JUDGED = """
@@ -356,7 +357,7 @@ def test_while_a_judge_is_asked_what_it_replied_is_stored(
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     in_one_sentence(err)
-    assert "interrupted: the judges' replies are stored in" in err
+    assert tells(err, "judge.interrupted")
     stored = count(out / "store.sqlite") - 120
     assert 20 <= stored == len(judge.prompts) < 120, (
         "what the judge was asked, and is paid for, is stored"

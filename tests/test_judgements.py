@@ -20,6 +20,7 @@ from hqm.judges.brought import stored
 from hqm.judges.judgements import JudgementSource, take_judgements
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
+from tests.messages import pattern_of, tells
 
 NAMES = ("anna", "ben", "cleo", "dora")
 MODULE = '''
@@ -185,7 +186,7 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
     )
     assert status == 0, err
     assert err.count("judgements: ") == 12
-    assert "24 of 24 rows matched (24 by id), 24 of 24 items judged" in err
+    assert tells(err, "judgement.matched", n=24, rows=24, how="24 by id", items=24, of=24)
     asked, brought = audited(tmp_path / "live"), audited(tmp_path / "brought")
     assert brought["cells"] == [cell.replace(server.name(), "gpt") for cell in asked["cells"]]
     assert len(of_judges(brought)) > 40
@@ -460,7 +461,7 @@ def test_judgements_of_another_answer_are_refused(
         tmp_path / "o",
     )
     assert status == 1
-    assert "record 4 (q3) judges another answer than the audited one" in err
+    assert tells(err, "judgement.other-answer", record=4, item="q3")
 
 
 def test_a_corrected_file_takes_the_place_of_the_earlier_one(
@@ -528,7 +529,7 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
         ("gpt-4o", 0, "recorded/llava"),
     ]
     for name in ("gpt-4o_llava_llava-13b.csv", "x.csv"):
-        with pytest.raises(AnswerError, match="say plainly whose answers were judged") as error:
+        with pytest.raises(AnswerError, match=pattern_of("judgement.of-whom")) as error:
             take(benchmark, str(files[name]))
         assert "--judgements ,RESPONDENT=" in str(error.value)
     (one_set,) = take(benchmark, f"claude#3,llava={files['x.csv']}").sets
@@ -549,7 +550,7 @@ def test_names_come_from_options_columns_and_files(claims: Path, tmp_path: Path)
     assert any("byte for byte" in note for note in taken.notes)
     alike = take(benchmark, f"j#0,llava={files['x.csv']}", f"j#1,llava={twin}")
     assert [s.asking for s in alike.sets] == [0, 1]
-    assert any("a judge that answers without chance" in note for note in alike.notes)
+    assert any(tells(note, "judgement.copies") for note in alike.notes)
 
 
 @pytest.mark.parametrize(
@@ -665,7 +666,7 @@ def test_judged_results_of_hallusion_bench(data: Path, run: Run, tmp_path: Path)
                 command += ["--judgements", f"gpt-4#{asking},{name}={path}"]
     status, _, err = run(*command)
     assert status == 0, err
-    assert "80 of 80 rows matched (80 by id), 80 of 1129 items judged" in err
+    assert tells(err, "judgement.matched", n=80, rows=80, how="80 by id", items=80, of=1129)
     audit = audited(tmp_path / "o")
     at = "form=original|run=0|judge=gpt-4"
     assert audit["cells"] == [at, f"{at}#1"]
@@ -756,7 +757,7 @@ def test_saved_reviews_of_mmhal(data: Path, run: Run, tmp_path: Path, scoring: s
             command += ["--judgements", path]
     status, _, err = run(*command)
     assert status == 0, err
-    assert "96 of 96 rows matched (96 by row number)" in err
+    assert tells(err, "judgement.matched", n=96, rows=96, how="96 by row number")
     audit = audited(tmp_path / "o")
     at = "form=original|run=0|judge=gpt-4-0314"
     assert audit["cells"] == [at, f"{at}#1"]
@@ -854,7 +855,7 @@ def test_sources_are_read_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_a_benchmark_with_several_roles_needs_raw_replies(data: Path) -> None:
-    with pytest.raises(HQMError, match="does not say what each role replied"):
+    with pytest.raises(HQMError, match=pattern_of("judgement.no-roles")):
         hqm.load("valor", data=data).replies_saying("1")
 
 

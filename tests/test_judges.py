@@ -19,6 +19,7 @@ from hqm.benchmark.replies import played_back
 from hqm.judges.panel import parse_judge, parse_roles
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
+from tests.messages import text_of
 from tests.servers import VLLM_OF_WORDS, program
 
 MODULE = '''
@@ -432,17 +433,17 @@ def test_an_unreadable_reply_is_unscored_and_kept(
         (
             'ask("verifier", f"Is it right? {fact}", item.image)',
             'ask("verifer", f"Is it right? {fact}", item.image)',
-            "it asks for the role 'verifer', and the benchmark's `roles` are decomposer, verifier",
+            text_of("judge.role-unknown", role="verifer", roles="decomposer, verifier"),
         ),
         (
             'ask("decomposer", f"List the facts: {response.text}")',
             'ask("judge", f"List the facts: {response.text}")',
-            "it asks for the role 'judge', and the benchmark's `roles` are decomposer, verifier",
+            text_of("judge.role-unknown", role="judge", roles="decomposer, verifier"),
         ),
         (
             "right = sum(",
             "right = self.weights[item.id] * sum(",
-            "it failed with AttributeError: 'Facts' object has no",
+            text_of("judge.adapter-failed", error="AttributeError", why="'Facts' object has no"),
         ),
         ("right / len(facts)", "right / (len(facts) - 4)", "it failed with ZeroDivisionError"),
         (
@@ -549,7 +550,7 @@ def test_only_the_reading_of_a_reply_leaves_an_answer_unscored(
     said = [said for example in audit["examples"] for said in example["answers"]]  # type: ignore[attr-defined]
     reasons = {answer["reason"] for answer in said if answer["state"] == "unparsed"}
     assert reasons <= {
-        "the reply 'Perhaps.' could not be read (KeyError: 'perhaps.').",
+        text_of("judge.reply-unread", reply="Perhaps.", error="KeyError: 'perhaps.'"),
         "nobody could read this.",
     }
 

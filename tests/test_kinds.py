@@ -15,6 +15,7 @@ from hqm import RespondentError, UsageError, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.respondents.kinds import KINDS, LOCAL, kind_of
 from tests.conftest import ROOT, Run, write_benchmark
+from tests.messages import pattern_of, text_of
 from tests.servers import PlannedServer, completion
 
 ECHO = '''
@@ -75,11 +76,11 @@ def test_every_kind_is_found_and_parses_as_its_form_says() -> None:
 def test_an_unknown_kind_is_an_error_that_lists_the_kinds() -> None:
     with pytest.raises(UsageError) as error:
         make_respondent("cmd/x")
-    assert str(error.value).startswith(
-        "'cmd/x' names no respondent. Write hf/<folder or hub id>[@revision], vllm/"
-    )
+    assert str(error.value).startswith(text_of("respondent.unknown", name="cmd/x"))
     assert all(kind.form in str(error.value) for kind in KINDS)
-    with pytest.raises(UsageError, match=r"'recorded/x.jsonl' is recorded, and cannot be asked"):
+    with pytest.raises(
+        UsageError, match=pattern_of("respondent.recorded", name="recorded/x.jsonl")
+    ):
         make_respondent("recorded/x.jsonl")
 
 
@@ -112,7 +113,7 @@ def test_a_kind_that_cannot_be_loaded_names_the_package(echo: Path) -> None:
     )
     with pytest.raises(
         RespondentError,
-        match=r"no_such:Thing: the kind of respondent 'echo2' cannot be loaded: No module",
+        match=pattern_of("respondent.kind-broken", entry="no_such:Thing", kind="echo2"),
     ):
         make_respondent("echo2/x")
 
@@ -192,12 +193,7 @@ def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
 def test_a_local_model_says_what_to_install(tmp_path: Path, name: str) -> None:
     done = without_local(tmp_path, "plan", "shapes_yesno", "-r", name)
     assert done.returncode == 1
-    assert (
-        done.stderr
-        == "hqm: models that run on this machine (hf/<folder or hub id>[@revision]) need torch and"
-        " transformers, which are not installed. Install the extra: pip install"
-        ' "hqm-audit[local]"\n'
-    )
+    assert done.stderr == text_of("respondent.extra-missing")
 
 
 def test_a_dataset_of_the_hub_says_what_to_install(tmp_path: Path) -> None:

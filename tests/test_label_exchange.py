@@ -23,6 +23,7 @@ from hqm.labels.labels_out import export_labels
 from hqm.labels.plan import LabelPlan, labels_path, read_plan, write_plan
 from hqm.labels.records import LabelStore
 from hqm.labels.tasks_out import LAYOUTS
+from tests.messages import pattern_of, tells
 
 HOSTILE = 'Yes, <script>alert("1")</script> \u202egod\u202c, "quoted"\nand a second line'
 NAMES = ("secret-model-a", "secret-model-b")
@@ -180,8 +181,12 @@ def test_label_studio(plan: tuple[LabelPlan, Path], tmp_path: Path) -> None:
             ],
         }
     (tmp_path / "out.json").write_text(json.dumps(tasks))
-    assert "6 labels by anna@example.org, 1 of them undecided" in run(
-        "label", "import", tmp_path / "out.json", "--from", "label-studio", "--plan", path
+    assert tells(
+        run("label", "import", tmp_path / "out.json", "--from", "label-studio", "--plan", path),
+        "labels.counted",
+        labels=6,
+        rater="anna@example.org",
+        undecided=1,
     )
     assert list(labels(path).values()) == [1, 0, 0, None, 1, 1]
     with LabelStore(labels_path(path), readonly=True) as store:
@@ -487,7 +492,7 @@ def test_csv_with_a_map_of_columns_and_the_way_to_an_audit(
     ("text", "options", "message"),
     [
         ("uid,rater,label\nnone,a,1\n", {}, "no answer 'none'"),
-        ("uid,rater,label\nUID,a,7\n", {}, "'7' is no label of the schema"),
+        ("uid,rater,label\nUID,a,7\n", {}, pattern_of("labels.not-of-schema", label="7")),
         ("uid,rater,verdict\nUID,a,1\n", {}, "no field 'label'"),
         ("uid,label\nUID,1\n", {}, "does not say the rater"),
         ("uid,rater,label\nUID,a,1\n", {"columns": {"label": "verdict"}}, "no field 'verdict'"),

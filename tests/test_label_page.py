@@ -19,9 +19,10 @@ import hqm
 from hqm.labels.plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
 from hqm.labels.records import LabelStore
 from hqm.labels.schema import schema_names
-from tests.browser import CHROMIUM, Browser, chromium
+from tests.browser import CHROMIUM, Browser
 from tests.conftest import write_benchmark
 from tests.label_studies import Served, plan_of_answers, served_apart, served_here, store_of_answers
+from tests.messages import pattern_of, text_of
 from tests.servers import free_port
 
 RESPONDENTS = ("secret-steady", "secret-noisy")
@@ -57,12 +58,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i, (item, text) in enumerate(texts.items())
     }
     return store_of_answers(path, benchmark, {RESPONDENTS[0]: texts, RESPONDENTS[1]: wrong})
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -363,7 +358,7 @@ def test_a_wrong_token_or_uid_is_not_there(hostile: Path, monkeypatch: pytest.Mo
             f"{served.owner}x/decide",
         ):
             status, _, text = served.ask(url)
-            assert (status, text) == (404, "There is nothing here. Ask for your link again."), url
+            assert (status, text) == (404, text_of("page.nothing-here")), url
         before = len(compared)
         served.ask(anna)
         first = len(compared) - before
@@ -430,7 +425,7 @@ def test_an_answer_that_changed_is_refused(answers: Path, tmp_path: Path) -> Non
     text = (tmp_path / "plan.jsonl").read_text()
     digest = json.loads(text.splitlines()[1])["answer_digest"]
     (tmp_path / "plan.jsonl").write_text(text.replace(digest, "b2:" + "0" * 24))
-    with pytest.raises(hqm.DataError, match="is not the one that the plan chose"):
+    with pytest.raises(hqm.DataError, match=pattern_of("page.other-answer")):
         Study(tmp_path / "plan.jsonl").order("anna")
 
 

@@ -30,6 +30,7 @@ from hqm.labels.schema import read_reply
 from hqm.labels.study import Study
 from hqm.types import Item, Response
 from tests.judge_server import JudgeServer
+from tests.messages import tells
 
 LABELS = Path(__file__).parent / "released" / "faithscore_labels.jsonl"
 WRONG_MARK, WRONG_FACT = 7, 5
@@ -213,7 +214,7 @@ def test_the_report_and_the_terminal_say_what_each_stage_decides(
         else ""
     )
     page = page or next((released.folder / "out").glob("*.html")).read_text()
-    assert "Stages of the judge compared with people" in page
+    assert tells(page, "stages.title")
     assert "the judge&#39;s verifier decides" in page or "the judge's verifier decides" in page
     assert f"{len(released.facts)} facts" in page
 
@@ -241,7 +242,7 @@ def test_without_the_level_a_judge_is_not_asked_about_labelled_facts(tmp_path: P
             "insufficient",
             None,
         )
-        assert f"asked about none of the {len(released.facts)} facts" in verifier["reason"]
+        assert tells(verifier["reason"], "stages.not-asked", many=len(released.facts), unit="fact")
         assert "--level stage" in verifier["reason"]
         verified = [
             prompt.split("true of it? ")[1] for prompt in server.prompts if "true of it? " in prompt

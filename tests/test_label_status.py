@@ -19,6 +19,7 @@ from hqm.labels.status import status_of
 from hqm.labels.study import Study
 from tests.conftest import Run, write_benchmark
 from tests.label_studies import plan_of_answers, store_of_answers
+from tests.messages import tells, text_of
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_replies_are_checked_against_their_schema() -> None:
                 'name = "x"\nkind = "choice"\nquestion = "?"\n[[choices]]\nvalue = 1\nkey ='
                 ' "u"\ntext = "U"'
             ),
-            "the key 'u' is the page's own",
+            text_of("schema.key-taken", key="u"),
         ),
         (
             (
@@ -210,7 +211,7 @@ def test_a_study_without_labels_has_a_status(dogs_plan: Path, run: Run) -> None:
     code, out, _ = run("label", "status", dogs_plan)
     assert code == 0
     assert "0 of 24 have a label" in out
-    assert "no answer has labels of two raters yet" in out
+    assert tells(out, "labels.no-pair")
     assert not labels_path(dogs_plan).exists(), "looking makes no file"
 
 
@@ -364,7 +365,7 @@ def test_a_corrected_key_must_be_one_that_the_item_can_have(
     )
     code, _, err = run("label", "items", plan, "--out", tmp_path / "out")
     assert code == 1
-    assert "'blue' is neither yes nor no" in err
+    assert tells(err, "key.corrected-wrong", key="blue")
     empty = replace(Study(plan).plan, schema="binary")
     write_plan(empty, tmp_path / "binary.jsonl")
     assert run("label", "items", tmp_path / "binary.jsonl", "--out", tmp_path / "out2")[0] == 2

@@ -27,6 +27,7 @@ from hqm.labels.pooling import pool_labels
 from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement
+from tests.messages import tells
 from tests.perf import labels as simulated
 
 NAMES = [f"m{i}" for i in range(5)]
@@ -291,7 +292,7 @@ def test_plans_that_cannot_be_meant_are_refused(study: Study) -> None:
         "--out",
         study.folder / "no.jsonl",
     )
-    assert "601 labels cannot be had of 600 answers" in failing(*begin, "--labels", 601)
+    assert tells(failing(*begin, "--labels", 601), "labels.too-many", labels=601, answers=600)
     assert "named twice" in failing(*begin, "--labels", 5, "--raters", "a,a")
     assert "no design 'best'" in failing(*begin, "--labels", 5, "--design", "best")
     assert "number of labels is missing" in failing(*begin)

@@ -17,6 +17,7 @@ from hqm.lint.images import Look
 from hqm.lint.labels import check_places
 from hqm.lint.words import bare, commonest_template
 from tests.conftest import Run, write_benchmark
+from tests.messages import tells, text_of
 
 CARD = {"licence": "CC-BY-4.0", "citation": "A 2026", "summary": "What?", "labelled": True}
 THINGS = [
@@ -395,7 +396,7 @@ def test_what_an_adapter_knows_has_one_code_and_its_own_name(tmp_path: Path) -> 
         "examples": [],
         "place": "",
         "rows": [],
-        "remedy": "Read in the sentence what the benchmark says of its own data.",
+        "remedy": text_of("lint.own-remedy"),
     }
     assert Selection.of(["own-oddity"], None).has("own-oddity")
     assert not Selection.of(None, ["own-oddity"]).has("own-oddity")
@@ -410,7 +411,7 @@ def test_pictures_that_come_apart_are_not_missed(data: Path) -> None:
     leaks = next(finding for finding in pope.findings if finding.name == "leakage-cue")
     # every question file takes turns, so the place tells the label: known of POPE, and 1.000 by
     # counting
-    assert "gets 1.000 right where the commonest answer gets 0.500" in leaks.sentence
+    assert tells(leaks.sentence, "lint.cue", accuracy="1.000", baseline="0.500")
 
 
 def test_pairs_of_question_and_negation(tmp_path: Path) -> None:

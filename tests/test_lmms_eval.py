@@ -20,6 +20,7 @@ import hqm
 from hqm.benchmark.logged import take_logs
 from hqm.respondents.loading import find_model
 from tests.conftest import Run
+from tests.messages import tells
 
 PYTHON = os.environ.get("HQM_LMMS_EVAL", "")
 pytestmark = pytest.mark.skipif(
@@ -109,7 +110,7 @@ def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(
     )
     assert status == 0, err
     for form in ("original", "parallel"):
-        assert f"form {form}, run 0: 12 of 12 rows matched (12 by id)" in out
+        assert tells(out, "import.matched", form=form, run=0, n=12, rows=12, how="12 by id")
     assert out.count("0 answers differ") == 2
     # the same model, asked by HQM: the same words, so the same scores
     ours = tmp_path / "ours.sqlite"

@@ -21,6 +21,7 @@ from hqm.logs.reading import read_logs
 from hqm.logs.row import LogRow
 from hqm.types import Form, Item, Response
 from tests.conftest import Run
+from tests.messages import pattern_of, tells, text_of
 
 POST = "\nAnswer the question using a single word or phrase."
 
@@ -76,7 +77,7 @@ def test_the_table_of_differences_names_the_punctuation_that_lmms_eval_does_not_
     # 24 "Yes." and "No."
     assert compared.tool_mean == 0
     assert compared.compared == compared.hqm_scored == 24
-    assert set(compared.reasons) == {"the tool does not remove the punctuation behind the word"}
+    assert set(compared.reasons) == {text_of("tool.punctuation")}
     assert len(compared.differences) == round(24 * (compared.hqm_mean or 0))
 
 
@@ -162,7 +163,7 @@ def test_a_number_in_a_sheet_stays_the_text_that_was_answered(tmp_path: Path) ->
 
 def test_a_pickle_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "model_POPE.pkl").write_bytes(b"\x80\x04.")
-    with pytest.raises(AnswerError, match="runs whatever its writer put into it"):
+    with pytest.raises(AnswerError, match=pattern_of("log.pickle")):
         read_logs([tmp_path / "model_POPE.pkl"])
 
 
@@ -333,7 +334,10 @@ def test_rows_that_match_nothing_are_named_and_left_out_only_when_asked(
     )
     with pytest.raises(
         AnswerError,
-        match=r"1 of 6 rows match an item. 5 match none: record 2 asks 'Why 0\?'.*and 2 more",
+        match=pattern_of(
+            "log.unmatched", matched=1, rows=6, unmatched=5, record=2, question="Why 0?"
+        )
+        + ".*and 2 more",
     ) as error:
         take_logs(benchmark, {"original": benchmark.original}, [path])
     assert "--partial" in str(error.value)
@@ -367,7 +371,7 @@ def test_import_says_what_matched_and_the_audit_goes_on_from_there(
     assert status == 0
     assert "24 of 24 rows matched (24 by id)" in out
     assert "36 new answers" in out
-    assert "the tool does not remove the punctuation behind the word" in out
+    assert tells(out, "tool.punctuation")
     assert (
         "0 new answers" in run("import", *files, "--benchmark", "shapes_yesno", "--store", store)[1]
     )

@@ -24,6 +24,7 @@ import hqm
 from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run
 from tests.hub_server import HubServer
+from tests.messages import tells, text_of
 
 WRITTEN = ROOT / "tests" / "sources"
 """Folders and files that `datasets` wrote; the README there says how."""
@@ -276,7 +277,7 @@ def test_every_source_gives_the_same_benchmark(run: Run, tmp_path: Path, kind: s
 def test_splits_become_parts(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("new", tmp_path / "both", "--from", WRITTEN / "saved_dict")
     assert status == 0
-    assert "the splits test, validation are parts" in out
+    assert tells(out, "new.splits", splits="test, validation")
     parts = [row["part"] for row in items_of(tmp_path / "both")]
     assert parts == ["test"] * 6 + ["validation"] * 4
     assert (
@@ -289,7 +290,7 @@ def test_splits_become_parts(run: Run, tmp_path: Path) -> None:
         "new", tmp_path / "none", "--from", WRITTEN / "saved_dict", "--split", "train"
     )
     assert status == 2
-    assert "there is no split 'train'. Its splits are test, validation." in err
+    assert tells(err, "split.unknown", split="train", splits="test, validation")
     assert not (tmp_path / "none").exists()
 
 
@@ -321,7 +322,14 @@ def test_the_questions_of_a_real_release_without_their_pictures(
     source = data / "logs" / "llava" / "llava_pope_test.jsonl"
     status, _, err = run("new", tmp_path / "llava", "--from", source)
     assert status == 1
-    assert "row 1 (line 1), column 'image': 'COCO_val2014_000000310196.jpg' cannot be used" in err
+    assert tells(
+        err,
+        "picture.row-unusable",
+        row=1,
+        line=1,
+        column="image",
+        picture="COCO_val2014_000000310196.jpg",
+    )
     # LLaVA's file has no answers, and numbers its questions from 1 in every part
     ids = ["--columns", "id=", "--columns", "image="]
     status, out, err = run("new", tmp_path / "llava", "--from", source, *ids)
@@ -403,7 +411,7 @@ def test_columns_of_options_and_references_through_rows(run: Run, tmp_path: Path
     ]
     status, out, err = run("new", tmp_path / "bench", "--from", lmu(tmp_path / "Bench.tsv", rows))
     assert (status, err) == (0, "")
-    assert "options from A, B, C, D" in out
+    assert tells(out, "new.options", columns="A, B, C, D")
     assert "not read: category, l2-category, hint" in out
     items = items_of(tmp_path / "bench")
     first = name_of(picture(0, "JPEG"), ".jpg")
@@ -526,8 +534,13 @@ def test_pictures_from_a_zip_and_from_addresses(run: Run, tmp_path: Path) -> Non
     assert "1 pictures are web addresses" in out
     (checked,) = lint_benchmarks(str(tmp_path / "made"))
     assert "image-missing" not in {finding.name for finding in checked.findings}
-    assert "1 of 2 pictures are on the web" in next(
-        finding.sentence for finding in checked.findings if finding.name == "images-not-checked"
+    assert tells(
+        next(
+            finding.sentence for finding in checked.findings if finding.name == "images-not-checked"
+        ),
+        "images.on-the-web",
+        there=1,
+        pictures=2,
     )
 
 
@@ -664,13 +677,17 @@ def test_the_hubs_own_parquet_where_a_dataset_has_no_rows(
 @pytest.mark.parametrize(
     ("name", "status", "sentence"),
     [
-        ("hf://datasets/owner/none", 1, "there is no such dataset, or it is private"),
-        ("hf://datasets/owner/name@v9", 1, "the dataset has no such revision"),
-        ("hf://datasets/owner/name#train", 2, "there is no split 'train'. Its splits are test."),
+        ("hf://datasets/owner/none", 1, text_of("hub.no-dataset")),
+        ("hf://datasets/owner/name@v9", 1, text_of("hub.no-revision")),
+        (
+            "hf://datasets/owner/name#train",
+            2,
+            text_of("split.unknown", split="train", splits="test"),
+        ),
         ("hf://datasets/owner/name/Half", 1, "it has no configuration 'Half'"),
-        ("hf://datasets/owner", 2, "is no name of a dataset"),
-        ("hf://datasets/../..", 2, "is no name of a dataset"),
-        ("https://example.org/q.csv", 2, "only datasets of the Hugging Face hub are fetched"),
+        ("hf://datasets/owner", 2, text_of("hub.no-name")),
+        ("hf://datasets/../..", 2, text_of("hub.no-name")),
+        ("https://example.org/q.csv", 2, text_of("hub.only-datasets")),
     ],
 )
 def test_a_dataset_that_is_not_there(

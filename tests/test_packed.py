@@ -9,6 +9,7 @@ import pytest
 import hqm
 from hqm.respondents.loading import find_model
 from hqm.respondents.packed import WEIGHTS, pack, unpacked
+from tests.messages import pattern_of
 
 
 @pytest.fixture
@@ -52,5 +53,5 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HQM_CACHE", str(tmp_path / "file"))
-    with pytest.raises(hqm.DataError, match="the cache cannot be written.*HQM_CACHE"):
+    with pytest.raises(hqm.DataError, match=pattern_of("cache.unwritable") + ".*HQM_CACHE"):
         unpacked(packed)

@@ -10,7 +10,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +41,7 @@ from hqm.reports.plots import FIGURES, draw
 
 import hqm
 from hqm import Audit, BenchmarkAudit, Store
-from hqm.cli import main
-from tests.conftest import administered, recorded, write_benchmark
+from tests.conftest import Run, administered, recorded, write_benchmark
 
 HOSTILE = r"50%_of {a}\input{/etc/passwd} $x^2$ #1 & ~<b>[*]|`'\"--中é"
 SETS = (
@@ -474,18 +472,10 @@ def test_figures_repeat_and_name_every_respondent(audit: Audit) -> None:
         draw([audit], "leaderboard", "png")
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    return int(stopped.value.code or 0)
-
-
 def test_the_command_decides_by_suffix(
     audit: Audit,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Run,
 ) -> None:
     first, other = tmp_path / "one.json", tmp_path / "other.json"
     first.write_text(audit.to_json(), encoding="utf-8")
@@ -493,15 +483,14 @@ def test_the_command_decides_by_suffix(
     other.write_text(Audit((renamed,)).to_json(), encoding="utf-8")
     for suffix in (".tex", ".csv", ".md", ".json", ".html"):
         target = tmp_path / f"tables{suffix}"
-        assert run(monkeypatch, "report", first, other, "--to", target) == 0
+        assert run("report", first, other, "--to", target)[0] == 0
         assert "Second" in target.read_text(encoding="utf-8")
-    assert (
-        run(monkeypatch, "report", first, "--figure", "leaderboard", "--to", tmp_path / "f.pdf")
-        == 0
-    )
+    figure = ("--figure", "leaderboard", "--to", tmp_path / "f.pdf")
+    assert run("report", first, *figure)[0] == 0
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
-    assert run(monkeypatch, "report", first, "--to", tmp_path / "tables.docx") == 2
-    assert "cannot be written as '.docx'" in capsys.readouterr().err
+    status, _, err = run("report", first, "--to", tmp_path / "tables.docx")
+    assert status == 2
+    assert "cannot be written as '.docx'" in err
 
 
 def test_a_number_that_does_not_exist_is_a_dash() -> None:

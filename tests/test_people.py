@@ -19,6 +19,7 @@ from hqm.psychometrics import rater_variance
 from hqm.types import Cell
 from tests import test_flags as made
 from tests.conftest import Run, write_benchmark
+from tests.messages import text_of
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -204,7 +205,7 @@ def test_what_has_no_partial_correlation_says_why() -> None:
     few = psy.partial_pearson(X[:4], Y[:4], GIVEN[:4])
     assert (few.status, few.reason) == (
         "insufficient",
-        "a partial correlation needs 5 respondents, there are 4",
+        text_of("partial.few", respondents=4),
     )
     unknown = psy.partial_pearson(X, Y, [math.nan] * 30)
     assert (unknown.status, unknown.n) == ("insufficient", 0)
@@ -241,14 +242,11 @@ def test_a_repeated_measures_correlation_is_that_of_the_deviations_from_responde
 def test_what_has_no_repeated_measures_correlation_says_why() -> None:
     x = rng().normal(size=(3, 3))
     few = psy.repeated_measures(x[:2], x[:2]).coefficient
-    assert (
-        few.reason
-        == "a repeated-measures correlation needs 3 respondents with 2 occasions, there are 2"
-    )
+    assert few.reason == text_of("repeated.few", respondents=2)
     level = psy.repeated_measures(x, np.repeat([[0.1], [0.2], [0.3]], 3, axis=1)).coefficient
     assert (level.status, level.reason) == (
         "degenerate",
-        "a score does not vary within respondents",
+        text_of("repeated.constant"),
     )
     with pytest.raises(ValueError, match="respondents, occasions"):
         psy.repeated_measures(x, x[:2])
@@ -332,10 +330,7 @@ def test_what_has_no_share_of_raters_says_why(monkeypatch: pytest.MonkeyPatch) -
     few = psy.rater_share(apart, rng()).share
     assert (few.status, few.reason) == (
         "insufficient",
-        (
-            "the raters' share needs 2 raters and 10 answers that two of them labelled, there are 2"
-            " and 6"
-        ),
+        text_of("raters.few", answers=10, raters=2, there=6),
     )
     assert psy.rater_share(np.empty((0, 0)), rng()).share.status == "insufficient"
     assert psy.rater_share(labels * 0, rng()).share.reason == "all labels are equal"
@@ -343,7 +338,7 @@ def test_what_has_no_share_of_raters_says_why(monkeypatch: pytest.MonkeyPatch) -
     assert (same.status, same.value, same.reason) == (
         "not_informative",
         0,
-        "raters of the same answer never differ",
+        text_of("raters.never-differ"),
     )
     gaps = np.vstack([labels, np.where(np.arange(12) < 5, 1 - labels[0], np.nan)])
 
@@ -354,7 +349,7 @@ def test_what_has_no_share_of_raters_says_why(monkeypatch: pytest.MonkeyPatch) -
     failed = psy.rater_share(gaps, rng()).share
     assert (failed.status, failed.reason) == (
         "degenerate",
-        "the fit of the mixed model does not converge",
+        text_of("raters.no-fit"),
     )
 
 

@@ -3,13 +3,14 @@ count of passes.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.perf import matrix_models, respondents
+
+pytestmark = pytest.mark.usefixtures("threads")
 
 SMALL = [
     "--images",
@@ -26,16 +27,6 @@ SMALL = [
     "--threads",
     "1",
 ]
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    """The number of threads is the process's: it is given back."""
-    import torch
-
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 def test_a_cell_is_measured_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

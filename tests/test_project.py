@@ -17,6 +17,7 @@ import yaml
 import hqm
 from hqm.version import __version__
 from tests.conftest import ROOT
+from tests.messages import tells
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 YAML = [
@@ -127,7 +128,7 @@ def test_parts_of_two_checkouts_are_not_mixed(
     )
     assert done.returncode != 0
     text = done.stdout + done.stderr
-    assert "two copies of HQM are mixed" in text
+    assert tells(text, "origin.mixed")
     assert str(second_checkout) in text
     assert str(ROOT) in text
 

@@ -14,6 +14,7 @@ from scipy import stats
 from hqm import psychometrics as psy
 from hqm.psychometrics.items import reversed_items
 from hqm.psychometrics.multiple import benjamini_hochberg
+from tests.messages import text_of
 
 
 def rasch(seed: int, respondents: int, items: int) -> np.ndarray:
@@ -210,7 +211,7 @@ def test_item_analysis_that_does_not_exist_says_why() -> None:
         empty = psy.item_analysis(np.array([[math.nan, 1, 0], [math.nan, 0, 1], [math.nan, 1, 1]]))
         assert empty.items[0].status == "insufficient"
         same = psy.item_analysis([[1, 0], [1, 1], [1, 0]])
-        assert same.items[1].reason == "the respondents do not differ on the other items"
+        assert same.items[1].reason == text_of("items.alike")
         assert (
             psy.label_error_candidates(np.zeros((4, 4)), rng=np.random.default_rng(0)).status
             == "insufficient"

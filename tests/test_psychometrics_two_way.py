@@ -10,6 +10,7 @@ import pytest
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.two_way import linear_bounds, mean_variance
+from tests.messages import text_of
 from tests.perf.coverage_worlds import World, draw_respondents, draw_study
 
 
@@ -179,10 +180,7 @@ def test_types_that_share_pictures_do_not_share_a_factor() -> None:
 
 def test_relatives_of_few_families_carry_no_interval() -> None:
     assert psy.too_few_families(list("aabbcc")).endswith("needs 5")
-    assert (
-        psy.too_few_families(["a"] * 7)
-        == "all 7 respondents are of one family: nothing is known of other families"
-    )
+    assert psy.too_few_families(["a"] * 7) == text_of("families.one-of", respondents=7)
     assert psy.too_few_families(list("aabbccddee")) == psy.too_few_families(list("abc")) == ""
 
 

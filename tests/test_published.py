@@ -1,7 +1,6 @@
 """A published table is audited: what can be known of it is, the rest says why."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,8 @@ import hqm
 from hqm import psychometrics as psy
 from hqm.auditing.families import families_of, infer_family, read_families
 from hqm.auditing.published import TableAudit, audit_table, read_table
-from hqm.cli import main
+from tests.conftest import Run
+from tests.messages import tells
 
 TABLE5 = Path(__file__).parent / "tables" / "hqm_table5.csv"
 """Table 5 of the HQM paper (arXiv 2406.17115v2): hallucination rates of 21 models, 500 items a
@@ -126,18 +126,7 @@ def test_a_small_table_gives_reasons_not_numbers(tmp_path: Path) -> None:
         json.dumps(audited.to_dict(), allow_nan=False)
 
 
-def test_the_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        return (status, *capsys.readouterr())
-
+def test_the_command(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("audit", "--table", TABLE5, "--items", 500, "--json")
     assert status == 0
     (estimate,) = json.loads(out)["audits"]
@@ -516,24 +505,22 @@ def test_metrics_of_the_same_answers_are_no_parts_of_a_test(tmp_path: Path) -> N
     assert any("made from the same counts" in note for note in audited.notes)
 
 
-def test_the_command_writes_and_says(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["hqm", *map(str, arguments)])
-        status = 0
-        try:
-            main()
-        except SystemExit as end:
-            status = int(end.code or 0)
-        return (status, *capsys.readouterr())
-
+def test_the_command_writes_and_says(run: Run, tmp_path: Path) -> None:
     hal = TABLE5.parent / "hal_eval_table1.csv"
     out = tmp_path / "out"
     status, text, _ = run("audit", "--table", hal, "--out", out)
     assert status == 0
-    assert "The table contradicts itself: F1 in 10 places" in text
-    assert "F1: Out-of-domain / Event / LLaVA 1.5, F1 = 44.2: P 77.2, R 41.9 give 54.32" in text
+    assert tells(text, "published.contradiction", column="F1", places=10)
+    assert tells(
+        text,
+        "published.row",
+        column="F1",
+        row="Out-of-domain / Event / LLaVA 1.5",
+        printed="44.2",
+        p="77.2",
+        r="41.9",
+        value="54.32",
+    )
     data = json.loads((out / "audit.json").read_text(encoding="utf-8"))["audits"][0]
     assert sum(v["kind"] == "F1" for v in data["violations"]) == 10
     page = (out / "report.html").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 from hqm.auditing.contradictions import Contradiction
 from hqm.auditing.published import TableAudit, audit_table, read_table
 from hqm.auditing.table_metrics import metric_of
+from tests.messages import tells, text_of
 
 TABLES = Path(__file__).parent / "tables"
 HAL_EVAL = TABLES / "hal_eval_table1.csv"
@@ -91,7 +92,9 @@ def test_the_table_of_hal_eval_is_called_inconsistent_where_it_is() -> None:
 def test_the_words_about_hal_eval() -> None:
     done = audit_table(read_table(HAL_EVAL))
     said = done.checked.sentence()
-    assert said.startswith("The table contradicts itself: F1 in 10 places (by up to 10.1)")
+    assert said.startswith(
+        text_of("published.contradiction", column="F1", places=10, difference="10.1")
+    )
     assert "F1 from P and R: 48" in said
     # the released files pair every true caption with one false one of each type: half of the
     # answers are yes
@@ -117,10 +120,10 @@ def test_the_base_rates_of_amber_are_solved_from_its_tables(tmp_path: Path) -> N
     """
     whole = audited(tmp_path, csv_of(AMBER, "Model,Acc.,P.,R.,F1,Yes ratio"))
     assert any(
-        "the right answer is no to 0.663" in note and round(9427 / 14216, 3) == 0.663
+        tells(note, "published.base-rate", share="0.663") and round(9427 / 14216, 3) == 0.663
         for note in whole.notes
     )
-    assert any("read as those of the answer no" in note for note in whole.notes)
+    assert any(tells(note, "published.other-class") for note in whole.notes)
     assert of_kind(whole, "F1") == []
     relation = audited(
         tmp_path, csv_of(AMBER_RELATION, "Model,Relation Acc.,Relation P.,Relation R.,Relation F1")
@@ -219,7 +222,7 @@ def test_unread_answers_explain_a_low_yes_ratio(tmp_path: Path) -> None:
     assert (each.violation.row, each.violation.kind) == ("m2", "YES_RATIO")
     share = float(each.unless.partition("at least ")[2].partition("%")[0])
     assert 9 < share <= 10.1
-    assert "Nothing in this table is impossible" in audited(tmp_path, text).checked.sentence()
+    assert tells(audited(tmp_path, text).checked.sentence(), "published.possible")
 
 
 # --- means and shares ---

@@ -23,6 +23,7 @@ from hqm.benchmark.columns import COLUMNS
 from hqm.benchmark.right_answers import task_of
 from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run, write_benchmark
+from tests.messages import tells
 
 TUTORIAL = ROOT / "docs" / "tutorial_release.md"
 
@@ -95,9 +96,8 @@ def test_a_csv_file_with_other_names_semicolons_and_a_mark(run: Run, tmp_path: P
         "MIT",
     )
     assert status == 0
-    assert (
-        "read: id from Question ID, question from Text, answer from Label, image from Image-Path"
-        in out
+    assert tells(
+        out, "new.read", id="Question ID", question="Text", answer="Label", image="Image-Path"
     )
     assert "not read: Remark" in out
     assert "1 items have no picture" in out
@@ -432,7 +432,7 @@ def test_a_bad_benchmark_does_not_come_through(
     # leaks, duplicates, twins that contradict each other, one wording, too few items, a claimed
     # type without any, no pictures
     assert {"L202", "D101", "D102", "D104", "W101", "T101", "T102", "I101", "C101", "C102"} <= codes
-    assert "the 60 existence items have one wording" in out
+    assert tells(out, "release.one-wording", items=60, type="existence")
     assert "relation" in next(line for line in out.splitlines() if "T101" in line)
     assert "ocr: 18 items" in out or "ocr: " in out
     strongest = re.search(r"the strongest, ([^,]+), gets (0\.\d+|1\.000) right", out)

@@ -24,6 +24,7 @@ from hqm.reports.sentences import in_short
 import hqm
 from hqm import Audit, Store
 from tests.conftest import administered, recorded, write_benchmark
+from tests.messages import tells, text_of
 
 HOSTILE = '<script>alert("x")</script>" onmouseover="y" \' {{ 7*7 }} &amp; </table>'
 
@@ -162,7 +163,7 @@ def test_everything_is_there(audit: Audit, page: str) -> None:
         "How the answers came out",
         "Forms",
         "G study",
-        "D-study: what you would need for .90",
+        text_of("report.d-study"),
         "Rank flow",
         "limits of agreement",
         "Examples",
@@ -276,9 +277,15 @@ def said(audit: hqm.BenchmarkAudit) -> dict[str, str]:
 def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
     benchmark = audit.audits[0]
     answers = said(benchmark)
-    assert (
-        "120 items about 40 pictures, answered by 6 respondents of 1 family (told from their names)"
-        " in 2 forms (original, parallel)" in answers["What was audited?"]
+    assert tells(
+        answers["What was audited?"],
+        "report.summary",
+        items=120,
+        pictures=40,
+        respondents=6,
+        families="1 family",
+        forms=2,
+        named="original, parallel",
     )
     assert "asked in 2 runs" in answers["What was audited?"]
     rho = tables.number(benchmark.estimate("test_retest.rho_g").value)
@@ -289,9 +296,7 @@ def test_the_first_screen_says_it_in_numbers(audit: Audit) -> None:
         tables.number(benchmark.estimate("parallel_forms.mean_shift").value)
         in answers["Does the wording change them?"]
     )
-    assert answers["Do they agree with people?"].startswith(
-        "Not measured: no people labelled answers"
-    )
+    assert answers["Do they agree with people?"].startswith(text_of("report.no-people"))
     assert "8 of 8 types have items" in answers["Which types are covered?"]
     assert (
         f"{benchmark.estimate('discriminability.separable_pairs').detail['apart']} of the 15 pairs"
@@ -358,7 +363,9 @@ def test_estimates_without_a_number_are_named_with_their_reason(audit: Audit) ->
         for e in benchmark.estimates
     )
     bare = replace(benchmark, estimates=gone, flags=())
-    assert "Not measured: too few of them." in said(bare)["Do the scores repeat?"]
+    assert tells(
+        said(bare)["Do the scores repeat?"], "report.not-measured", reason="too few of them"
+    )
     assert "too few of them" in render(replace(audit, audits=(bare,)))
 
 
@@ -382,7 +389,7 @@ def test_error_sources_stand_in_rows_and_are_never_averaged(audit: Audit) -> Non
     assert "these respondents" in rows["Another seed"][4].text
     # the six respondents are of one family by their names, which says nothing of others
     assert "others like them" not in rows["Another seed"][4].text
-    assert "not measured" in rows["People's labels in place of the scorer"][0].small
+    assert "not measured" in rows[text_of("report.people")][0].small
     assert not [row for row in table.rows if "verage" in row[0].text]
 
 

@@ -23,6 +23,7 @@ from hqm.files.scaling import scaled
 from hqm.psychometrics import own_shifts
 from hqm.store.exchange import export_store, import_store
 from tests.conftest import Run
+from tests.messages import tells, text_of
 from tests.servers import PlannedServer, completion
 
 THINGS = ["dog", "cat", "car", "bus", "hat", "cup", "pen", "bag"]
@@ -238,9 +239,9 @@ def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: 
     assert sorted(sizes) == sorted(
         size for i in range(8) for size in [(40 + 8 * i, 30), (20 + 4 * i, 15)] * 2
     )
-    assert "accuracy by resolution of the pictures" in out
+    assert tells(out, "report.by-resolution", metric="accuracy")
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "accuracy by resolution of the pictures" in page
+    assert tells(page, "report.by-resolution", metric="accuracy")
     audit = json.loads((tmp_path / "out" / "audit.json").read_text("utf-8"))
     assert audit["record"]["settings"]["resolutions"] == ["50"]
 
@@ -284,7 +285,7 @@ def test_a_resolution_that_is_none_is_one_sentence(
         "audit", pictures, "--recorded", file, "--out", tmp_path / "out", "--quiet"
     )
     assert status == 1
-    assert "is no percentage of the pictures' width and height" in err
+    assert tells(err, "resolution.wrong")
     assert "record 1" in err
 
 
@@ -294,7 +295,7 @@ def test_a_resolution_that_is_none_is_one_sentence(
         (["--resolution", "0"], "is no percentage"),
         (["--resolution", "50,huge"], "is no percentage"),
         (["--resolution", "50", "--blind"], "--blind shows no picture"),
-        (["--resolution", "50", "--until", "separated"], "--until asks the original form alone"),
+        (["--resolution", "50", "--until", "separated"], text_of("until.original-only")),
     ],
 )
 def test_options_that_make_no_sense_are_one_sentence(

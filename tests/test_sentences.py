@@ -23,6 +23,7 @@ from hqm.reports.sentences import in_short
 import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy, RespondentScores
 from tests.conftest import ROOT, Run
+from tests.messages import tells, text_of
 
 Ends = tuple[float, float] | None
 REFERENCE = "form=original|run=0|judge=rule"
@@ -836,9 +837,7 @@ def test_a_policy_sets_the_goals() -> None:
         est("test_retest.rho_g", 0.93, (0.92, 0.94), (0.91, 0.945)),
         est("parallel_forms.icc_a1", 0.8, (0.78, 0.85), (0.6, 0.9)),
     )
-    assert "The goal of 0.90 is reached, for these respondents and for others" in in_words(
-        repeatable(audit)
-    )
+    assert tells(in_words(repeatable(audit)), "goal.reached", aim="0.90")
     assert "The goal of 0.95 is missed." in in_words(repeatable(audit, strict))
     advised = in_words(to_fix(audit, strict))
     assert "misses the goal of 0.95" in advised
@@ -942,7 +941,8 @@ def test_random_audits_are_said_as_their_numbers_are() -> None:
             assert (claim in said) == supported(numbers), (claim, numbers, said)
             made[claim] += claim in said
         fit = sum(error <= 0.03 for error in numbers["errors"])
-        assert f"{fit} of them {'is' if fit == 1 else 'are'} measurable in this audit" in said
+        verb = "is" if fit == 1 else "are"
+        assert tells(said, "report.measurable", types=fit, verb=verb)
     assert min(made.values()) > 5, f"every claim is made in some audit and not in others: {made}"
     assert max(made.values()) < 395
 
@@ -979,7 +979,7 @@ def test_an_oracle_fills_no_column_of_people() -> None:
         table = tables.summary(hqm.Audit((audit,)))
         assert table.rows[0][table.columns.index("Criterion r")].text == shown
     sources = {row[0].text: row for row in evidence.reliability(oracle).rows}
-    assert "not measured" in sources["People's labels in place of the scorer"][0].small
+    assert "not measured" in sources[text_of("report.people")][0].small
     assert any("no people" in name for name in sources)
     assert evidence.oracle(oracle) is not None
     assert evidence.oracle(labelled) is None
@@ -1137,7 +1137,4 @@ def test_a_report_speaks_of_the_goals_of_a_policy(run: Run, tmp_path: Path) -> N
     assert status == 0, error
     assert "The goal of 0.90 is reached" in (tmp_path / "report.html").read_text()
     assert run(*report, "--policy", str(tmp_path / "policy.toml"))[0] == 0
-    assert (
-        "The goal of 0.995 is reached for these respondents; for others"
-        in (tmp_path / "report.html").read_text()
-    )
+    assert tells((tmp_path / "report.html").read_text(), "goal.not-for-others", aim="0.995")

@@ -26,6 +26,7 @@ from hqm.respondents.openai import OpenAIRespondent
 from hqm.respondents.pacing import wanted_pause
 from hqm.respondents.pictures import picture_part
 from hqm.signature import request_seed
+from tests.messages import pattern_of, tells
 from tests.servers import (
     JSON,
     VLLM,
@@ -216,7 +217,7 @@ def test_a_command_with_a_server_sums_tokens_and_money(
         names = [row[0] for row in db.execute("SELECT name FROM respondents")]
     read, written = (sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out"))
     assert len(rows) == 16
-    assert f"16 answers so far, {read:,} tokens read, {written:,} written" in done.stdout
+    assert tells(done.stdout, "run.tokens", answers=16, read=f"{read:,}", written=f"{written:,}")
     assert f"cost {(3 * read + 15 * written) / 1e6:.4f}" in done.stdout
     # how the server is reached is no part of who answers: another concurrency resumes
     assert names == [f"openai/{model}@{served}"]
@@ -292,7 +293,7 @@ def test_a_vllm_that_dies_shows_its_log(tmp_path: Path, monkeypatch: pytest.Monk
     respondent = make_respondent("vllm/some/model", vllm=str(vllm))
     with pytest.raises(
         RespondentError,
-        match=r"did not come up \(exit status 1\)(.|\n)*INFO starting(.|\n)*Ünïcode",
+        match=pattern_of("vllm.died", status=1) + r"(.|\n)*INFO starting(.|\n)*Ünïcode",
     ):
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
     assert [path.read_text()[:4] for path in tmp_path.glob("hqm-vllm-*.log")] == ["INFO"]
@@ -303,7 +304,7 @@ def test_a_vllm_that_is_not_there_is_one_sentence(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for given, sentence in (
-        ("", "vllm was not found. Name the environment"),
+        ("", pattern_of("vllm.missing")),
         (str(tmp_path), "no program vllm at"),
     ):
         with pytest.raises(RespondentError, match=sentence):
@@ -336,7 +337,10 @@ def test_a_vllm_that_never_gets_healthy_is_given_up(
     )  # Python may take seconds to say it
     vllm.chmod(0o755)
     respondent = make_respondent("vllm/some/model?start_timeout=2.5", vllm=str(vllm))
-    with pytest.raises(RespondentError, match=r"not healthy after 2.5 s(.|\n)*loading for ever"):
+    with pytest.raises(
+        RespondentError,
+        match=pattern_of("vllm.unhealthy", seconds=2.5) + r"(.|\n)*loading for ever",
+    ):
         list(respondent.answer([Request("q", None, Sampling(), 1)]))
     assert [path.read_text() for path in tmp_path.glob("hqm-vllm-*.log")] == ["loading for ever\n"]
 

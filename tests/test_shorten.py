@@ -31,6 +31,7 @@ from hqm.decisions.shortening import (
     shorten_answers,
 )
 from hqm.psychometrics import error_factor, scaled_scores
+from tests.messages import pattern_of, tells, text_of
 from tests.perf.decisions_shorten import RESPONDENTS, f1, simulate, tau
 
 TYPES = ("existence", "counting", "attribute")
@@ -351,20 +352,20 @@ def test_a_simulated_study_loses_what_it_says() -> None:
     [
         (
             {"values": drawn(8), "families": FAMILIES[:8]},
-            f"chosen from {LEAST_RESPONDENTS} respondents or more, and the audit has 8",
+            text_of("shorten.respondents", needed=LEAST_RESPONDENTS, there=8),
         ),
         (
             {"families": ["a", "b", "c", "d"] * 3},
-            f"{LEAST_FAMILIES} are needed, and the 12 respondents belong to 4",
+            text_of("shorten.families", needed=LEAST_FAMILIES, respondents=12, families=4),
         ),
-        ({"items": 19}, "19 items are too few for a score"),
+        ({"items": 19}, text_of("shorten.items", items=19)),
         (
             {"items": 120, "forms": 2},
-            "need 240 items, and there are 200. Ask for at most 100 items",
+            text_of("shorten.two-forms", forms=2, items=120, needed=240, there=200, most=100),
         ),
         (
             {"types": ["rare"] * 10 + ["often"] * 190, "items": "15%"},
-            "keep 1.5, and 5 are needed. Ask for at least 100 items (50%)",
+            text_of("shorten.type", kept="1.5", needed=5, least=100, share="50%"),
         ),
         (
             {
@@ -375,7 +376,7 @@ def test_a_simulated_study_loses_what_it_says() -> None:
         ),
         (
             {"values": np.vstack([drawn(9), np.full((3, 200), np.nan)])},
-            "has 9 (3 are left out because most of their answers",
+            text_of("shorten.left-out", there=9, lost=3),
         ),
     ],
 )
@@ -402,7 +403,8 @@ def test_a_group_metric_is_refused_and_named(world: SimpleNamespace) -> None:
     )
     grouped = replace(evidence.metrics[0], name="per_figure", group="figure")
     with pytest.raises(
-        hqm.DesignError, match=r"per_figure counts groups of items.*--metric accuracy"
+        hqm.DesignError,
+        match=pattern_of("shorten.group-metric", metric="per_figure") + ".*--metric accuracy",
     ):
         shorten_matrix(evidence.benchmark, evidence.first, evidence.families, [grouped])
 
@@ -413,10 +415,12 @@ def test_a_missing_store_another_benchmark_and_a_full_folder_are_refused(
     audit = world.place / "out" / "audit.json"
     (tmp_path / "audit.json").write_bytes(audit.read_bytes())
     alone = hqm_command("shorten", world.folder, tmp_path / "audit.json", "--out", tmp_path / "a")
-    assert "audit.json has no single answers" in str(alone.exception)
+    assert tells(str(alone.exception), "shorten.no-store")
     assert "--store" in str(alone.exception)
     other = hqm_command("shorten", "shapes_yesno", audit, "--out", tmp_path / "b")
-    assert "it has no audit of shapes_yesno, but of signs" in str(other.exception)
+    assert tells(
+        str(other.exception), "shorten.other-benchmark", benchmark="shapes_yesno", known="signs"
+    )
     there = hqm_command("shorten", world.folder, audit, "--items", "50%", "--out", world.short)
     assert "it is there already" in str(there.exception)
     few = hqm_command("shorten", world.folder, audit, "--items", "4%", "--out", tmp_path / "c")
@@ -433,7 +437,7 @@ def test_items_that_changed_since_the_audit_are_refused(
         text = (world.folder / name).read_text()
         (copy / name).write_text(text.replace("the number 7?", "the number seven?"))
     audit = world.place / "out" / "audit.json"
-    with pytest.raises(hqm.DataError, match="other items than signs@1 has now"):
+    with pytest.raises(hqm.DataError, match=pattern_of("shorten.other-items", benchmark="signs@1")):
         hqm.shorten(copy, audit, out=tmp_path / "short")
     assert not (tmp_path / "short").exists()
 
@@ -569,9 +573,11 @@ def test_the_audit_of_a_short_form_shows_the_full_scale(
     assert again.estimate("short_form.full_scale", "f1").value is not None
     held = again.estimate("short_form.parallel_reliability", "accuracy").value
     assert held == calibration.parallel["accuracy"]["reliability"]
-    assert "These are 60 of the 240 items of signs@1, form A" in world.terminal
+    assert tells(
+        world.terminal, "short-form.items", items=60, full=240, benchmark="signs@1", form="A"
+    )
     assert f"{by['recorded/oak-7'][0]:.3f}" in world.terminal
-    assert "What was lost: 12 respondents of 6 families" in world.terminal
+    assert tells(world.terminal, "short-form.lost", respondents=12, families=6)
 
 
 def test_the_two_forms_are_held_against_each_other_when_both_are_audited(
@@ -592,9 +598,9 @@ def test_the_report_carries_scale_and_loss(
     page = render(hqm.Audit((again,)))
     loss = read_calibration(world.short / "calibration.json").loss["accuracy"]
     for words in (
-        "What would the full benchmark say?",
+        text_of("short-form.question"),
         "60 of the 240 items of signs@1",
-        "What was lost: 12 respondents of 6 families",
+        text_of("short-form.lost", respondents=12, families=6),
         f"{loss.mean_error:.3f}",
         "On the full benchmark's scale",
         "What the short form loses",
@@ -605,7 +611,7 @@ def test_the_report_carries_scale_and_loss(
     assert len(table.rows) == len(NAMES)
     whole = hqm.Audit.load(world.place / "out" / "audit.json").audits[0]
     assert full_scores(whole) is None
-    assert "What would the full benchmark say?" not in render(hqm.Audit((whole,)))
+    assert not tells(render(hqm.Audit((whole,))), "short-form.question")
 
 
 @pytest.mark.usefixtures("again")
@@ -613,9 +619,7 @@ def test_a_part_of_a_short_form_has_no_full_scale(world: SimpleNamespace) -> Non
     few = hqm.evidence_of(world.short, store=world.place / "again" / "store.sqlite", limit=30)
     full = hqm.audit(few).estimate("short_form.full_scale", "accuracy")
     assert full.value is None
-    assert (
-        full.reason == "the weights are those of all 60 items of the short form, and 30 were asked"
-    )
+    assert full.reason == text_of("short-form.part", all=60, asked=30)
 
 
 def test_a_calibration_that_was_edited_is_refused(world: SimpleNamespace, tmp_path: Path) -> None:

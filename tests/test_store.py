@@ -9,6 +9,7 @@ import pytest
 
 from hqm import Judgement, Response, Store, StoreError, UsageError, ask
 from hqm.store.exchange import export_store, import_store
+from tests.messages import tells
 
 
 def filled(path: Path | str) -> Store:
@@ -200,7 +201,7 @@ def test_a_full_disk_is_one_sentence_and_the_store_stays_whole(tmp_path: Path) -
         [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True
     )
     assert "the disk is full" in done.stdout or "disk I/O error" in done.stdout
-    assert "answers stored so far are safe" in done.stdout
+    assert tells(done.stdout, "store.safe")
     with Store(path) as store:
         assert [row["prompt"] for row in store.rows("asks")] == ["kept"]
         assert store.count() == 1

@@ -20,8 +20,9 @@ from hqm.commands.options import RunOptions
 from hqm.commands.readings import read_again
 from hqm.errors import DesignError
 from tests.conftest import Run
+from tests.messages import pattern_of, tells, text_of
 
-PUNCTUATION = "the tool does not remove the punctuation behind the word"
+PUNCTUATION = text_of("tool.punctuation")
 
 
 @pytest.fixture(scope="module")
@@ -245,8 +246,8 @@ def test_pages_list_every_answer_that_is_scored_otherwise(
         ("kit", 1),
     ]
     assert f": {PUNCTUATION}" in why["plain"]
-    assert "HQM leaves the answer out of the mean (its state is unparsed)" in why["suffix"]
-    assert "the two parsers read different words" in why["kit"]
+    assert tells(why["suffix"], "tool.left-out", state="unparsed")
+    assert tells(why["kit"], "tool.other-words")
     assert "harness_rows" not in (tmp_path / "c.tex").read_text()
     page = listed(tmp_path / "c.html")
     assert len(page) == len(each) == sum(n for _, n in totals)
@@ -322,7 +323,7 @@ def test_without_a_tools_score_the_reading_is_refused(
     )
     with (
         hqm.Store(tmp_path / "o" / "store.sqlite", readonly=True) as opened,
-        pytest.raises(DesignError, match="no stored answer to mine carries a tool's score"),
+        pytest.raises(DesignError, match=pattern_of("tool.no-score", benchmark="mine")),
     ):
         read_again([str(folder)], opened, RunOptions(), scorings=("recorded",))
     assert json.loads((tmp_path / "o" / "audit.json").read_text())["audits"][0]["tools"] == []

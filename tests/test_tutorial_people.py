@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ import pytest
 import hqm
 from hqm.labels.plan import labels_path, read_plan
 from hqm.labels.records import LabelStore
-from tests.browser import CHROMIUM, Browser, chromium
+from tests.browser import CHROMIUM, Browser
 from tests.label_studies import served_apart
 from tests.servers import free_port
 from tests.test_label_page import done_of, wait_for
@@ -27,12 +26,6 @@ ERROR = 0.05
 """How often a scripted rater presses the other key, where another rater sees the answer too and the
 owner settles it: ten models give a wide interval, and a few errors that stay would decide whether
 the gate opens."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 def faithful(plan: Path) -> dict[str, bool]:

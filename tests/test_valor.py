@@ -15,6 +15,7 @@ from hqm.auditing.one_file import score_file
 from hqm.benchmark.replies import played_back
 from hqm.scoring.filling import MatrixBuilder
 from tests.conftest import Run
+from tests.messages import tells, text_of
 
 pytestmark = pytest.mark.data
 PARTS = (
@@ -90,9 +91,7 @@ def test_valor_oddities(data: Path) -> None:
     by_name = {f.name: f for f in benchmark.check(benchmark.original)}
     # counted from the files by the authors of the facts this project is built on
     assert by_name["repeated-object"].sentence.startswith("1072 objects are listed, 778 ")
-    assert by_name["lost-pairs"].sentence.startswith(
-        "the released scorer drops 165 of the 433 annotated pairs"
-    )
+    assert by_name["lost-pairs"].sentence.startswith(text_of("valor.dropped", lost=165, pairs=433))
     assert by_name["misspelt-key"].count == 1
     assert by_name["filtered-object"].count == 7
     assert by_name["alternatives"].count == 31
@@ -807,7 +806,7 @@ def test_valor_matching_files_are_judgements_of_an_audit(
         expected[f"recorded/{name}"] = good / sum(len(r["generated_words"]) for r in rows)
     status, _, err = run(*command, "--metric", "faithfulness", "--out", tmp_path / "o")
     assert status == 0, err
-    assert "50 of 50 rows matched (50 by id), 50 of 202 items judged" in err
+    assert tells(err, "judgement.matched", n=50, rows=50, how="50 by id", items=50, of=202)
     (audit,) = json.loads((tmp_path / "o" / "audit.json").read_text())["audits"]
     assert audit["reference"] == "form=original|run=0|judge=gpt-4"
     assert {r["name"]: r["scores"]["faithfulness"] for r in audit["respondents"]} == pytest.approx(

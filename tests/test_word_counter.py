@@ -16,6 +16,7 @@ import hqm
 from hqm import psychometrics as psy
 from hqm.cli import app
 from tests.conftest import administered, recorded
+from tests.messages import tells, text_of
 
 
 def rng() -> np.random.Generator:
@@ -61,13 +62,23 @@ def test_hal_evals_events_are_told_by_counting_words(
 @pytest.mark.data
 def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path) -> None:
     done = CliRunner().invoke(app, ["check", "hal_eval_d", "--data", str(data), "--select", "L202"])
-    assert (
-        "in action in in_domain, yes for at most 14 words and no for more gets 0.964 right"
-        in done.output
+    assert tells(
+        done.output,
+        "words.cue",
+        where="action in in_domain",
+        short="yes",
+        n=14,
+        long="no",
+        accuracy="0.964",
     )
-    assert (
-        "action in out_of_domain: 0.959 right, yes for at most 18 words and no for more"
-        in done.output
+    assert tells(
+        done.output,
+        "words.cue-too",
+        where="action in out_of_domain",
+        short="yes",
+        n=18,
+        long="no",
+        accuracy="0.959",
     )
 
 
@@ -114,7 +125,7 @@ def test_either_label_may_be_the_short_one_and_pictures_stay_together() -> None:
     study = psy.length_cue(
         lengths, ["yes", "no"] * 60, rng=rng(), clusters=[i // 2 for i in range(120)]
     )
-    assert study.strongest.sentence == "no for at most 8 words and yes for more"
+    assert study.strongest.sentence == text_of("words.rule", short="no", n=8, long="yes")
     assert study.strongest.accuracy.value == 1.0
     assert study.n_clusters == 60
 
@@ -168,7 +179,7 @@ def test_an_audit_estimates_it(store: hqm.Store, make_benchmark: Callable[..., P
     who = administered(store, benchmark, [recorded("always", answers)])
     estimate = hqm.audit(hqm.gather(benchmark, store, who)).estimate("solvability.length_accuracy")
     assert estimate.value == 1.0
-    assert estimate.detail["rule"] == "no for at most 1 words and yes for more"
+    assert estimate.detail["rule"] == text_of("words.rule", short="no", n=1, long="yes")
     assert estimate.detail["leak"]
     assert estimate.detail["baseline"] == 0.5
 

@@ -17,6 +17,7 @@ from hqm.scoring.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, fi
 from hqm.scoring.words.official import Brysbaert
 from hqm.scoring.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
 from hqm.scoring.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
+from tests.messages import pattern_of
 
 RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
 
@@ -288,7 +289,10 @@ def test_a_choice_of_parts() -> None:
     ("choice", "sentence"),
     [
         ("best", "no words 'best'.*offline or official"),
-        ("nouns=treetagger", "there is no nouns 'treetagger'.*hanta, nltk"),
+        (
+            "nouns=treetagger",
+            pattern_of("words.no-part", part="nouns", choice="treetagger") + ".*hanta, nltk",
+        ),
         ("concreteness=rule", "no part 'concreteness'.*nouns, likeness"),
         ("nouns=hanta,official", "no words 'official'"),
     ],
@@ -306,7 +310,7 @@ def test_a_benchmark_that_asks_nothing_about_words_takes_no_choice() -> None:
 @pytest.mark.parametrize(
     ("make", "needs", "sentence"),
     [
-        (NOUNS["nltk"], "nltk", "pip install nltk && python -m nltk.downloader"),
+        (NOUNS["nltk"], "nltk", pattern_of("words.nltk")),
         (NOUNS["en_core_web_sm"], "spacy", "python -m spacy download en_core_web_sm"),
         (LIKENESS["en_core_web_lg"], "spacy", "python -m spacy download en_core_web_lg"),
         (

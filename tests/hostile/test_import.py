@@ -13,6 +13,7 @@ from hqm import Judgement, Response, Store, ask
 from hqm.signature import digest
 from hqm.store.exchange import export_store, import_store
 from tests.conftest import Run
+from tests.messages import tells, text_of
 
 Row = dict[str, Any]
 
@@ -244,10 +245,7 @@ def test_an_edit_that_would_be_a_fine_row_is_noticed(
     status, _, err = run("import", path, "--store", tmp_path / "new.sqlite")
     assert (status, err) == (
         1,
-        (
-            f"hqm: {path}: record {number}: the row was changed after the export. Import the file"
-            " as it was exported.\n"
-        ),
+        text_of("import.row-changed", path=path, record=number),
     )
 
 
@@ -406,5 +404,5 @@ def test_what_differs_from_the_store_is_said(tmp_path: Path, run: Run, exported:
         "import", write(tmp_path / "other.jsonl", rows), "--store", tmp_path / "s.sqlite"
     )
     assert (status, out) == (0, f"0 new answers: {tmp_path / 's.sqlite'}\n")
-    assert "2 rows differ from what the store has already; the store's were kept" in err
+    assert tells(err, "import.rows-differ", rows=2)
     assert "record 1" in err

@@ -33,6 +33,7 @@ from hqm.respondents.openai import OpenAIRespondent
 from hqm.respondents.pacing import wanted_pause
 from tests.conftest import Run, write_benchmark
 from tests.hostile.raw import RawServer, Talk, http, says
+from tests.messages import pattern_of, tells
 from tests.servers import JSON, PlannedServer, completion, failure, question
 
 HQM = [sys.executable, "-m", "hqm.cli"]
@@ -559,7 +560,7 @@ def test_what_may_pass_is_tried_again_and_asked_again(yes_no: Path, run: Run, st
     with PlannedServer(turned_away(status, lambda text: "number 7 " in text)) as server:
         name = f"openai/tiny@{server.url}?retries=1"
         code, _, err = run(*command(yes_no, name))
-        assert (code, "1 answers are errors; run the same command again" in err) == (1, True)
+        assert (code, tells(err, "run.errors-left", errors=1)) == (1, True)
         assert len(server.asked) == 41
         run(*command(yes_no, name))
         assert len(server.asked) == 43
@@ -568,7 +569,10 @@ def test_what_may_pass_is_tried_again_and_asked_again(yes_no: Path, run: Run, st
 # --- names ---
 
 REFUSED_NAMES = [
-    ("openai/m?temprature=0", "no setting 'temprature'.*Did you mean temperature"),
+    (
+        "openai/m?temprature=0",
+        pattern_of("setting.unknown", setting="temprature") + ".*Did you mean temperature",
+    ),
     ("openai/m?concurency=4", "Did you mean concurrency"),
     ("openai/m?Temperature=0", "Did you mean temperature"),
     ("openai/m?top-p=0.5", "Did you mean top_p"),
@@ -587,16 +591,16 @@ REFUSED_NAMES = [
     ("hf/m?key_env=A", "no setting 'key_env'"),
     ("vllm/m?temprature=0", "Did you mean temperature"),
     ("vllm/m?concurency=0", "Did you mean concurrency"),
-    ("vllm/m?api_key=sk-planted-1", "would put a key into the name"),
-    ("openai/m?api_key=sk-planted-1", "would put a key into the name.*key_env"),
-    ("openai/m?apikey=sk-planted-1", "would put a key into the name"),
-    ("openai/m?API-KEY=sk-planted-1", "would put a key into the name"),
-    ("openai/m?key=sk-planted-1", "would put a key into the name"),
-    ("openai/m?token=sk-planted-1", "would put a key into the name"),
-    ("openai/m?access_token=sk-planted-1", "would put a key into the name"),
-    ("openai/m?password=sk-planted-1", "would put a key into the name"),
-    ("openai/m?authorization=Bearer+sk-planted-1", "would put a key into the name"),
-    ("openai/m@http://127.0.0.1:9/v1?api_key=sk-planted-1", "would put a key into the name"),
+    ("vllm/m?api_key=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?api_key=sk-planted-1", pattern_of("name.holds-a-key") + ".*key_env"),
+    ("openai/m?apikey=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?API-KEY=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?key=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?token=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?access_token=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?password=sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m?authorization=Bearer+sk-planted-1", pattern_of("name.holds-a-key")),
+    ("openai/m@http://127.0.0.1:9/v1?api_key=sk-planted-1", pattern_of("name.holds-a-key")),
     ("openai/m@http://user:sk-planted-1@127.0.0.1:9/v1", "user's name or password"),
     ("openai/m@http://sk-planted-1@127.0.0.1:9/v1", "user's name or password"),
     ("openai/m@https://:sk-planted-1@host/v1", "user's name or password"),
@@ -613,20 +617,20 @@ REFUSED_NAMES = [
     ("openai/m@http://ho st/v1", "cannot be used"),
     ("openai/m@http://host/v1#part", "cannot be used"),
     ("openai/m@http://host/\x1b[2J", "cannot be used"),
-    ("openai/m?key_env=sk-planted-1", "does not give the name of an environment variable"),
-    ("openai/m?key_env=A B", "does not give the name of an environment variable"),
-    ("openai/m?key_env=$A", "does not give the name of an environment variable"),
+    ("openai/m?key_env=sk-planted-1", pattern_of("key.no-variable")),
+    ("openai/m?key_env=A B", pattern_of("key.no-variable")),
+    ("openai/m?key_env=$A", pattern_of("key.no-variable")),
     (
         "openai/m@https://example.org/v1?key_env=OPENAI_API_KEY",
-        "sent to OpenAI and to servers of this machine only",
+        pattern_of("key.openai-only"),
     ),
     (
         "openai/m@http://10.0.0.8/v1?key_env=OPENAI_API_KEY",
-        "sent to OpenAI and to servers of this machine only",
+        pattern_of("key.openai-only"),
     ),
     (
         "openai/m@http://api.openai.com/v1?key_env=OPENAI_API_KEY",
-        "sent to OpenAI and to servers of this machine only",
+        pattern_of("key.openai-only"),
     ),
     ("openai/m@https://api.openai.com.evil.org/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and"),
     ("openai/m@https://localhost.evil.org/v1?key_env=OPENAI_API_KEY", "sent to OpenAI and"),
@@ -972,9 +976,8 @@ def test_no_more_requests_go_out_than_allowed(
         code, out, err = run(*command(yes_no, name, "--max-requests", most))
         assert (code, len(server.asked)) == (1, most)
         assert f"asked {most}, stored before 0, errors 0" in out
-        assert (
-            f"--max-requests {most} is reached: this command took {most} requests and"
-            f" {most * 107:,} tokens" in err
+        assert tells(
+            err, "requests.bound-reached", bound=most, requests=most, tokens=f"{most * 107:,}"
         )
         assert f"{most} answers are stored in" in err
         assert f"{40 - most} are left" in err
@@ -1048,7 +1051,7 @@ def test_a_bound_holds_for_judges(tmp_path: Path, run: Run) -> None:
         code, out, err = run(*judged(tmp_path, name, "--max-requests", 8))
         assert (code, len(server.asked)) == (1, 8)
         assert "judges asked 8, errors" in out
-        assert "--max-requests 8 is reached: this command took 8 requests" in err
+        assert tells(err, "requests.bound-reached", bound=8, requests=8)
         assert "12 known ones are left" in err
         code, _, _ = run(*judged(tmp_path, name, "--max-requests", 12))
         assert (code, len(server.asked)) == (0, 20)

@@ -20,6 +20,7 @@ from hqm.errors import NoReply, UsageError
 from hqm.scoring.states import ANSWERED, WITHHELD
 from hqm.text import has_words, storable
 from tests.conftest import Run, write_benchmark
+from tests.messages import tells, text_of
 from tests.servers import PlannedServer, completion, question
 
 REFUSAL = "No, I cannot help with that."
@@ -197,7 +198,7 @@ def test_score_gate_table_and_text_count_alike(
 
 def test_a_gate_says_to_raise_max_tokens(run: Run, dogs: Path, tmp_path: Path) -> None:
     answers = answer_file(tmp_path / "a.jsonl", [("", "truncated")] * 5 + [("Yes", "ok")] * 7)
-    advice = "5 of 12 answers were cut before any word: raise --max-tokens"
+    advice = text_of("answers.cut", cut=5, answers=12)
     assert advice in run("score", dogs, "--answers", answers)[1]
     out = run(
         "audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", "--forms", "original"
@@ -421,9 +422,7 @@ def test_no_reply_is_paid_for_twice_and_none_ends_the_run(served: Served) -> Non
     for state in ("ok", "truncated", *WITHHELD):
         assert counts[state] == sum(said.state == state for said in SERVED.values())
     cut = counts["cut"]
-    assert (
-        f"{cut} of {len(SERVED)} answers were cut before any word: raise --max-tokens" in served.err
-    )
+    assert tells(served.err, "answers.cut", cut=cut, answers=len(SERVED))
 
 
 # --- judges ---
@@ -834,7 +833,7 @@ def test_an_item_with_what_cannot_be_stored_is_refused_before_anybody_is_asked(
         "audit", benchmark, "--recorded", tmp_path / "a.jsonl", "-q", "--out", tmp_path / "o"
     )
     assert status == 1
-    assert f"record 1: the field '{place}' has a character that cannot be stored" in err
+    assert tells(err, "field.unstorable", record=1, field=place)
 
 
 def test_labels_with_what_cannot_be_stored(store: hqm.Store) -> None:

@@ -1,0 +1,169 @@
+"""Texts that tests assert, and functions that several files of tests build alike.
+
+A text is HQM's own wording where four of its words stand together in a text of the product. Texts
+that come from outside are data and may stand in a test: questions, captions and prompts of
+benchmarks, which are told by the modules that write such ones, and those of `FROM_OUTSIDE`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+FEWEST = 6
+"""Words of a text that belongs into the catalogue."""
+
+TOGETHER = 4
+"""Words in a row by which a text is known to be the product's."""
+
+QUESTIONS = (
+    "hqm/forms/open.py",
+    "hqm/forms/options.py",
+    "hqm/forms/polar.py",
+    "hqm/forms/questions.py",
+    "hqm/forms/wording.py",
+    "hqm/builders/recipes/",
+    "benchmarks/",
+)
+"""Where questions, captions and prompts are written: a text with their words is data."""
+
+FROM_OUTSIDE = (
+    "Is there a dog in the image?",  # a question as POPE asks it
+    "There is no dog in the image.",  # an answer to be read
+    "There is a dog and a cat",  # an answer to be read
+    "complete -o default -F",  # a command of bash
+    "Evaluating the Quality of Hallucination Benchmarks",  # the title of a paper
+    '\n"""Answers are split into facts',  # the source of an adapter
+    "the reliability of one run is 0.95",  # a sentence that the report must not forbid
+)
+"""The beginnings of further texts that are no wording of HQM."""
+
+Place = tuple[str, int, str]
+
+
+def files_of_tests() -> dict[str, str]:
+    """The text of every file of tests; what measures is none."""
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+        if not path.is_relative_to(ROOT / "tests" / "perf")
+    }
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, without what stands around them."""
+    bare = (part.strip(".,:;!?()[]{}<>\"'`*").lower() for part in text.split())
+    return [word for word in bare if any(letter.isalpha() for letter in word)]
+
+
+def together(text: str) -> set[tuple[str, ...]]:
+    """The words of a text that stand in a row."""
+    found = words(text)
+    return {tuple(found[i : i + TOGETHER]) for i in range(len(found) - TOGETHER + 1)}
+
+
+def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """The texts in a piece of code, with a gap where a value is put in."""
+    if isinstance(node, ast.JoinedStr):
+        parts = (v.value if isinstance(v, ast.Constant) else " {} " for v in node.values)
+        yield node.lineno, "".join(map(str, parts))
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.lineno, node.value
+    for inner in ast.iter_child_nodes(node):
+        yield from texts(inner)
+
+
+def without_docstrings(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return tree
+
+
+def asserted_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The texts that a file asserts: in an assertion or a `match`, or by a name that stands there
+    and is given in the function, in its parameters or in the module.
+    """
+    module = dict(_given(tree.body))
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            nodes = list(ast.walk(function))
+            asked = [node.test for node in nodes if isinstance(node, ast.Assert)]
+            asked += [n.value for n in nodes if isinstance(n, ast.keyword) and n.arg == "match"]
+            names = {n.id for node in asked for n in ast.walk(node) if isinstance(n, ast.Name)}
+            given = [*_given(nodes), *_parameters(function, module)]
+            local = {name for name, _ in given}
+            asked += [value for name, value in given if name in names]
+            asked += [value for name, value in module.items() if name in names - local]
+            for node in asked:
+                yield from texts(node)
+
+
+def _given(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    plain = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.BinOp)
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.For):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            value = node.value if isinstance(node, ast.Assign) else node.iter
+            for name in (n for target in targets for n in ast.walk(target)):
+                if isinstance(name, ast.Name) and isinstance(value, plain):
+                    yield name.id, value
+
+
+def _parameters(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, module: dict[str, ast.expr]
+) -> Iterator[tuple[str, ast.expr]]:
+    for mark in function.decorator_list:
+        if not isinstance(mark, ast.Call) or not ast.unparse(mark.func).endswith("parametrize"):
+            continue
+        named, rows = mark.args[0], mark.args[1]
+        names = [part.strip(", '\"()[]") for part in ast.unparse(named).split(",")]
+        rows = module.get(rows.id, rows) if isinstance(rows, ast.Name) else rows
+        for row in getattr(rows, "elts", []):
+            cells = row.args if isinstance(row, ast.Call) else getattr(row, "elts", [row])
+            yield from zip(names, cells if len(names) > 1 else [row], strict=False)
+
+
+def own_texts(files: dict[str, str]) -> list[Place]:
+    """The asserted texts of six words or more that are HQM's own wording."""
+    found = [
+        (file, line, text)
+        for file, source in files.items()
+        for line, text in asserted_in(ast.parse(source))
+        if len(words(text)) >= FEWEST and not text.lstrip("'").startswith(FROM_OUTSIDE)
+    ]
+    wanted = {row for _, _, text in found for row in together(text)}
+    ours: set[tuple[str, ...]] = set()
+    theirs: set[tuple[str, ...]] = set()
+    for path in product_files():
+        name = path.relative_to(ROOT).as_posix()
+        tree = without_docstrings(ast.parse(path.read_text(encoding="utf-8")))
+        rows = {row for _, text in texts(tree) for row in together(text)} & wanted
+        (theirs if name.startswith(QUESTIONS) else ours).update(rows)
+    return sorted(
+        {place for place in found if together(place[2]) & ours and not together(place[2]) & theirs}
+    )
+
+
+def product_files() -> Iterator[Path]:
+    for folder in ("hqm", "reports", "adapters", "benchmarks"):
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def built_alike(files: dict[str, str]) -> list[str]:
+    """Helpers and fixtures of three lines or more whose bodies are the same in several files."""
+    places = defaultdict(list)
+    for file, source in files.items():
+        for node in ast.walk(without_docstrings(ast.parse(source))):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("test_"):
+                body = "\n".join(map(ast.unparse, node.body))
+                if body.count("\n") >= 2:
+                    places[body].append(f"{file}:{node.name}")
+    return [", ".join(alike) for alike in places.values() if len(alike) > 1]
