@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -19,7 +19,9 @@ from hqm.benchmark.origin import check_origin
 from hqm.benchmark.recorded import Recording
 from hqm.cli import main
 from hqm.respondents.recorded import RecordedRespondent
-from tests.browser import CHROMIUM, Browser, chromium
+
+if TYPE_CHECKING:
+    from tests.browser import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -192,6 +194,8 @@ def administered(
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One Chromium for the tests of a file; they are skipped where there is none."""
+    from tests.browser import CHROMIUM, chromium
+
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here")
     with chromium(tmp_path_factory.mktemp("browser")) as opened:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import uvicorn
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from tests.servers import AppServer
+
 Reply = Callable[[str, dict[str, Any]], str]
 
 
-class JudgeServer:
+class JudgeServer(AppServer):
     """Replies with what `reply(prompt, body)` says.
 
     `trouble(prompt, attempt)` may name a misfortune: `429`, `500`, `nonsense` (a gateway's page),
@@ -37,15 +35,8 @@ class JudgeServer:
         self.prompts: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.attempts: Counter[str] = Counter()
-        app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-        self.server = uvicorn.Server(
-            uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
-        )
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        self.url = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}/v1"
+        super().__init__([Route("/v1/chat/completions", self.complete, methods=["POST"])])
+        self.url += "/v1"
 
     def name(self, model: str = "judge") -> str:
         return f"openai/{model}@{self.url}"
@@ -83,7 +74,3 @@ class JudgeServer:
                 "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
             }
         )
-
-    def stop(self) -> None:
-        self.server.should_exit = True
-        self.thread.join(timeout=60)

@@ -20,7 +20,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
+
 from hqm.respondents.transformers import find_model
+
+
+class AppServer:
+    """An application served on loopback by a thread, at a port that is free."""
+
+    def __init__(self, routes: list[Route]) -> None:
+        app = Starlette(routes=routes)
+        self.server = uvicorn.Server(
+            uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
+        )
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        self.url = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(timeout=60)
 
 
 def sampling_model(folder: Path) -> Path:

@@ -6,15 +6,11 @@ import hashlib
 import json
 import re
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,27 +19,20 @@ import hqm
 from hqm.benchmark.card import Card
 from hqm.benchmark.download import data_root, fetch
 from hqm.benchmark.registry import card, cards
+from tests.servers import AppServer
 
 BODY = bytes(range(256)) * 4000
 
 
-class FileServer:
+class FileServer(AppServer):
     """Serves one file with ranges; may cut the first connection in the middle."""
 
     def __init__(self) -> None:
         self.ranges: list[str] = []
         self.cut = False
-        app = Starlette(
-            routes=[Route("/file.bin", self.file), Route("/gone", lambda _: Response("", 404))]
+        super().__init__(
+            [Route("/file.bin", self.file), Route("/gone", lambda _: Response("", 404))]
         )
-        self.server = uvicorn.Server(
-            uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off")
-        )
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        self.url = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
 
     async def file(self, request: Request) -> Response:
         wanted = request.headers.get("range", "")
@@ -58,8 +47,7 @@ class FileServer:
 def server() -> Iterator[FileServer]:
     running = FileServer()
     yield running
-    running.server.should_exit = True
-    running.thread.join(timeout=10)
+    running.stop()
 
 
 def card_of(url: str, **file: Any) -> Card:

@@ -3,16 +3,12 @@ parse back.
 """
 
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from starlette.applications import Starlette
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
@@ -21,6 +17,7 @@ import hqm
 from hqm import Request, RespondentError, Response, Sampling, UsageError, make_respondent
 from hqm.respondents.base import RespondentName
 from hqm.signature import request_seed
+from tests.servers import AppServer
 
 MODEL = "hf/shapes:half-trained"
 
@@ -240,22 +237,15 @@ def test_the_identity_names_weights_device_and_type() -> None:
 # --- a real server that speaks the OpenAI interface, and misbehaves when told to ---
 
 
-class Server:
+class Server(AppServer):
     """Answers with the question's first word; a question may ask for trouble by name."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
         self.tries: dict[str, int] = {}
         self.in_flight = self.most_in_flight = 0
-        app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-        self.server = uvicorn.Server(
-            uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off")
-        )
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        self.url = f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}/v1"
+        super().__init__([Route("/v1/chat/completions", self.complete, methods=["POST"])])
+        self.url += "/v1"
 
     async def complete(self, http: HttpRequest) -> Any:
         import asyncio
@@ -303,10 +293,6 @@ class Server:
                 "usage": {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13},
             }
         )
-
-    def stop(self) -> None:
-        self.server.should_exit = True
-        self.thread.join(timeout=10)
 
 
 @pytest.fixture
