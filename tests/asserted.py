@@ -63,8 +63,8 @@ def words(text: str) -> list[str]:
 
 def together(text: str) -> set[tuple[str, ...]]:
     """The words of a text that stand in a row."""
-    found = words(text)
-    return {tuple(found[i : i + TOGETHER]) for i in range(len(found) - TOGETHER + 1)}
+    every = words(text)
+    return {tuple(every[i : i + TOGETHER]) for i in range(len(every) - TOGETHER + 1)}
 
 
 def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -133,13 +133,13 @@ def _parameters(
 
 def own_texts(files: dict[str, str]) -> list[Place]:
     """The asserted texts of six words or more that are HQM's own wording."""
-    found = [
+    asserted = [
         (file, line, text)
         for file, source in files.items()
         for line, text in asserted_in(ast.parse(source))
         if len(words(text)) >= FEWEST and not text.lstrip("'").startswith(FROM_OUTSIDE)
     ]
-    wanted = {row for _, _, text in found for row in together(text)}
+    wanted = {row for _, _, text in asserted for row in together(text)}
     ours: set[tuple[str, ...]] = set()
     theirs: set[tuple[str, ...]] = set()
     for path in product_files():
@@ -148,7 +148,11 @@ def own_texts(files: dict[str, str]) -> list[Place]:
         rows = {row for _, text in texts(tree) for row in together(text)} & wanted
         (theirs if name.startswith(QUESTIONS) else ours).update(rows)
     return sorted(
-        {place for place in found if together(place[2]) & ours and not together(place[2]) & theirs}
+        {
+            place
+            for place in asserted
+            if together(place[2]) & ours and not together(place[2]) & theirs
+        }
     )
 
 
