@@ -150,7 +150,7 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
     residual's, so that it has an inverse at the bound, too.
     """
     from scipy.linalg import solve_triangular
-    from scipy.optimize import minimize
+    from scipy.optimize import Bounds, minimize
 
     rater, answer = np.nonzero(np.isfinite(x))
     labels = x[rater, answer]
@@ -162,7 +162,8 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
         covariance = np.eye(len(labels)) + ratios[0] * same_answer + ratios[1] * same_rater
         root = np.linalg.cholesky(covariance)
         columns = np.column_stack([np.ones(len(labels)), labels])
-        ones, whitened = solve_triangular(root, columns, lower=True).T
+        both: Array = solve_triangular(root, columns, lower=True)
+        ones, whitened = both[:, 0], both[:, 1]
         left = whitened - ones * (ones @ whitened / (ones @ ones))
         dof = len(labels) - 1
         residual = float(left @ left / dof)
@@ -174,8 +175,8 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
         lambda logs: fitted(logs)[1],
         np.ones(2),
         method="L-BFGS-B",
-        bounds=[(0, most)] * 2,
-        options={"ftol": 1e-12},
+        bounds=Bounds(0.0, most),
+        tol=1e-12,
     )
     if best.x.max() == most:
         return None
