@@ -10,8 +10,9 @@ COMPILE := $(VENV)/bin/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || t
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 JOBS ?= 3
+PARALLEL = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help audit test lint types unit docs site train clean mount wheel hooks
+.PHONY: help audit test lint types unit nightly docs site train clean mount wheel hooks
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1|\2/' | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
@@ -30,8 +31,11 @@ types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and
 	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
-	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST) \
-		|| $(VENV)/bin/python tests/alone.py $$?
+	$(PARALLEL) -p no:randomly $(PYTEST)
+
+# the seed of the order is printed at the beginning: PYTEST="--randomly-seed=1" gives the order again
+nightly: $(VENV)/.tests  ## the tests with new examples, in a random order, and with the full counts
+	HQM_NIGHTLY=1 $(PARALLEL) $(PYTEST)
 
 docs: $(VENV)/.tests  ## write docs/reference.md again from the code
 	$(VENV)/bin/python docs/generate.py

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 import hqm
 from hqm.benchmark.origin import check_origin
@@ -68,9 +69,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
+NIGHTLY = os.environ.get("HQM_NIGHTLY") == "1"
+"""Whether this is the nightly run: new examples, and the full counts."""
+
 # the same examples every time: a submission fails for what it changed, not for what chance found
-settings.register_profile("hqm", derandomize=True, deadline=None)
-settings.load_profile("hqm")
+settings.register_profile("hqm", derandomize=True, database=None, deadline=None)
+# new ones every night; what fails is printed so that it can be kept as an @example. All is said
+# here, since Hypothesis has other defaults where the variable CI is set
+settings.register_profile(
+    "nightly",
+    derandomize=False,
+    database=DirectoryBasedExampleDatabase(ROOT / ".hypothesis" / "examples"),
+    deadline=None,
+    print_blob=True,
+)
+settings.load_profile("nightly" if NIGHTLY else "hqm")
+
+NO_DATA = "HQM_DATA is not set"
+"""Why a test of released data is skipped."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Say last, below the reasons of all that was skipped, how the released data are had."""
+    yield
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None:  # a worker, which reports to the process that started it
+        return
+    skipped = [
+        report for report in terminal.stats.get("skipped", []) if NO_DATA in str(report.longrepr)
+    ]
+    if skipped:
+        terminal.write_line(
+            f"{len(skipped)} tests read released data and were skipped: `hqm fetch all --data"
+            " data` gets what may be fetched, then `HQM_DATA=data make test` runs them."
+        )
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +111,7 @@ def data() -> Path:
     """The real benchmark files; the tests that need them are skipped without `HQM_DATA`."""
     folder = os.environ.get("HQM_DATA")
     if not folder:
-        pytest.skip("HQM_DATA is not set")
+        pytest.skip(NO_DATA)
     path = Path(folder)
     # a variable that points nowhere is a mistake, not a reason to skip
     assert path.is_dir(), f"HQM_DATA={folder} is no folder"

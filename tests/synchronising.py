@@ -12,6 +12,7 @@ pictures. What follows from weights is not known, and reading it gives zeros.
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections import Counter
 from collections.abc import Sequence
@@ -19,10 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 from torch.utils.weak import WeakTensorKeyDictionary
 
+import hqm
+
+_WATCHED = tuple(f"{Path(package.__file__).parent}{os.sep}" for package in (hqm, transformers))
+"""The folders of the code that is named where something waits: a checkout may lie in any folder."""
 _READS = {
     torch.Tensor.tolist,
     torch.Tensor.item,
@@ -144,7 +150,7 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
 
     def _note(self, what: str) -> None:
         frames = reversed(traceback.extract_stack(limit=14))
-        places = [f for f in frames if "/hqm/" in f.filename or "/transformers/" in f.filename]
+        places = [frame for frame in frames if frame.filename.startswith(_WATCHED)]
         where = f"{Path(places[0].filename).name}:{places[0].name}" if places else "?"
         self.waits[f"{what} in {where}"] += 1
 

@@ -9,13 +9,14 @@ from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.registry import card
 from hqm.forms.build import read_form, write_form
 from hqm.types import Form
+from tests.conftest import NO_DATA
 
 
 @pytest.fixture(params=hqm.names(), scope="module")
 def benchmark(request: pytest.FixtureRequest) -> Benchmark:
     name = request.param
     if card(name).data.folder and not os.environ.get("HQM_DATA"):
-        pytest.skip("HQM_DATA is not set")
+        pytest.skip(NO_DATA)
     return hqm.load(name)
 
 

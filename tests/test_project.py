@@ -151,6 +151,77 @@ def test_make_help_lists_every_target() -> None:
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
 
 
+def test_ci_runs_in_a_folder_of_the_name_that_git_clone_gives(tmp_path: Path) -> None:
+    """With a Makefile whose tests print where they are, and fail."""
+    clone = tmp_path / "submission"
+    (clone / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", clone / ".ci" / "run")
+    (clone / "Makefile").write_text("test:\n\t@pwd && exit 1\n")
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    for words in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "--message", "all")):
+        identity = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
+        subprocess.run(["git", *identity, *words], cwd=clone, check=True)
+    (clone / "Makefile").write_text("")
+    done = subprocess.run([".ci/run"], cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, "the status of make"
+    folder = Path(done.stdout.splitlines()[0])
+    assert folder.name == "hqm"
+    assert not folder.exists(), "it is taken away"
+    (clone / ".venv").mkdir()
+    (clone / "Makefile").write_text("test:\n\t@echo $$HQM_DATA in `pwd`\n")
+    command = ["env", "--unset=HQM_DATA", ".ci/run"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{clone}/../shared/data in {clone}\n", "with a .venv, where it is"
+
+
+def test_the_order_and_the_examples_are_the_same_but_at_night() -> None:
+    """In a process of its own, with CI set, where Hypothesis has other defaults."""
+    code = (
+        "import tests.conftest as shared; from hypothesis import settings;"
+        "print(settings.default.derandomize, settings.default.print_blob,"
+        " settings.default.database is not None, settings.default.deadline)"
+    )
+    said = {"0": "True True False None", "1": "False True True None"}
+    for nightly, says in said.items():
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**os.environ, "CI": "true", "HQM_NIGHTLY": nightly},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == says, nightly
+    planned = subprocess.run(
+        ["make", "--dry-run", "--old-file=.venv/.tests", "unit", "nightly"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    runs = [line for line in planned if "-m pytest" in line]
+    assert [("HQM_NIGHTLY=1" in line, "-p no:randomly" in line) for line in runs] == [
+        (False, True),
+        (True, False),
+    ]
+
+
+def test_what_is_skipped_without_released_data_is_counted_with_the_command_that_gets_it() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "pope"]
+    done = subprocess.run(
+        [*command, "tests/test_contract.py"],
+        cwd=ROOT,
+        env={key: value for key, value in os.environ.items() if key != "HQM_DATA"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    count = int(re.search(r"^(\d+) skipped", done.stdout, re.MULTILINE)[1])  # type: ignore[index]
+    assert count > 1
+    assert f"\n{count} tests read released data and were skipped" in done.stdout
+    assert "`hqm fetch all --data data`" in done.stdout
+
+
 def test_ci_runs_the_command_of_the_readme() -> None:
     assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == "exec make test"
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
@@ -189,12 +260,13 @@ def test_workflows_test_every_python_and_publish_without_a_password() -> None:
         p.stem: yaml.safe_load(p.read_text())
         for p in (ROOT / ".github" / "workflows").glob("*.yml")
     }
-    assert set(flows) == {"tests", "docs", "release"}
+    assert set(flows) == {"tests", "docs", "release", "nightly"}
     for name, flow in flows.items():
         assert flow[True], name  # YAML 1.1 reads the key `on` as true
         assert all("runs-on" in job for job in flow["jobs"].values()), name
-    pythons = flows["tests"]["jobs"]["test"]["strategy"]["matrix"]["python"]
-    assert pythons == ["3.11", "3.12", "3.13"]
+    for name in ("tests", "nightly"):
+        pythons = flows[name]["jobs"]["test"]["strategy"]["matrix"]["python"]
+        assert pythons == ["3.11", "3.12", "3.13"], name
     assert PROJECT["project"]["requires-python"] == ">=3.11,<3.14"
     publish = flows["release"]["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
@@ -247,34 +319,3 @@ def test_the_hooks_are_those_of_make() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     assert {hook["id"] for hook in hooks} == {"ruff", "ruff-format", "mypy"}
     assert next(hook for hook in hooks if hook["id"] == "mypy")["entry"] == "make types"
-
-
-@pytest.mark.parametrize(
-    ("tests", "ends", "says"),
-    [
-        (
-            (
-                "def test_it():\n    here = Path('here')\n    there, _ = here.exists(),"
-                " here.touch()\n    assert there"
-            ),
-            0,
-            "PASSED ALONE",
-        ),
-        ("def test_it():\n    assert False", 1, "running again, alone"),
-        ("\n".join(f"def test_{n}():\n    assert False" for n in range(4)), 1, ""),
-        ("def test_it(:", 2, ""),
-    ],
-    ids=["passes alone", "fails", "too many", "no test"],
-)
-def test_a_few_tests_that_fail_are_run_again_alone(
-    tmp_path: Path, tests: str, ends: int, says: str
-) -> None:
-    (tmp_path / "test_made.py").write_text(f"from pathlib import Path\n\n\n{tests}\n")
-    first = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist"], cwd=tmp_path, capture_output=True
-    )
-    assert first.returncode == (ends or 1)
-    command = [sys.executable, str(ROOT / "tests" / "alone.py"), str(first.returncode)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, says in done.stdout) == (ends, True), done
-    assert says or not done.stdout

@@ -17,7 +17,7 @@ from hqm.auditing.one_file import score_file
 from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.registry import card
 from hqm.scoring.metrics import Metric
-from tests.conftest import recorded
+from tests.conftest import NO_DATA, recorded
 
 
 @pytest.fixture(params=hqm.names(), scope="module")
@@ -25,7 +25,7 @@ def ways(request: pytest.FixtureRequest) -> list[Benchmark]:
     """A registered benchmark in every scoring and mode that it has."""
     name = request.param
     if card(name).data.folder and not os.environ.get("HQM_DATA"):
-        pytest.skip("HQM_DATA is not set")
+        pytest.skip(NO_DATA)
     kind = type(hqm.load(name))
     return [hqm.load(name, scoring=s, mode=m) for s in kind.scorings for m in kind.modes or (None,)]
 

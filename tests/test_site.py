@@ -134,8 +134,9 @@ def shell(tmp_path: Path) -> Iterator[Any]:
     """
     tools = tmp_path / "tools"
     tools.mkdir()
-    (tools / "hqm").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hqm.cli "$@"\n')
-    (tools / "hqm").chmod(0o755)
+    for name, words in (("hqm", " -m hqm.cli"), ("python", "")):
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
+        (tools / name).chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
     server = JudgeServer(

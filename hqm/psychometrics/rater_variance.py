@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +19,10 @@ these).
 _FEWEST = 10
 _ZERO = 1e-6
 """A share below this is where the search for the largest likelihood stops on its way to 0."""
+_MOST_RATIO = 1e5
+"""The largest ratio of a variance to the residual's that is searched: beyond, there is no residual
+to compare with.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +59,9 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
 
     Where all raters labelled the same answers, the restricted likelihood (REML) is largest at the
     mean squares, those that would make a variance negative pooled with the residual's; this is
-    exact for any number of labels. Otherwise `statsmodels` fits the mixed model; of more than 300
-    labels, it fits those of answers drawn at random, 300 or fewer, since its time grows with the
-    cube of their number.
+    exact for any number of labels. Otherwise the largest restricted likelihood is searched for; of
+    more than 300 labels, it is that of answers drawn at random, 300 labels or fewer, since its time
+    grows with the cube of their number.
 
     Searle, S. R., Casella, G. and McCulloch, C. E. (1992). Variance Components, chapter 4. Wiley.
     Labels of 0 and 1 are taken as numbers: the variances are those of the labels, not of logits.
@@ -71,8 +74,8 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
     -------
     RaterVariance
         `insufficient` for fewer than 2 raters or 10 answers that two raters labelled, `degenerate`
-        when all labels are equal or the fit does not converge, `not_informative` with 0 when the
-        variance of the raters is 0.
+        when all labels are equal or no residual is left, `not_informative` with 0 when the variance
+        of the raters is 0.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
         return refused("not_informative", "raters of the same answer never differ", 0.0)
     parts = _by_mean_squares(x) if balanced else _by_likelihood(x)
     if parts is None:
-        return refused("degenerate", "the fit of the mixed model does not converge")
+        return refused("degenerate", "an answer's and a rater's effect explain every label exactly")
     study = replace(study, answers=parts[0], raters=parts[1], residual=parts[2])
     value = parts[1] / sum(parts)
     if value < _ZERO:
@@ -140,23 +143,43 @@ def _by_mean_squares(x: Array) -> tuple[float, float, float]:
 
 
 def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
-    """The same of a table with empty cells; None where the fit fails."""
-    import pandas as pd
-    from statsmodels.regression.mixed_linear_model import MixedLM
+    """The same of a table with empty cells; None where nothing is left for the residual.
+
+    What is sought are the ratios of the two variances to the residual's, as log(1 + ratio): exact
+    at 0, and even where the residual is small. The labels' covariance has no eigenvalue below the
+    residual's, so that it has an inverse at the bound, too.
+    """
+    from scipy.linalg import solve_triangular
+    from scipy.optimize import Bounds, minimize
 
     rater, answer = np.nonzero(np.isfinite(x))
-    columns = pd.DataFrame({"label": x[rater, answer], "rater": rater, "answer": answer})
-    effects = {"answer": "0 + C(answer)", "rater": "0 + C(rater)"}
-    everything = np.zeros(len(columns))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of variances near 0, which the share's status tells
-        try:
-            model = MixedLM.from_formula("label ~ 1", columns, "0", effects, groups=everything)
-            fit = model.fit(
-                method="powell", ftol=1e-10
-            )  # the gradients of the other methods fail near 0
-        except (np.linalg.LinAlgError, ValueError):
-            return None
-    variances = dict(zip(model.exog_vc.names, map(float, fit.vcomp), strict=True))
-    parts = variances["answer"], variances["rater"], float(fit.scale)
-    return parts if fit.converged and all(map(math.isfinite, parts)) else None
+    labels = x[rater, answer]
+    same_answer, same_rater = (np.equal.outer(of, of).astype(float) for of in (answer, rater))
+
+    def fitted(logs: Array) -> tuple[float, float]:
+        """The best residual variance, and the deviance (twice the negative log-likelihood)."""
+        ratios = np.expm1(logs)
+        covariance = np.eye(len(labels)) + ratios[0] * same_answer + ratios[1] * same_rater
+        root = np.linalg.cholesky(covariance)
+        columns = np.column_stack([np.ones(len(labels)), labels])
+        both: Array = solve_triangular(root, columns, lower=True)
+        ones, whitened = both[:, 0], both[:, 1]
+        left = whitened - ones * (ones @ whitened / (ones @ ones))
+        dof = len(labels) - 1
+        residual = float(left @ left / dof)
+        deviance = 2 * np.log(np.diag(root)).sum() + np.log(ones @ ones) + dof * np.log(residual)
+        return residual, float(deviance)
+
+    most = math.log1p(_MOST_RATIO)
+    best = minimize(
+        lambda logs: fitted(logs)[1],
+        np.ones(2),
+        method="L-BFGS-B",
+        bounds=Bounds(0.0, most),
+        tol=1e-12,
+    )
+    if best.x.max() == most:
+        return None
+    residual = fitted(best.x)[0]
+    of_answers, of_raters = map(float, residual * np.expm1(best.x))
+    return of_answers, of_raters, residual

@@ -43,9 +43,11 @@ def with_bounds(
     if without is not None and noise_without is not None and clusters > 2:
         apart = without.mean(axis=0)
         error, along = _errors_of_items(average, apart)
-        items, together = _error_of_noise(noise_without.mean(axis=0), apart.var(axis=0, ddof=1))
+        items, together, own = _error_of_noise(
+            noise_without.mean(axis=0), apart.var(axis=0, ddof=1)
+        )
         these = spread_of_these(between, error, count, along=along)
-        drawn = _noise_of_these(noise, items, together, clusters)
+        drawn = _noise_of_these(noise, items, together, own, clusters)
         fixed = _bounds(
             value, these, drawn, runs, level, "noncentral chi-square and cluster jackknife"
         )
@@ -64,27 +66,34 @@ def with_bounds(
     return Coefficient(value, low, high, count, level, method, fixed=fixed, raw=raw, flags=flags)
 
 
-def _error_of_noise(noise: Array, between: Array) -> tuple[float, float]:
-    """The standard error of the logarithm of the noise over items, and its correlation with the
-    variance of the scores.
+def _error_of_noise(noise: Array, between: Array) -> tuple[float, float, float]:
+    """The standard error of the logarithm of the noise over items, its correlation r with the
+    variance of the scores, and sqrt(1 - r^2).
 
     - `noise, between`: (clusters,): both without each cluster.
     """
     if not ((noise > 0).all() and (between > 0).all()):
-        return 0.0, 0.0
+        return 0.0, 0.0, 1.0
     left, spread = np.log(noise), np.log(between)
     left, spread = left - left.mean(), spread - spread.mean()
-    size = math.sqrt(float((left**2).sum()) * float((spread**2).sum()))
-    error = math.sqrt((len(left) - 1) / len(left) * float((left**2).sum()))
-    return error, float(left @ spread) / size if size > 0 else 0.0
+    lengths = math.sqrt(float(left @ left)), math.sqrt(float(spread @ spread))
+    error = math.sqrt((len(left) - 1) / len(left)) * lengths[0]
+    if not all(lengths):
+        return error, 0.0, 1.0
+    left, spread = left / lengths[0], spread / lengths[1]
+    # near r = 1, the root of 1 - r^2 would turn a rounding of 1e-16 into 1e-8
+    own = float(np.linalg.norm(left - spread) * np.linalg.norm(left + spread)) / 2
+    return error, float(left @ spread), own
 
 
-def _noise_of_these(noise: float, error: float, together: float, clusters: int) -> Array:
+def _noise_of_these(
+    noise: float, error: float, together: float, own: float, clusters: int
+) -> Array:
     """(draws, 1, ways): equally credible values of the noise, each draw with the spread in the same
     place.
     """
     along = together * normal_places(PLACES)[:, None, None]
-    across = math.sqrt(max(0.0, 1 - together**2)) * student_places(clusters - 1)
+    across = own * student_places(clusters - 1)
     return np.asarray(noise * np.exp(np.clip(error * (along + across), -50.0, 50.0)))
 
 
