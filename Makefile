@@ -10,6 +10,8 @@ COMPILE := $(VENV)/bin/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || t
 INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 JOBS ?= 3
+# tests start many processes, and without bytecode each compiles all that it imports
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help audit test lint types unit docs site train clean mount wheel hooks
 

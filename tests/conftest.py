@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 import hqm
@@ -31,6 +35,15 @@ check_origin()
 assert Path(hqm.__file__).resolve().is_relative_to(ROOT), (
     f"hqm comes from {hqm.__file__}, and these tests from {ROOT}"
 )
+
+NIGHTLY = os.environ.get("HQM_NIGHTLY") == "1"
+"""Whether what only repeats is repeated in full; the nightly workflow says so."""
+
+
+def counts(full: int) -> int:
+    """Return how often to repeat: nightly all of it, in every other run a tenth."""
+    return full if NIGHTLY else max(1, full // 10)
+
 
 LONGEST = (
     "test_shapes.py",
@@ -63,6 +76,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin to import at another file than the other processes do.
+
+    The first import of a test rewrites its assertions and keeps the bytecode, so that each process
+    does its part of that and reads the parts of the others.
+    """
+    place = getattr(session.config, "workerinput", None)
+    whole = all(Path(argument).is_dir() for argument in session.config.args)
+    if place is None or sys.dont_write_bytecode or not whole:
+        return
+    names = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    ]
+    first, step = int(place["workerid"].removeprefix("gw")), place["workercount"]
+    for name in names[first::step]:
+        # what cannot be imported is said where it is collected
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
 # the same examples every time: a submission fails for what it changed, not for what chance found
 settings.register_profile("hqm", derandomize=True, deadline=None)
 settings.load_profile("hqm")
@@ -78,6 +112,22 @@ def data() -> Path:
     # a variable that points nowhere is a mistake, not a reason to skip
     assert path.is_dir(), f"HQM_DATA={folder} is no folder"
     return path.resolve()
+
+
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]
+) -> Path:
+    """Return a folder that the first process of a run fills, and the others read."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"once-{name}"
+    with FileLock(f"{folder}.lock"):
+        if not folder.with_suffix(".done").exists():
+            # what an attempt that failed left is no part of the next
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            folder.with_suffix(".done").touch()
+    return folder
 
 
 @pytest.fixture

@@ -97,9 +97,9 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment() -> dict[str, str]:
-    return {
-        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "HQM_DATA")
-    }
+    """Return what a new user has: bytecode is kept, and nothing says where data or code lie."""
+    ours = ("PYTHONPATH", "HQM_DATA", "PYTHONDONTWRITEBYTECODE")
+    return {key: value for key, value in os.environ.items() if key not in ours}
 
 
 @pytest.mark.slow
