@@ -40,6 +40,10 @@ NIGHTLY = os.environ.get("HQM_NIGHTLY") == "1"
 """Whether what only repeats is repeated in full; the nightly workflow says so."""
 
 
+nightly = pytest.mark.skipif(not NIGHTLY, reason="it only repeats: HQM_NIGHTLY=1 runs it")
+"""Marks a test of which every other run has a smaller one."""
+
+
 def counts(full: int) -> int:
     """Return how often to repeat: nightly all of it, in every other run a tenth."""
     return full if NIGHTLY else max(1, full // 10)

@@ -225,7 +225,9 @@ def count(path: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(
+    tmp_path: Path, run: Run
+) -> None:
     store = tmp_path / "store.sqlite"
     command = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--store", str(store)]
     command += ["--forms", "original", "--runs", "1", "--limit", "504", "--batch", "8", "--quiet"]
@@ -249,7 +251,8 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path
     # the seeds belong to the questions: an unbroken run gives the same answers
     whole = tmp_path / "whole.sqlite"
     command[command.index(str(store))] = str(whole)
-    subprocess.run([*command[:-3], "--batch", "64", "--quiet"], check=True, capture_output=True)
+    status, _, err = run(*command[len(HQM) : -3], "--batch", 64, "--workers", 1, "--quiet")
+    assert status == 0, err
     assert answers_of(whole) == after
 
 
