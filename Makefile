@@ -29,7 +29,7 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff format --check .
 
 types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and reports
-	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
+	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
 	$(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST) \

@@ -371,7 +371,7 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
     # the finding of the HQM paper, on models whose making is known: scores repeat, but not in other
     # words
     estimates = {(e["indicator"], e["metric"]): e for e in audit["estimates"]}
-    assert estimates["test_retest.pearson", "accuracy"]["value"] > 0.98
+    assert estimates["test_retest.pearson", "accuracy"]["value"] > (0.98 if NIGHTLY else 0.9)
     assert estimates["parallel_forms.pearson", "accuracy"]["value"] < 0.8
 
     three = ("steady", "small", "noisy")

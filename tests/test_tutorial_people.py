@@ -110,7 +110,7 @@ def test_from_nothing_to_a_gate_that_people_open(browser: Browser, tmp_path: Pat
         r"^```sh\n(.*?)^```", TUTORIAL.read_text("utf-8"), re.DOTALL | re.MULTILINE
     ):
         if not NIGHTLY:  # 20 of the items that are asked are labelled
-            block = block.replace("--limit 300", "--limit 40")
+            block = block.replace("--limit 300", "--limit 100")
         if block.startswith("hqm label serve study/plan.jsonl"):
             truth, rng = faithful(plan), random.Random(0)
             # the answers of ten models to 20 questions, less those that the scorer could not read

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 import hqm
 from hqm.benchmark.replies import read_replies
 from hqm.cli import main
-from tests.conftest import counts, write_benchmark
+from tests.conftest import NIGHTLY, counts, write_benchmark
 from tests.hostile.test_input import plain_audit
 
 CASES = counts(250)
@@ -436,4 +436,5 @@ def test_a_malformed_file_ends_in_a_sentence(
             " a sentence"
         )
     assert ends.total() >= CASES
-    assert 0 < ends[0] < ends.total(), "files that are taken and files that are refused"
+    assert ends[0] < ends.total(), "files that are refused"
+    assert ends[0] > 0 or not NIGHTLY, "files that are taken, of which a few cases may have none"
