@@ -6,14 +6,12 @@ import contextlib
 import importlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from hypothesis import settings
 
 import hqm
@@ -116,22 +114,6 @@ def data() -> Path:
     # a variable that points nowhere is a mistake, not a reason to skip
     assert path.is_dir(), f"HQM_DATA={folder} is no folder"
     return path.resolve()
-
-
-def made_once(
-    tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]
-) -> Path:
-    """Return a folder that the first process of a run fills, and the others read."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"once-{name}"
-    with FileLock(f"{folder}.lock"):
-        if not folder.with_suffix(".done").exists():
-            # what an attempt that failed left is no part of the next
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make(folder)
-            folder.with_suffix(".done").touch()
-    return folder
 
 
 @pytest.fixture
