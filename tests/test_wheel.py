@@ -186,15 +186,15 @@ def pip(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def required(of: Distribution, found: dict[str, Distribution], extras: Iterable[str] = ()) -> None:
+def required(of: Distribution, needed: dict[str, Distribution], extras: Iterable[str] = ()) -> None:
     """Find what a distribution requires here with these extras, and what that requires."""
     for line in of.requires or ():
         requirement = Requirement(line)
         marker = requirement.marker
         wanted = marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras))
-        if wanted and (requirement.name not in found or requirement.extras):
-            found[requirement.name] = distribution(requirement.name)
-            required(found[requirement.name], found, requirement.extras)
+        if wanted and (requirement.name not in needed or requirement.extras):
+            needed[requirement.name] = distribution(requirement.name)
+            required(needed[requirement.name], needed, requirement.extras)
 
 
 def borrow(site: Path, distributions: Iterable[Distribution]) -> None:
@@ -220,9 +220,9 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     if not NIGHTLY:
         site = next((home / "lib").glob("python*/site-packages"))
-        found: dict[str, Distribution] = {}
-        required(PathDistribution(next(site.glob("hqm_audit-*.dist-info"))), found)
-        borrow(site, found.values())
+        needed: dict[str, Distribution] = {}
+        required(PathDistribution(next(site.glob("hqm_audit-*.dist-info"))), needed)
+        borrow(site, needed.values())
     return home
 
 
