@@ -11,6 +11,8 @@ INPUTS := pyproject.toml constraints.txt
 OUT ?= out/shapes
 JOBS ?= 3
 PARALLEL = $(VENV)/bin/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+# tests start many processes, and without bytecode each compiles all that it imports
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help audit test lint types unit nightly docs site train clean mount wheel hooks
 
@@ -28,7 +30,7 @@ lint: $(VENV)/.tests  ## ruff's rules and its formatting
 	$(VENV)/bin/ruff format --check .
 
 types: $(VENV)/.tests mount  ## mypy --strict over hqm, adapters, benchmarks and reports
-	cd mount && ../$(VENV)/bin/mypy --config-file ../pyproject.toml -p hqm
+	cd mount && ../$(VENV)/bin/mypy --cache-dir ../.mypy_cache --config-file ../pyproject.toml -p hqm
 
 unit: $(VENV)/.tests  ## the tests; PYTEST="tests/test_store.py -x" runs some of them, JOBS=4 on four processes
 	$(PARALLEL) -p no:randomly $(PYTEST)

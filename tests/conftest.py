@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import struct
@@ -38,28 +40,41 @@ assert Path(hqm.__file__).resolve().is_relative_to(ROOT), (
     f"hqm comes from {hqm.__file__}, and these tests from {ROOT}"
 )
 
+NIGHTLY = os.environ.get("HQM_NIGHTLY") == "1"
+"""Whether what only repeats is repeated in full; the nightly workflow says so."""
+
+
+nightly = pytest.mark.skipif(not NIGHTLY, reason="it only repeats: HQM_NIGHTLY=1 runs it")
+"""Marks a test of which every other run has a smaller one."""
+
+
+def counts(full: int) -> int:
+    """Return how often to repeat: nightly all of it, in every other run a tenth."""
+    return full if NIGHTLY else max(1, full // 10)
+
+
 LONGEST = (
-    "test_shapes.py",
-    "test_site.py",
-    "hostile/test_fuzz.py",
     "test_wheel.py",
-    "test_tutorial_people.py",
-    "hostile/test_servers.py",
-    "test_audits.py",
-    "test_interruptions.py",
-    "test_interruptions_phases.py",
-    "test_build.py",
-    "test_label_page.py",
     "test_families.py",
-    "test_ray.py",
+    "test_site.py",
+    "test_build.py",
+    "test_house.py",
+    "hostile/test_servers.py",
+    "test_label_page.py",
+    "test_servers.py",
     "test_administer.py",
     "test_release.py",
-    "test_compare_errors.py",
-    "test_coverage_table.py",
     "test_advice.py",
+    "test_shapes.py",
+    "test_tutorial_people.py",
+    "test_interruptions.py",
+    "test_interruptions_phases.py",
+    "test_audits.py",
+    "test_coverage_table.py",
+    "hostile/test_fuzz.py",
 )
-"""The files that take most of a minute or more: begun first, so that at the end no process waits
-for another one's last file.
+"""The files that take ten seconds or more: begun first, so that at the end no process waits for
+another one's last file.
 """
 
 
@@ -69,8 +84,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
-NIGHTLY = os.environ.get("HQM_NIGHTLY") == "1"
-"""Whether this is the nightly run: new examples, and the full counts."""
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Begin to import at another file than the other processes do.
+
+    The first import of a test rewrites its assertions and keeps the bytecode, so that each process
+    does its part of that and reads the parts of the others.
+    """
+    place = getattr(session.config, "workerinput", None)
+    whole = all(Path(argument).is_dir() for argument in session.config.args)
+    if place is None or sys.dont_write_bytecode or not whole:
+        return
+    names = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    ]
+    first, step = int(place["workerid"].removeprefix("gw")), place["workercount"]
+    for name in names[first::step]:
+        # what cannot be imported is said where it is collected
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
 
 # the same examples every time: a submission fails for what it changed, not for what chance found
 settings.register_profile("hqm", derandomize=True, database=None, deadline=None)

@@ -17,7 +17,8 @@ import pytest
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Response, Store
 from hqm.administration.costs import forecast
-from tests.conftest import Run, recorded
+from tests.conftest import NIGHTLY, Run, recorded
+from tests.quick_respondent import environment_with_quick
 
 HQM = [sys.executable, "-m", "hqm.cli"]
 
@@ -225,9 +226,15 @@ def count(path: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nightly a real model, in every other run a respondent without torch."""
+    model = "hf/shapes:half-trained" if NIGHTLY else "quick/model"
+    if not NIGHTLY:
+        monkeypatch.setenv("PYTHONPATH", environment_with_quick(tmp_path / "site")["PYTHONPATH"])
     store = tmp_path / "store.sqlite"
-    command = [*HQM, "run", "shapes_yesno", "-r", "hf/shapes:half-trained", "--store", str(store)]
+    command = [*HQM, "run", "shapes_yesno", "-r", model, "--store", str(store)]
     command += ["--forms", "original", "--runs", "1", "--limit", "504", "--batch", "8", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 300

@@ -5,10 +5,7 @@ to read, in a real browser.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,9 +15,11 @@ import pytest
 from hqm.reports.advice import MOST, all_advice, to_fix
 from hqm.reports.phrases import in_words
 from hqm.reports.tables import number, percent
+from typer.testing import CliRunner
 
 import hqm
 from hqm import BenchmarkAudit
+from hqm.cli import app
 from tests.browser import Browser
 from tests.conftest import Run
 from tests.drawn_benchmarks import Drawn, bad, good
@@ -43,26 +42,9 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Drawn, P
     for name, (draw, seed, task, n) in DRAWINGS.items():
         home = tmp_path_factory.mktemp("drawn")
         drawn = draw(home / "benchmark", seed, task=task, respondents=n)
-        command = [
-            sys.executable,
-            "-m",
-            "hqm.cli",
-            "audit",
-            str(drawn.folder),
-            "--recorded",
-            str(drawn.answers),
-            "--out",
-            str(home / "out"),
-            "--quiet",
-        ]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        assert done.returncode == 0, done.stderr
+        command = ["audit", str(drawn.folder), "--recorded", str(drawn.answers)]
+        done = CliRunner().invoke(app, [*command, "--out", str(home / "out"), "--quiet"])
+        assert done.exit_code == 0, done.output
         made[name] = (drawn, home / "out")
     return made
 

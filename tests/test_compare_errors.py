@@ -1,8 +1,8 @@
 """False alarms of `hqm compare`, and the power that an audit states, with answers from another
 simulator.
 
-The full table is printed by `tests/perf/compare_errors.py`; here are few replicates with limits
-that chance passes in fewer than one of a thousand cases.
+The full table is printed by `tests/perf/compare_errors.py`; here are few replicates, a tenth of them
+where it is not nightly, with limits that chance passes in fewer than one of a thousand cases.
 """
 
 import math
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hqm import compare_audits
+from tests.conftest import NIGHTLY, counts
 from tests.messages import text_of
 from tests.perf.compare_errors import (
     World,
@@ -21,7 +22,7 @@ from tests.perf.compare_errors import (
     power,
 )
 
-REPLICATES = 200
+REPLICATES = counts(200)
 
 
 def at_most(share: float, replicates: int = REPLICATES) -> float:
@@ -40,8 +41,10 @@ def test_the_simulation_makes_the_tests_of_the_command() -> None:
 @pytest.mark.parametrize("respondents", [5, 20])
 def test_equal_measures_are_seldom_called_different(respondents: int) -> None:
     rates = alarms(World(respondents), REPLICATES, np.random.default_rng(respondents))
-    assert 0 < rates["family"] <= at_most(0.05)
-    assert 0 < rates["these"] <= at_most(0.05)
+    assert rates["family"] <= at_most(0.05)
+    assert rates["these"] <= at_most(0.05)
+    if NIGHTLY:  # among few replicates there may be no alarm
+        assert min(rates["family"], rates["these"]) > 0
 
 
 def test_measures_that_differ_for_these_alone_are_not_said_to_differ_for_others() -> None:
@@ -54,9 +57,8 @@ def test_measures_that_differ_for_these_alone_are_not_said_to_differ_for_others(
 
 
 def test_relatives_bring_no_more_false_alarms() -> None:
-    assert alarms(World(40, relatives=4), 100, np.random.default_rng(4))["family"] <= at_most(
-        0.05, 100
-    )
+    rates = alarms(World(40, relatives=4), counts(100), np.random.default_rng(4))
+    assert rates["family"] <= at_most(0.05, counts(100))
 
 
 def test_few_families_make_no_test_for_others() -> None:

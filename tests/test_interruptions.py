@@ -1,5 +1,5 @@
 """Ctrl-C, a scheduler's SIGTERM, SIGKILL, and two commands on one store: real processes, real
-signals.
+signals; nightly a real model, in every other run a respondent without torch.
 """
 
 import os
@@ -20,16 +20,19 @@ import pytest
 import hqm
 from hqm.commands.interrupt import interruption
 from hqm.store.lock import writing
+from tests.conftest import NIGHTLY
 from tests.messages import tells
+from tests.quick_respondent import environment_with_quick
 from tests.servers import PlannedServer, completion, question
 
 HQM = [sys.executable, "-m", "hqm.cli"]
+MODEL = "hf/shapes:half-trained" if NIGHTLY else "quick/model"
 RUN = [
     *HQM,
     "run",
     "shapes_yesno",
     "-r",
-    "hf/shapes:half-trained",
+    MODEL,
     "--forms",
     "original",
     "--runs",
@@ -37,6 +40,13 @@ RUN = [
     "--batch",
 ]
 """The size of the batch follows: small ones leave time for a signal."""
+
+
+@pytest.fixture(autouse=True)
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every process that a test starts knows the respondent without torch."""
+    if not NIGHTLY:
+        monkeypatch.setenv("PYTHONPATH", environment_with_quick(tmp_path / "site")["PYTHONPATH"])
 
 
 def hearing() -> None:
@@ -97,7 +107,7 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     assert tells(err, "run.stopping")
     assert tells(err, "run.interrupted", answers=kept, store=store, left=1008 - kept)
     assert (
-        "hqm run shapes_yesno -r hf/shapes:half-trained --forms original --runs 1 --batch 4"
+        f"hqm run shapes_yesno -r {MODEL} --forms original --runs 1 --batch 4"
         f" --workers {workers}" in err
     )
     assert "Traceback" not in err

@@ -1,5 +1,5 @@
 """The Ray engine on real clusters of this machine: a node that joins, a worker that is killed, the
-same bytes as here.
+same bytes as here. The clusters are started nightly.
 """
 
 import functools
@@ -23,6 +23,7 @@ from hqm import Administration, Asks, Request, RespondentError, Sampling, Store,
 from hqm.administration.engines import make_engine
 from hqm.administration.engines.actor import Actor
 from hqm.signature import digest_file
+from tests.conftest import nightly
 from tests.messages import pattern_of, tells
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -71,7 +72,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made.shutdown()
 
 
-@pytest.mark.slow
+@nightly
 def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(
     cluster: Any, tmp_path: Path
 ) -> None:
@@ -110,7 +111,7 @@ def test_a_node_that_joins_helps_and_a_worker_that_is_killed_costs_nothing(
     assert rows(tmp_path / "there.sqlite") == rows(tmp_path / "here.sqlite")
 
 
-@pytest.mark.slow
+@nightly
 def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     store = tmp_path / "store.sqlite"

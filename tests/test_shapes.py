@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
 
 import hqm
 from hqm.respondents.loading import find_model
-from tests.conftest import Run
+from tests.conftest import NIGHTLY, Run, counts
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"
 RESPONDENTS = sorted(path.name for path in (ROOT / "shapes" / "respondents").iterdir())
@@ -265,41 +266,40 @@ def test_neurons_that_do_nothing_are_given_up_first() -> None:
 
 @pytest.mark.slow
 def test_training_repeats_bit_for_bit_from_nothing_and_from_the_kept_first_stage(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The same bytes in fresh processes: from nothing, from nothing again, and from the kept
-    half-precision first stage.
+    """The same bytes from nothing and from the kept half-precision first stage; nightly in fresh
+    processes, and from nothing again.
     """
-    import subprocess
-    import sys
+    import torch
+    from hqm.benchmarks.shapes.recipes import RECIPES
+    from hqm.benchmarks.shapes.train import main, train_one
 
-    command = [
-        sys.executable,
-        "-m",
-        "hqm.benchmarks.shapes.train",
-        "--only",
-        "small",
-        "--steps",
-        "20",
-        "--scenes",
-        "100",
-    ]
-    for run, first in (("nothing", "first"), ("again", "other"), ("kept", "first")):
-        places = ["--out", str(tmp_path / run), "--first-stage", str(tmp_path / first)]
-        done = subprocess.run([*command, *places], check=True, capture_output=True, text=True)
-        assert ("step 20 of 20" in done.stdout) == (run != "kept")
-        assert "step 1 of 1" in done.stdout
+    steps, scenes = counts(20), counts(100)
+    runs = {"nothing": "first", "again": "other", "kept": "first"}
+    if not NIGHTLY:
+        del runs["again"]
+    for run, first in runs.items():
+        places = (tmp_path / run, tmp_path / first)
+        if NIGHTLY:
+            command = f"train --only small --steps {steps} --scenes {scenes}".split()
+            command += ["--out", str(places[0]), "--first-stage", str(places[1])]
+            monkeypatch.setattr(sys, "argv", command)
+            main()
+        else:
+            (recipe,) = (recipe for recipe in RECIPES if recipe.name == "small")
+            monkeypatch.setenv("TRANSFORMERS_VERBOSITY", "error")
+            try:
+                train_one(recipe, places[0], steps, scenes, places[1])
+            finally:  # what a process of its own would have taken with it
+                torch.use_deterministic_algorithms(False)
+        printed = capfd.readouterr().out
+        assert (f"step {steps} of {steps}" in printed) == (run != "kept")
+        assert "step 1 of 1" in printed
     files = ("model.safetensors.xz", "config.json", "tokenizer.json", "processor_config.json")
     for file in files:
-        assert (
-            len(
-                {
-                    (tmp_path / run / "small" / file).read_bytes()
-                    for run in ("nothing", "again", "kept")
-                }
-            )
-            == 1
-        ), file
+        made = {(tmp_path / run / "small" / file).read_bytes() for run in runs}
+        assert len(made) == 1, file
 
 
 def _no_noise_is_shared(file: Path) -> None:
@@ -310,11 +310,11 @@ def _no_noise_is_shared(file: Path) -> None:
         evidence = hqm.gather(hqm.load("shapes_yesno"), store)
     runs = [evidence.matrices[hqm.Cell(run=run)].values for run in (0, 1)]
     changed = runs[1] - runs[0]
-    noise = np.corrcoef(changed[:, np.isfinite(changed).all(axis=0)])[
-        np.triu_indices(len(changed), 1)
-    ]
-    assert abs(noise.mean()) < 0.02
-    assert np.abs(noise).mean() < 0.05  # of 1,008 independent items it is .025
+    changed = changed[:, np.isfinite(changed).all(axis=0)]
+    noise = np.corrcoef(changed)[np.triu_indices(len(changed), 1)]
+    width = math.sqrt(1008 / changed.shape[1])  # of what chance alone makes
+    assert abs(noise.mean()) < 0.02 * width
+    assert np.abs(noise).mean() < 0.05 * width  # of 1,008 independent items it is .025
 
 
 def _card_rows() -> dict[str, list[float]]:
@@ -329,24 +329,28 @@ def _card_rows() -> dict[str, list[float]]:
 
 @pytest.mark.slow
 def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
-    """`hqm audit` with all ten respondents on all yes/no items, and with three on the rest: the
-    model card says what came out.
+    """`hqm audit` with all ten respondents on the yes/no items, and with three on the rest: the
+    model card says what came out. All items are asked nightly, in every other run a tenth, whose
+    shares lie within four standard errors of the card's.
     """
     import subprocess
-    import sys
 
+    asked = counts(1008)
+    share, length = (0.02, 0.5) if NIGHTLY else (4 * math.sqrt(0.25 / asked), 3.0)
     command = [
         sys.executable,
         "-m",
         "hqm.cli",
         "audit",
         "shapes_yesno",
+        "--limit",
+        str(asked),
         "--out",
         str(tmp_path),
         "--quiet",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "asked 30240, stored before 0, errors 0" in done.stdout
+    assert f"asked {30 * asked}, stored before 0, errors 0" in done.stdout
     assert all((tmp_path / name).exists() for name in ("report.html", "audit.json", "store.sqlite"))
     (audit,) = json.loads((tmp_path / "audit.json").read_text())["audits"]
     _no_noise_is_shared(tmp_path / "store.sqlite")
@@ -360,14 +364,14 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
             flipped,
             row["yes_ratio"]["form=original|run=0|judge=rule"],
         ]
-        assert card[name][:3] == pytest.approx(measured, abs=0.02), name
+        assert card[name][:3] == pytest.approx(measured, abs=share), name
     accuracies = sorted(row["scores"]["accuracy"] for row in polar.values())
     assert accuracies[0] < 0.56
     assert accuracies[-1] > 0.9
     # the finding of the HQM paper, on models whose making is known: scores repeat, but not in other
     # words
     estimates = {(e["indicator"], e["metric"]): e for e in audit["estimates"]}
-    assert estimates["test_retest.pearson", "accuracy"]["value"] > 0.98
+    assert estimates["test_retest.pearson", "accuracy"]["value"] > (0.98 if NIGHTLY else 0.9)
     assert estimates["parallel_forms.pearson", "accuracy"]["value"] < 0.8
 
     three = ("steady", "small", "noisy")
@@ -387,6 +391,8 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
             1,
             "--forms",
             forms,
+            "--limit",
+            asked,
             "--out",
             out,
             "--quiet",
@@ -406,5 +412,5 @@ def test_the_main_job_and_the_model_card(run: Run, tmp_path: Path) -> None:
             short["scores"]["accuracy"],
             said["scores"]["chair_i"],
         ]
-        assert card[name][3:6] == pytest.approx(measured, abs=0.02), name
-        assert card[name][6:] == pytest.approx(words, abs=0.5), name
+        assert card[name][3:6] == pytest.approx(measured, abs=share), name
+        assert card[name][6:] == pytest.approx(words, abs=length), name

@@ -2,10 +2,12 @@
 folder.
 
 Two environments. The first borrows the libraries of this one, so that an embedded model answers.
-The second is made from the package index without extras, as `pip install hqm-audit` makes it: no
-torch, and audits all the same.
+The second is as `pip install hqm-audit` makes it, without extras: no torch, and audits all the same.
+Nightly it is installed from the package index; in every other run it borrows from this one what the
+wheel requires, and what that requires.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,13 +15,21 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib.metadata import (
+    Distribution,
+    PackageNotFoundError,
+    PathDistribution,
+    distribution,
+    version,
+)
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from hqm.version import __version__
-from tests.conftest import ROOT, write_benchmark
+from tests.conftest import NIGHTLY, ROOT, counts, write_benchmark
 from tests.servers import PlannedServer, completion, question
 
 TABLE5 = ROOT / "tests" / "tables" / "hqm_table5.csv"
@@ -34,28 +44,36 @@ WORDS = ("dog", "cat", "car", "bus", "hat", "cup", "tree", "boat")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--wheel-dir",
-            str(folder),
-            str(ROOT),
-        ],
-        check=True,
-        capture_output=True,
-    )
+def backend(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables with which Python finds what builds; it is installed where it is not here."""
+    wanted = Requirement("setuptools>=77")
+    with contextlib.suppress(PackageNotFoundError):
+        if version(wanted.name) in wanted.specifier:
+            return dict(os.environ)
+    folder = tmp_path_factory.mktemp("backend")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
+    got = subprocess.run([*command, "setuptools>=77"], capture_output=True, text=True, check=False)
+    if got.returncode and "connection broken by" in got.stdout + got.stderr:
+        pytest.skip("the package index cannot be reached, so there is nothing to build with")
+    assert got.returncode == 0, got.stderr
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def built(source: Path, folder: Path, backend: dict[str, str]) -> Path:
+    """Build a wheel from a tree or a source archive."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    command += ["--no-build-isolation", "--wheel-dir", str(folder), str(source)]
+    subprocess.run(command, check=True, capture_output=True, env=backend)
     return next(folder.glob("hqm_audit-*.whl"))
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]) -> Path:
+    return built(ROOT, tmp_path_factory.mktemp("wheel"), backend)
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory, backend: dict[str, str]) -> Path:
     """The source archive, made as a front end makes it: by the backend that pyproject.toml names,
     from a copy of the tree.
     """
@@ -73,61 +91,33 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ".hypothesis",
     )
     shutil.copytree(ROOT, tree, ignore=ignored)
-    backend = tmp_path_factory.mktemp("backend")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--target",
-        str(backend),
-        "setuptools>=77",
-    ]
-    got = subprocess.run(command, capture_output=True, text=True, check=False)
-    if got.returncode and "connection broken by" in got.stdout + got.stderr:
-        pytest.skip("the package index cannot be reached, so there is nothing to build with")
-    assert got.returncode == 0, got.stderr
     code = f"from setuptools.build_meta import build_sdist; print(build_sdist({str(out)!r}))"
-    path = {**os.environ, "PYTHONPATH": str(backend)}
     subprocess.run(
-        [sys.executable, "-c", code], cwd=tree, env=path, check=True, capture_output=True
+        [sys.executable, "-c", code], cwd=tree, env=backend, check=True, capture_output=True
     )
     return next(out.glob("hqm_audit-*.tar.gz"))
 
 
 def environment() -> dict[str, str]:
-    return {
-        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "HQM_DATA")
-    }
+    """Return what a new user has: bytecode is kept, and nothing says where data or code lie."""
+    ours = ("PYTHONPATH", "HQM_DATA", "PYTHONDONTWRITEBYTECODE")
+    return {key: value for key, value in os.environ.items() if key not in ours}
 
 
 @pytest.mark.slow
 def test_wheel_and_source_archive_are_small_and_hold_the_same(
-    wheel: Path, sdist: Path, tmp_path: Path
+    wheel: Path, sdist: Path, backend: dict[str, str], tmp_path: Path
 ) -> None:
     for path in (wheel, sdist):
         size = path.stat().st_size
         assert size < MOST, f"{path.name} takes {size:,} bytes"
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--wheel-dir",
-        str(tmp_path),
-        str(sdist),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
     contents = [
         {
             entry.filename: entry.CRC
             for entry in zipfile.ZipFile(path).infolist()
             if ".dist-info/" not in entry.filename
         }
-        for path in (wheel, next(tmp_path.glob("*.whl")))
+        for path in (wheel, built(sdist, tmp_path, backend))
     ]
     assert len(contents[0]) > 200
     assert contents[0] == contents[1], (
@@ -196,20 +186,43 @@ def pip(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def required(of: Distribution, needed: dict[str, Distribution], extras: Iterable[str] = ()) -> None:
+    """Find what a distribution requires here with these extras, and what that requires."""
+    for line in of.requires or ():
+        requirement = Requirement(line)
+        marker = requirement.marker
+        wanted = marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras))
+        if wanted and (requirement.name not in needed or requirement.extras):
+            needed[requirement.name] = distribution(requirement.name)
+            required(needed[requirement.name], needed, requirement.extras)
+
+
+def borrow(site: Path, distributions: Iterable[Distribution]) -> None:
+    """Link distributions of this environment into another one."""
+    for each in distributions:
+        for name in {file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}:
+            if not (site / name).exists():
+                (site / name).symlink_to(str(each.locate_file(name)))
+
+
 @pytest.fixture(scope="module")
 def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an environment with the wheel and what it requires, without extras."""
     home = tmp_path_factory.mktemp("plain") / "environment"
     venv.create(home, with_pip=False)
-    constraints = str(ROOT / "constraints.txt")
     # bytecode is left to the first import: compiling all of SciPy and pandas takes longer than the
     # tests below
-    done = pip(
-        home, "install", "--no-compile", "--retries", "2", "--constraint", constraints, str(wheel)
-    )
+    install = ["install", "--no-compile", "--retries", "2"]
+    install += ["--constraint", str(ROOT / "constraints.txt")] if NIGHTLY else ["--no-deps"]
+    done = pip(home, *install, str(wheel))
     if done.returncode and "connection broken by" in done.stdout + done.stderr:
         pytest.skip("the package index cannot be reached, so nothing was installed from it")
     assert done.returncode == 0, done.stderr
+    if not NIGHTLY:
+        site = next((home / "lib").glob("python*/site-packages"))
+        needed: dict[str, Distribution] = {}
+        required(PathDistribution(next(site.glob("hqm_audit-*.dist-info"))), needed)
+        borrow(site, needed.values())
     return home
 
 
@@ -265,7 +278,12 @@ def test_without_extras_it_is_small_and_sound(plain: Path) -> None:
         for n in names
         if n in ("torch", "transformers", "pyarrow", "ray") or n.startswith("nvidia")
     }
-    files = [path for path in site.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files = [
+        Path(folder) / name
+        for folder, _, names in os.walk(site, followlinks=True)
+        for name in names
+        if not name.endswith(".pyc")
+    ]
     megabytes = sum(path.stat().st_size for path in files) / 2**20
     assert megabytes < LARGEST, f"an installation without extras takes {megabytes:.0f} MiB"
     checked = pip(plain, "check")
@@ -308,20 +326,21 @@ def test_without_extras_the_doctor_says_which_there_are(hqm_there: Run) -> None:
 def test_answers_of_another_machine_are_audited_without_torch(
     hqm_there: Run, tmp_path: Path
 ) -> None:
-    """`hqm audit shapes --limit 100` where the models can run; its answers, exported, audited where
-    they cannot.
+    """`hqm audit shapes` of 100 items, nightly, or 10 where the models can run; its answers,
+    exported, audited where they cannot.
     """
     # two of the ten models, so that the test ends: the audit of all ten runs in the workflow
     # `package`
     models = ("-r", "hf/shapes:steady", "-r", "hf/shapes:half-trained")
     here = [sys.executable, "-m", "hqm"]
-    audit = [*here, "audit", "shapes", "--limit", "100", *models, "--out", "there", "--quiet"]
+    limit = ("--limit", counts(100))
+    audit = [*here, "audit", "shapes", *map(str, limit), *models, "--out", "there", "--quiet"]
     export = [*here, "export", "there/store.sqlite", "--to", "answers.jsonl"]
     for command in (audit, export):
         subprocess.run(command, cwd=tmp_path, env=environment(), check=True, capture_output=True)
     assert hqm_there("import", "answers.jsonl", "--store", "here.sqlite")[0] == 0
     status, text = hqm_there(
-        "audit", "shapes", "--limit", "100", "--offline", "--store", "here.sqlite", "--out", "here"
+        "audit", "shapes", *limit, "--offline", "--store", "here.sqlite", "--out", "here"
     )
     assert status == 0, text
     first, second = (

@@ -1,9 +1,9 @@
 """Malformed files at random, built from whole ones: a command ends with a sentence or a result, and
 never with a traceback.
 
-Every kind of file is read by the command that reads it, 250 times; Hypothesis draws what is wrong
-with it (the same cases every time), from values that have broken a reader before and from text at
-random. The counts are printed.
+Every kind of file is read by the command that reads it, nightly 250 times and in every other run 25
+times; Hypothesis draws what is wrong with it (the same cases every time), from values that have
+broken a reader before and from text at random. The counts are printed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hypothesis import strategies as st
 import hqm
 from hqm.benchmark.replies import read_replies
 from hqm.cli import main
-from tests.conftest import write_benchmark
+from tests.conftest import NIGHTLY, counts, write_benchmark
 from tests.hostile.test_input import plain_audit
 
-CASES = 250
-"""Of each kind; eight kinds are 2,000 cases."""
+CASES = counts(250)
+"""Of each kind; eight kinds are 2,000 cases nightly."""
 DELETED, TWICE = "deleted", "twice"
 NASTY: list[Any] = [
     None,
@@ -436,4 +436,5 @@ def test_a_malformed_file_ends_in_a_sentence(
             " a sentence"
         )
     assert ends.total() >= CASES
-    assert 0 < ends[0] < ends.total(), "files that are taken and files that are refused"
+    assert ends[0] < ends.total(), "files that are refused"
+    assert ends[0] > 0 or not NIGHTLY, "files that are taken, of which a few cases may have none"
