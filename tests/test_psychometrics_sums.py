@@ -1,0 +1,204 @@
+"""Statistics against their formulas, written out for a few numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import hqm.psychometrics as psy
+from hqm.psychometrics.folds import deal
+from hqm.psychometrics.leaks import judge_strata, views
+
+
+def test_williams_test_by_hand() -> None:
+    """r12 = .4, r13 = .3, r23 = .1: D = 1 - .16 - .09 - .01 + .024 = .764, mean = .35."""
+    found = psy.williams_test(0.4, 0.3, 0.1, 103)
+    t = 0.1 * math.sqrt(102 * 1.1 / (2 * 102 / 100 * 0.764 + 0.35**2 * 0.9**3))
+    assert (found.difference, found.t, found.df) == pytest.approx((0.1, t, 100))
+    assert found.p == pytest.approx(2 * stats.t.sf(t, 100))
+    related = psy.williams_test(0.4, 0.3, 0.1, 103, n_effective=20)
+    t = 0.1 * math.sqrt(19 * 1.1 / (2 * 19 / 17 * 0.764 + 0.35**2 * 0.9**3))
+    assert (related.t, related.df) == pytest.approx((t, 17))
+
+
+def test_the_heterogeneity_of_four_shifts_by_hand() -> None:
+    """Weights 100, 50, 100, 25: the mean is (10 + 15 + 50 + 5) / 275."""
+    shifts, variances = np.array([0.1, 0.3, 0.5, 0.2]), np.array([0.01, 0.02, 0.01, 0.04])
+    found = psy.shift_heterogeneity_of_scores(shifts, variances, level=0.9)
+    mean = 80 / 275
+    q = 100 * (0.1 - mean) ** 2 + 50 * (0.3 - mean) ** 2
+    q += 100 * (0.5 - mean) ** 2 + 25 * (0.2 - mean) ** 2
+    half = stats.norm.ppf(0.95) / math.sqrt(275)
+    assert found.test.statistic == pytest.approx(q)
+    assert found.test.p == pytest.approx(stats.chi2.sf(q, 3))
+    assert found.i2 == pytest.approx(1 - 3 / q)
+    assert found.shift.value == pytest.approx(mean)
+    assert found.shift.fixed is not None
+    assert (found.shift.fixed.low, found.shift.fixed.high) == pytest.approx(
+        (mean - half, mean + half)
+    )
+    assert found.deviation == pytest.approx(math.sqrt(np.var(shifts, ddof=1) - 0.02))
+
+
+def test_a_cue_is_judged_by_the_gains_of_clusters() -> None:
+    """Accuracy, gain, its error and p for the four orders that the generator draws, by loops."""
+    rng = np.random.default_rng(6)
+    cluster = np.repeat(np.arange(30), rng.integers(1, 4, 30))
+    labels = rng.choice(["yes", "no"], len(cluster), p=[0.6, 0.4])
+    items = deal(labels.tolist(), cluster.tolist(), None, rng, 5)
+    right = (rng.random(len(cluster)) < 0.8).astype(float)
+    (view,) = views(items, None)
+    (found,) = judge_strata(
+        view, lambda block: right, np.random.default_rng(7), cue="c", tests=3, alpha=0.05
+    )
+    base = (labels == "yes").astype(float)
+    same = np.random.default_rng(7)
+    rows = []
+    for _ in range(4):
+        block = same.permutation(np.arange(30) % 10)[cluster]
+        seen = block > 0
+        gains = (right - base)[seen]
+        mean = gains.mean()
+        kept = sorted(set(cluster[seen]))
+        squares = sum(float((gains[cluster[seen] == c] - mean).sum()) ** 2 for c in kept)
+        error = math.sqrt(len(kept) / (len(kept) - 1) * squares) / seen.sum()
+        square = (gains**2).mean()
+        rows.append([right[seen].mean(), base[seen].mean(), mean, error, mean / error, square])
+    accuracy, floor, gain, error, ratio, square = np.mean(rows, axis=0)
+    reach = stats.t.ppf(1 - 0.05 / 3, 29)
+    assert (found.items, found.clusters) == (len(cluster), 30)
+    assert (found.accuracy, found.baseline, found.gain) == pytest.approx((accuracy, floor, gain))
+    assert (found.low, found.high) == pytest.approx((gain - reach * error, gain + reach * error))
+    assert found.p == pytest.approx(3 * max(stats.t.sf(ratio, 29), 2.0**-30))
+    typical = math.sqrt(max(square, 1 - floor) / (len(cluster) * 0.9))
+    least = 1.05 * (reach + stats.norm.ppf(0.8)) * max(typical, error)
+    least += 0.8 * math.sqrt(floor * (1 - floor) / len(cluster))
+    assert found.detectable == pytest.approx(min(1.0, least))
+    assert found.detectable < 1
+
+
+def test_fleiss_kappa_has_the_jackknife_over_units() -> None:
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 3, 12)
+    ratings = np.where(rng.random((4, 12)) < 0.7, truth, rng.integers(0, 3, (4, 12)))
+    found = psy.fleiss_kappa(ratings, level=0.9)
+    left = np.array([psy.fleiss_kappa(np.delete(ratings, i, axis=1)).value for i in range(12)])
+    error = math.sqrt(11 / 12 * float(((left - left.mean()) ** 2).sum()))
+    half = stats.norm.ppf(0.95) * error
+    assert found.fixed is not None
+    assert (found.se, found.fixed.low, found.fixed.high) == pytest.approx(
+        (error, found.value - half, found.value + half)
+    )
+
+
+def test_gwets_variance_by_loops() -> None:
+    """Gwet (2008), three raters, three categories, one rating missing, one unit rated once."""
+    ratings = np.array(
+        [
+            [0, 1, 2, 0, 0, 1, 2, 0, 1],
+            [0, 1, 2, 0, 1, 1, 0, 0, np.nan],
+            [0, 1, 1, 0, 0, np.nan, 2, 0, np.nan],
+        ]
+    )
+    units = [column[np.isfinite(column)] for column in ratings.T]
+    shares = np.array([[float((u == k).mean()) for k in range(3)] for u in units])
+    common = shares.mean(axis=0)
+    chance = float((common * (1 - common)).sum()) / 2
+    agreed = [
+        np.mean([a == b for i, a in enumerate(u) for j, b in enumerate(u) if i != j])
+        if len(u) > 1
+        else None
+        for u in units
+    ]
+    known = [share for share in agreed if share is not None]
+    value = (np.mean(known) - chance) / (1 - chance)
+    influences = [
+        (0 if share is None else 9 / len(known) * (share - chance) / (1 - chance))
+        - 2 * (1 - value) * (float((row * (1 - common)).sum()) / 2 - chance) / (1 - chance)
+        for share, row in zip(agreed, shares, strict=True)
+    ]
+    error = math.sqrt(sum((each - value) ** 2 for each in influences) / 72)
+    found = psy.gwet_ac1(ratings, level=0.8)
+    half = stats.t.ppf(0.9, 8) * error
+    assert found.fixed is not None
+    assert (found.value, found.se) == pytest.approx((value, error))
+    assert (found.fixed.low, found.fixed.high) == pytest.approx(
+        (value - half, min(1.0, value + half))
+    )
+
+
+def test_the_elasticity_has_the_interval_of_a_regression() -> None:
+    """With one level a respondent it is the simple regression within two respondents' means."""
+    rng = np.random.default_rng(9)
+    lengths = np.exp(rng.normal(4, 0.5, (4, 3)))
+    scores = np.exp(0.5 * np.log(lengths) + rng.normal(0, 0.2, (4, 3)))
+    found = psy.length_elasticity(scores, lengths, level=0.9).within
+    y, x = (np.log(v) - np.log(v).mean(axis=1, keepdims=True) for v in (scores, lengths))
+    slope = float((x * y).sum() / (x * x).sum())
+    error = math.sqrt(float(((y - slope * x) ** 2).sum()) / (12 - 4 - 1) / float((x * x).sum()))
+    half = stats.t.ppf(0.95, 7) * error
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (slope, slope - half, slope + half)
+    )
+
+
+def test_the_gain_of_a_subscore_has_the_jackknife_over_respondents() -> None:
+    rng = np.random.default_rng(10)
+    ability = rng.normal(size=(15, 2))[:, [0] * 8 + [1] * 8]
+    right = (rng.random((15, 16)) < 1 / (1 + np.exp(-2 * ability))).astype(float)
+    kinds = ["a"] * 8 + ["b"] * 8
+    (found, _) = psy.subscore_value(right, kinds, level=0.9)
+    left = np.array(
+        [psy.subscore_value(np.delete(right, m, axis=0), kinds)[0].gain.value for m in range(15)]
+    )
+    half = stats.norm.ppf(0.95) * math.sqrt(14 / 15 * float(((left - left.mean()) ** 2).sum()))
+    assert (found.gain.low, found.gain.high) == pytest.approx(
+        (found.gain.value - half, found.gain.value + half)
+    )
+
+
+def test_equivalence_is_two_one_sided_t_tests() -> None:
+    x, y = np.array([0.5, 0.6, 0.7, 0.65]), np.array([0.52, 0.61, 0.7, 0.69])
+    found = psy.equivalence(x, y, 0.05, alpha=0.1)
+    low = stats.ttest_1samp(y - x, -0.05, alternative="greater").pvalue
+    high = stats.ttest_1samp(y - x, 0.05, alternative="less").pvalue
+    assert found.p == pytest.approx(max(low, high))
+    turned = psy.equivalence(y, x, 0.05, alpha=0.1)
+    assert turned.p == pytest.approx(found.p)
+    interval = stats.t.interval(0.8, 3, (y - x).mean(), stats.sem(y - x))
+    assert (found.shift.low, found.shift.high) == pytest.approx(interval)
+    assert psy.equivalence([0.5, 0.6, 0.7], [0.6, 0.7, 0.8], 0.2).status == "degenerate"
+
+
+def test_a_share_of_units_has_students_interval_on_the_logit() -> None:
+    """6 pictures: the jackknife's error over p (1 - p), with 5 degrees of freedom."""
+    rng = np.random.default_rng(11)
+    clusters = np.repeat(np.arange(6), [3, 5, 4, 6, 2, 5])
+    human = (rng.random(25) < 0.6).astype(float)
+    judge = np.where(rng.random(25) < 0.3, 1 - human, human)
+    found = psy.stage_agreement(judge, human, clusters, level=0.9).agreement
+    alike = (judge == human).astype(float)
+    value = alike.mean()
+    left = np.array([alike[clusters != c].mean() for c in range(6)])
+    error = math.sqrt(5 / 6 * float(((left - left.mean()) ** 2).sum()))
+    middle, half = math.log(value / (1 - value)), stats.t.ppf(0.95, 5) * error / value / (1 - value)
+    ends = [1 / (1 + math.exp(-(middle + side * half))) for side in (-1, 1)]
+    assert found.fixed is not None
+    assert (found.value, found.se) == pytest.approx((value, error))
+    assert (found.fixed.low, found.fixed.high) == pytest.approx(tuple(ends))
+
+
+def test_labels_at_random_are_tested_with_students_t_over_pictures() -> None:
+    rng = np.random.default_rng(12)
+    clusters = np.repeat(np.arange(12), 2)
+    scores = (rng.random((1, 24)) < 0.6).astype(float)
+    labels = np.where(rng.random((1, 24)) < 0.5, scores, np.nan)
+    found = psy.labels_at_random(scores, labels, clusters)
+    marked = np.isfinite(labels[0])
+    share = marked.mean()
+    parts = (marked - share) * (scores[0] - scores[0].mean())
+    sums = np.array([parts[clusters == c].sum() for c in range(12)])
+    z = sums.sum() / math.sqrt(12 / 11 * float((sums**2).sum()))
+    assert found.difference == pytest.approx(scores[0][marked].mean() - scores[0][~marked].mean())
+    assert (found.z, found.p) == pytest.approx((z, 2 * stats.t.sf(abs(z), 11)))
