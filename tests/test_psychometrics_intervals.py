@@ -141,6 +141,8 @@ def test_results_cannot_be_changed_and_intervals_are_of_95_percent() -> None:
                 continue
             if dataclasses.is_dataclass(value):
                 results += 1
+                field = value.__dataclass_fields__.get("level")
+                assert field is None or field.default in (0.95, dataclasses.MISSING), value
                 assert value.__dataclass_params__.frozen, value
                 assert not hasattr(value, "__dict__") or "__slots__" in vars(value), value
             members = vars(value).values() if inspect.isclass(value) else (value,)

@@ -202,3 +202,146 @@ def test_labels_at_random_are_tested_with_students_t_over_pictures() -> None:
     z = sums.sum() / math.sqrt(12 / 11 * float((sums**2).sum()))
     assert found.difference == pytest.approx(scores[0][marked].mean() - scores[0][~marked].mean())
     assert (found.z, found.p) == pytest.approx((z, 2 * stats.t.sf(abs(z), 11)))
+
+
+def test_sensitivity_and_balanced_accuracy_by_hand() -> None:
+    """20 hits of 25, 10 false alarms of 25, with half an answer more in each cell."""
+    found = psy.signal_detection(20, 5, 10, 15, level=0.9)
+    h, f = 20.5 / 26, 10.5 / 26
+    variance = sum(p * (1 - p) / (26 * stats.norm.pdf(stats.norm.ppf(p)) ** 2) for p in (h, f))
+    z = stats.norm.ppf(0.95)
+    d, c = stats.norm.ppf(h) - stats.norm.ppf(f), -(stats.norm.ppf(h) + stats.norm.ppf(f)) / 2
+    error = math.sqrt(h * (1 - h) / 25 + f * (1 - f) / 25) / 2
+    for number, value, half in (
+        (found.d_prime, d, z * math.sqrt(variance)),
+        (found.criterion, c, z * math.sqrt(variance) / 2),
+        (found.balanced_accuracy, 0.7, z * error),
+    ):
+        assert number.fixed is not None
+        assert (number.value, number.fixed.low, number.fixed.high) == pytest.approx(
+            (value, value - half, value + half)
+        )
+    rates = psy.signal_detection_from_rates(0.7, 0.6, 0.5)
+    assert (rates.hit_rate, rates.false_alarm_rate) == pytest.approx((0.8, 0.4))
+    assert rates.criterion.value == pytest.approx(-(stats.norm.ppf(0.8) + stats.norm.ppf(0.4)) / 2)
+    for base in (0.0, 1.0, math.nan):
+        assert psy.signal_detection_from_rates(0.7, 0.6, base).status == "not_applicable"
+
+
+def test_the_interval_of_a_corrected_share_by_hand() -> None:
+    """Lang and Reiczigel (2014) with unequal numbers of positives and negatives."""
+    found = psy.rogan_gladen(0.4, 200, 0.9, 60, 0.8, 90, level=0.9)
+    z = stats.norm.ppf(0.95)
+    p = (200 * 0.4 + z**2 / 2) / (200 + z**2)
+    q1, q0 = 55 / 62, 73 / 92
+    theta = (p + q0 - 1) / (q1 + q0 - 1)
+    first, other = q1 * (1 - q1) / 62, q0 * (1 - q0) / 92
+    error = math.sqrt(p * (1 - p) / (200 + z**2) + (1 - theta) ** 2 * other + theta**2 * first) / (
+        q1 + q0 - 1
+    )
+    middle = theta + 2 * z**2 * (theta * first - (1 - theta) * other)
+    assert found.value == pytest.approx((0.4 + 0.8 - 1) / 0.7)
+    assert (found.se, found.low, found.high) == pytest.approx(
+        (error, middle - z * error, middle + z * error)
+    )
+
+
+def test_saturation_counts_respondents_and_items_at_the_ends() -> None:
+    """Respondents of 1, .5 and 0; items of 2/3, 2/3, 1/3, 1/3."""
+    scores = np.array([[1.0, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]])
+    for given, higher, bounds in ((scores, True, (0, 1)), (5 - 4 * scores, False, (1, 5))):
+        found = psy.saturation(given, bounds=bounds, higher_is_better=higher)
+        ends = found.at_ceiling, found.at_floor, found.solved_by_all, found.solved_by_none
+        assert ends == pytest.approx((2 / 3, 2 / 3, 0, 0)), higher
+        assert found.flags == ("CEILING", "FLOOR")
+        assert found.headroom == 0
+    # the middle one's mean of .5 has the standard error sqrt(1 / 3 / 4): two of them reach 1 and 0
+    better = psy.saturation(scores[:2, [0, 0, 1, 2, 3, 2, 3, 2]] * 0.5 + 0.25)
+    assert better.headroom == pytest.approx(0.25)
+    assert (better.at_ceiling, better.at_floor, better.flags) == (0, 0, ())
+
+
+def test_separation_by_hand() -> None:
+    """Variance of the scores .04 / 3, mean squared error (.01 + .0025) / 2."""
+    found = psy.separation([0.4, 0.6, 0.6, 0.4], [0.1, 0.05, 0.05, 0.1])
+    noise = (2 * 0.01 + 2 * 0.0025) / 4
+    true = 4 * 0.01 / 3 - noise
+    ratio = math.sqrt(true / noise)
+    assert (found.ratio, found.strata) == pytest.approx((ratio, (4 * ratio + 1) / 3))
+    assert psy.separation([0.4, 0.6, 0.5], [0.3, 0.3, 0.3]).ratio == 0
+
+
+def test_lins_interval_by_hand() -> None:
+    """Lin (1989), as corrected in 2000: on Fisher's scale, over n - 2."""
+    rng = np.random.default_rng(13)
+    x = rng.normal(size=9)
+    y = 0.8 * x + 0.3 + 0.5 * rng.normal(size=9)
+    found = psy.concordance(x, y, level=0.9).ccc
+    r = stats.pearsonr(x, y).statistic
+    value = 2 * r * x.std() * y.std() / (x.var() + y.var() + (x.mean() - y.mean()) ** 2)
+    u = (x.mean() - y.mean()) / math.sqrt(x.std() * y.std())
+    variance = (
+        (1 - r**2) * value**2 / ((1 - value**2) * r**2)
+        + 2 * value**3 * (1 - value) * u**2 / (r * (1 - value**2) ** 2)
+        - value**4 * u**4 / (2 * r**2 * (1 - value**2) ** 2)
+    ) / 7
+    half = stats.norm.ppf(0.95) * math.sqrt(variance)
+    ends = np.tanh([math.atanh(value) - half, math.atanh(value) + half])
+    assert (found.value, found.low, found.high) == pytest.approx((value, *ends))
+
+
+def test_scores_crowd_at_a_bound_where_the_beta_distribution_has_a_tail() -> None:
+    """The kurtosis of scipy's beta with the scores' mean and the upper quartile of their
+    variance.
+    """
+    rng = np.random.default_rng(14)
+    answers = set()
+    for _ in range(300):
+        mean, size = rng.uniform(0.6, 0.98), int(rng.integers(4, 15))
+        x = rng.beta(30 * mean, 30 * (1 - mean), size)
+        variance = x.var(ddof=1) * (size - 1) / stats.chi2.ppf(0.25, size - 1)
+        total = x.mean() * (1 - x.mean()) / variance - 1
+        a, b = x.mean() * total, (1 - x.mean()) * total
+        tailed = total > 0 and float(stats.beta.stats(a, b, moments="k")) > 1
+        assert bool(psy.too_near_a_bound(x)) == tailed
+        answers.add(tailed)
+    assert answers == {True, False}
+
+
+def test_scaled_scores_have_students_interval() -> None:
+    """One auxiliary value of 1: what remains is each item's part less the weighted mean."""
+    right, w = np.array([[1.0, 0, 1, 1]]), np.array([3.0, 1, 4, 2])
+    found = psy.scaled_scores(
+        {"right": right, "n": np.ones((1, 4))},
+        lambda sums: sums["right"] / sums["n"],
+        w,
+        np.ones((4, 1)),
+        factor=2.0,
+        freedom=3.0,
+        level=0.9,
+    )
+    part = (right[0] - 0.9) / 10
+    rest = part - float((w * part).sum() / w.sum())
+    error = 2 * math.sqrt(4 / 3 * float((w * (w - 1) * rest**2).sum()))
+    half = stats.t.ppf(0.95, 3) * error
+    assert found.se[0] == pytest.approx(error, rel=1e-5)
+    assert (found.low[0], found.high[0]) == pytest.approx((0.9 - half, 0.9 + half), rel=1e-5)
+
+
+def test_a_bootstrap_says_what_it_drew() -> None:
+    rate = psy.Statistic(lambda t: t[:, :2] / t[:, 2:])
+    single = psy.resample(np.ones((1, 3)), {"r": rate}, rng=psy.stream(0, "r"), replicates=50)
+    assert (single.replicates, single.values["r"].shape) == (0, (0, 2))
+    equal = psy.resample(np.ones((30, 3)), {"r": rate}, rng=psy.stream(0, "r"), replicates=50)
+    interval = equal.interval("r")
+    assert (interval.status, interval.defined, interval.replicates) == ("not_informative", 1, 50)
+    rng = np.random.default_rng(15)
+    table = np.column_stack([rng.random((40, 2)), np.ones(40)])
+    two = psy.resample(table, {"r": rate, "s": rate}, rng=psy.stream(0, "r"), replicates=200)
+    mean = table.mean(axis=0)
+    assert two.interval("r").value == pytest.approx(mean[0])
+    assert two.difference("r", "s").value == 0
+    half = psy.Statistic(lambda t: t[:, :2] / t[:, 2:] / 2)
+    apart = psy.resample(table, {"r": rate, "h": half}, rng=psy.stream(0, "r"), replicates=200)
+    assert apart.difference("r", "h").value == pytest.approx(mean[0] / 2)
+    assert apart.difference("r", "h", 1).value == pytest.approx(mean[1] / 2)
