@@ -345,3 +345,47 @@ def test_a_bootstrap_says_what_it_drew() -> None:
     apart = psy.resample(table, {"r": rate, "h": half}, rng=psy.stream(0, "r"), replicates=200)
     assert apart.difference("r", "h").value == pytest.approx(mean[0] / 2)
     assert apart.difference("r", "h", 1).value == pytest.approx(mean[1] / 2)
+
+
+def test_a_share_of_permutations_counts_the_data_as_one_of_them() -> None:
+    """(1 + as extreme ones) / (permutations + 1) is a whole number of parts."""
+    rng = np.random.default_rng(16)
+    families = psy.family_dependence(rng.random(12), list("aabbccddeeff"), rng=rng, permutations=98)
+    assert families.p * 99 == pytest.approx(round(families.p * 99), abs=1e-9)
+    assert 1 <= families.p * 99 <= 99
+
+
+def test_numbers_of_items_of_another_length_are_refused() -> None:
+    for sizes in ([500], [500, 500, 500]):
+        with pytest.raises(ValueError, match="2 columns have"):
+            psy.check_table(["m"], ["a", "b"], [["0.748", "0.501"]], n=sizes)
+
+
+def test_items_that_nobody_or_everybody_solves_have_no_place_on_the_scale() -> None:
+    rng = np.random.default_rng(18)
+    ability = rng.normal(size=(40, 1))
+    right = (rng.random((40, 6)) < 1 / (1 + np.exp(-ability))).astype(float)
+    right[:, 1], right[:, 4] = 1, 0
+    right[rng.random(right.shape) < 0.2] = np.nan
+    model = psy.item_response(right, model="rasch")
+    assert model.status == "ok"
+    assert model.left_out == (1, 4)
+
+
+def test_an_expected_share_of_nothing_is_refused() -> None:
+    assert psy.position_bias([5, 5], [0.5, 0.5]).test.status == "ok"
+    assert psy.position_bias([5, 5], [1.0, 0.0]).test.status == "not_applicable"
+
+
+def test_two_independent_respondents_are_enough_for_a_test_of_means() -> None:
+    """F of two administrations is the square of the paired t; of relatives it counts as many as
+    are independent.
+    """
+    x = np.array([[0.5, 0.6], [0.6, 0.9], [0.4, 0.5], [0.7, 0.75]])
+    whole = psy.bias_test(x)
+    theirs = stats.ttest_rel(x[:, 0], x[:, 1])
+    assert (whole.statistic, whole.p) == pytest.approx((theirs.statistic**2, theirs.pvalue))
+    two = psy.bias_test(x, n_effective=2)
+    ratio = theirs.statistic**2 / 2
+    assert (two.statistic, two.p) == pytest.approx((ratio, stats.f.sf(ratio, 1, 1)))
+    assert psy.bias_test(x, n_effective=1.9).status == "not_applicable"
