@@ -16,16 +16,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import hqm
 from hqm.benchmark.registry import shipped
+from hqm.builders.balance import balanced
 from hqm.builders.building import Build, build
 from hqm.builders.graph import SceneGraph
 from hqm.builders.lexicon import NUMBERS, singular
 from hqm.builders.measuring import Measured
 from hqm.builders.promise import Promise
+from hqm.builders.question import Question
 from hqm.builders.recipe import SHIPPED, recipe_named, recipe_names
 from hqm.builders.source import Source, open_annotations
 from hqm.cli import app
@@ -710,3 +713,34 @@ def test_the_tutorials_commands_run_and_end_with_the_quality_card(
     signed = next(line for line in card.splitlines() if line.startswith("Signatures: "))
     assert len(re.findall(r"`[0-9a-f]{12}`", signed)) >= 2
     assert (tmp_path / "reviewed" / "croissant.json").is_file()
+
+
+def test_a_picture_that_was_answered_yes_is_answered_no_next() -> None:
+    """The first key leans one picture to yes and the other to no; the second key turns both back.
+
+    Both pictures were asked about once, so nothing but the lean tells them apart.
+    """
+
+    def question(key: str, image: str, target: str) -> Question:
+        prompt = f"Is there a {key} in {image}?"
+        return Question(
+            image=image,
+            file=f"{image}.png",
+            part="p",
+            type="existence",
+            prompts=(prompt,),
+            target=target,
+            key=key,
+            rule="as drawn",
+        )
+
+    single = [question("cat", "one", "yes"), question("cat", "two", "no")]
+    both = [question("dog", image, answer) for image in ("one", "two") for answer in ("yes", "no")]
+    seen = 0
+    for seed in range(20):
+        chosen = balanced(single + both, 4, np.random.default_rng(seed))
+        asked = [(c.question.key, c.question.image, c.question.target) for c in chosen]
+        if asked[0][0] == "cat" and len(asked) == 4:
+            seen += 1
+            assert asked[2:] == [("dog", "two", "yes"), ("dog", "one", "no")]
+    assert seen >= 5

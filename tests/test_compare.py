@@ -707,3 +707,38 @@ def test_the_command(
     assert status == 2
     assert "needs the answers" in err
     assert run("compare", "long", "--store", tmp_path / "none.sqlite")[0] == 2
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "icc_a1"])
+def test_differences_are_shrunk_by_the_noise_of_the_pictures(statistic: str) -> None:
+    """The error drawn here from the formula: each part of the scores (respondents, administrations,
+    what remains) keeps the square root of 1 - (its squares in the noise) / (its squares).
+    """
+    rng = np.random.default_rng(18)
+    # each part stands out of the noise of its means (1 / 40) by about as much again
+    true = np.linspace(-0.4, 0.4, 6) + [[0.1], [-0.1]] + 0.2 * rng.normal(size=(2, 6))
+    first, other = (
+        left_out(true[:, :, None] + rng.normal(size=(2, 6, 40)), [f"{which}{i}" for i in range(40)])
+        for which in "ab"
+    )
+
+    def parts(x: Array) -> list[Array]:
+        whole = np.full_like(x, x.mean())
+        of_rows = np.broadcast_to(x.mean(axis=0), x.shape) - whole
+        of_columns = np.broadcast_to(x.mean(axis=1, keepdims=True), x.shape) - whole
+        return [of_rows, of_columns, x - whole - of_rows - of_columns]
+
+    def drawn(measure: LeftOutScores) -> Array:
+        # what a picture adds to a mean, as its leave-one-out values say
+        added = math.sqrt(39 / 40) * (measure.without.mean(axis=2, keepdims=True) - measure.without)
+        scores = np.full_like(measure.scores, measure.scores.mean())
+        for place, part in enumerate(parts(measure.scores)):
+            noise = sum((parts(added[:, :, c])[place] ** 2).sum() for c in range(40))
+            scores = scores + math.sqrt(max(0.0, 1 - noise / (part**2).sum())) * part
+        sets = scores[:, :, None] + added @ rng.standard_normal((40, 40_000))
+        return np.arctanh(reliability_of_sets(sets, statistic))  # type: ignore[arg-type]
+
+    expected = float((drawn(first) - drawn(other)).std())
+    found = difference_over_clusters(first, other, rng, statistic=statistic, draws=40_000)  # type: ignore[arg-type]
+    # the standard deviations of two times 40,000 draws differ by 0.5% (one standard error)
+    assert found.error == pytest.approx(expected, rel=0.025)

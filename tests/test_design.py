@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, Usag
 from hqm.auditing.whole_study import parts_in
 from hqm.benchmark.recorded import Recording
 from hqm.cli import app
-from hqm.decisions.prices import parse_prices
+from hqm.decisions.design_space import AXES, Space
+from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
 from hqm.decisions.targets import parse_target
 from hqm.psychometrics import (
     StudyParts,
@@ -680,3 +682,41 @@ def test_a_contest_needs_respondents_and_parts() -> None:
         StudySize(askings=4),
     )
     assert float(errors[("judge",)]) == pytest.approx(judged.values[-1] / 400)
+
+
+def test_a_verdict_costs_its_replies_and_a_label_its_minutes() -> None:
+    """By hand: a reply reads 1,000 tokens at 2 and writes 100 at 10 a million; a verdict takes 3."""
+    listed = parse_prices('[tokens]\n"*" = {in = 2, out = 10}\n[labels]\nhour = 30\nminutes = 3')
+    used = {"answers": 4, "tokens_in": 4000, "tokens_out": 400}
+    costs = {"judge": {"name": "j", **used, "replies_a_verdict": 3.0}, "respondents": {"m": used}}
+    prices = unit_prices(listed, costs, ["m", "n"], judged=True)
+    assert prices.verdict == pytest.approx(3 * 0.003)
+    assert prices.answer == pytest.approx(0.003 / 2), "the other respondent was not measured"
+    assert prices.label == pytest.approx(30 * 3 / 60)
+    assert unit_prices(listed, costs, ["m"], judged=False).verdict == 0
+    machine = parse_prices("[machine]\nhour = 4")
+    timed = {"respondents": {"m": {"answers": 1, "seconds": 9.0}}, "judge": {**used, "seconds": 9}}
+    local = unit_prices(machine, timed, ["m"], judged=True)
+    assert (local.answer, local.verdict) == (pytest.approx(4 * 9 / 3600), 0)
+
+
+def test_a_study_with_further_pictures_of_a_type_is_priced_by_hand() -> None:
+    """10 pictures of 4 items, 2 more pictures of a type with half as many items: 44 items in all.
+
+    The audit had 5 pictures of 4 items: 5 + 2 pictures and 44 - 20 items are new.
+    """
+    whole = StudyParts(pictures=5, items=20, per_picture=4.0, respondents=2)
+    kind = replace(whole, items=10, per_picture=2.0)
+    prices = UnitPrices(answer=0.1, verdict=0.01, picture=5.0, item=1.0, form=7.0)
+    space = Space(whole, {"t": kind}, (), prices, frozenset(), judged=True)
+    sizes = dict.fromkeys(AXES, np.array([1.0])) | {
+        "pictures": np.array([10.0]),
+        "items": np.array([4.0]),
+        "forms": np.array([3.0]),
+        "askings": np.array([2.0]),
+        "respondents": np.array([6.0]),
+    }
+    made = space.priced(sizes, {"t": np.array([2.0])})
+    assert made.answers == pytest.approx([44 * 6 * 3])
+    answers = 44 * 6 * 3 * (0.1 + 2 * 0.01)
+    assert made.cost == pytest.approx([answers + 5 * (5 + 2) + 1 * (44 - 20) + 7 * (3 - 1)])

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import hqm
 import hqm.psychometrics as psy
+from hqm.benchmark.labels import LabelContext
 from hqm.cli import app
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.judges.labels import Labels
@@ -707,3 +708,33 @@ def test_the_forecast_is_met() -> None:
     assert isinstance(rows, Sequence)
     assert len(rows) == 50
     assert issubclass(AnswerError, HQMError)
+
+
+def test_labels_without_a_probability_are_counted_only_among_labels_that_have_one() -> None:
+    """Four answers; two were drawn with a probability, two are gold items without one."""
+    half = LabelContext(probability=0.5).written()
+    drawn = tuple(Judgement("human", item, "m", 1.0, half) for item in "12")
+    gold = tuple(Judgement("human", item, "m", 0.0) for item in "345")
+    pooled = pool_labels(Labels(drawn + gold), "human")
+    assert (pooled.added, pooled.probabilities) == (3, {("m", "1"): 0.5, ("m", "2"): 0.5})
+    assert pool_labels(Labels(drawn), "human").added == 0
+    assert pool_labels(Labels(gold), "human").added == 0, "no label says how it was drawn"
+
+
+@pytest.mark.parametrize(
+    ("pool", "label", "adjudicated"),
+    [("mean", 2 / 3, 1), ("majority", 0.0, 1), ("adjudicated", 0.0, 1), (None, 0.0, 1)],
+)
+def test_an_adjudication_decides_except_under_the_mean(
+    pool: Any, label: float, adjudicated: int
+) -> None:
+    """Two of three raters say 1; the adjudication says 0."""
+    said = [("human", None), ("human:a", 1.0), ("human:b", 1.0), ("human:c", 0.0)]
+    rows = [Judgement(judge, "1", "m", value) for judge, value in said]
+    labels = Labels((*rows, Judgement("human:adjudication", "1", "m", 0.0)))
+    pooled = pool_labels(labels, "human", pool)
+    assert [judgement.label for judgement in pooled.judgements] == [label]
+    assert (pooled.adjudicated, pooled.unresolved) == (adjudicated, 0)
+    assert pooled.replicates is not None
+    # a decision has no sampling error of raters, and a mean of them has
+    assert (np.ptp(pooled.replicates) == 0) == (pool != "mean")

@@ -1,3 +1,5 @@
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -228,3 +230,24 @@ def test_administrations_are_aligned_by_name() -> None:
 def test_a_mean_of_sums() -> None:
     metric = Metric("length", mean_of("words"))
     assert float(metric({"words": np.array(10.0), "n": np.array(4.0)})) == 2.5
+
+
+def test_d_prime_is_the_distance_of_two_quantiles() -> None:
+    """Hautus (1995): half an answer more in each cell; the quantiles are Python's own."""
+    quantile = NormalDist().inv_cdf
+    sums = {
+        "tp": np.array([9.0, 3, 0, 5, 2]),
+        "fn": np.array([1.0, 0, 1, 0, 0]),
+        "fp": np.array([2.0, 0, 1, 0, 0]),
+        "tn": np.array([4.0, 8, 0, 0, 1]),
+    }
+    expected = [
+        quantile(9.5 / 11) - quantile(2.5 / 7),
+        quantile(3.5 / 4) - quantile(0.5 / 9),
+        quantile(0.5 / 2) - quantile(1.5 / 2),
+        np.nan,
+        quantile(2.5 / 3) - quantile(0.5 / 2),
+    ]
+    assert BY_NAME["d_prime"](sums) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    turned = {"tp": sums["fp"], "fn": sums["tn"], "fp": sums["tp"], "tn": sums["fn"]}
+    assert BY_NAME["d_prime"](turned) == pytest.approx(-np.array(expected), abs=1e-9, nan_ok=True)

@@ -346,11 +346,7 @@ def test_what_has_no_share_of_raters_says_why() -> None:
     nothing_left = psy.rater_share(exact, rng()).share
     assert (nothing_left.status, nothing_left.reason) == (
         "degenerate",
-<<<<<<< HEAD
         text_of("raters.explained"),
-=======
-        "an answer's and a rater's effect explain every label exactly",
->>>>>>> green
     )
 
 

@@ -11,6 +11,7 @@ import hqm
 from hqm import psychometrics as psy
 from hqm.auditing.families import families_of, infer_family, read_families
 from hqm.auditing.published import TableAudit, audit_table, read_table
+from hqm.auditing.subscales import subscales_of
 from tests.conftest import Run
 from tests.messages import tells
 
@@ -615,3 +616,23 @@ def test_families_are_told_from_names_or_a_file(tmp_path: Path) -> None:
     path.write_text("respondent,family\na,b\na,c\n")
     with pytest.raises(hqm.DataError):
         read_families(path)
+
+
+def test_columns_in_per_cent_and_in_shares_are_brought_to_one_scale(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("model,part a (acc),part b (acc)\nx,80,0.7\ny,60,0.5\nz,90,0.25\n")
+    parts = subscales_of(read_table(path))
+    assert [column.scale for column in parts.about] == [100, 1]
+    assert parts.scores == pytest.approx(np.array([[0.8, 0.7], [0.6, 0.5], [0.9, 0.25]]))
+    assert parts.rates == pytest.approx(parts.scores)
+    assert parts.total == pytest.approx([0.75, 0.55, 0.575])
+
+
+def test_columns_on_unknown_scales_are_standardised(tmp_path: Path) -> None:
+    """By hand: (1, 2, 3) and (300, 500, 400) have the standard deviations 1 and 100."""
+    path = tmp_path / "t.csv"
+    path.write_text("model,acc,points\nx,0.1,300\ny,0.2,500\nz,0.3,400\n")
+    parts = subscales_of(read_table(path))
+    assert [column.scale for column in parts.about] == [1, None]
+    assert parts.scores == pytest.approx(np.array([[-1, -1], [0, 1], [1, 0]]))
+    assert parts.rates is None
