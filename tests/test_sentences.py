@@ -515,7 +515,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
         FAULTY,
         (
             (
-                "names no items whose answers look as if the key were wrong (10 respondents, 1,000"
+                "names no items that able respondents fail and weak ones pass (10 respondents, 1,000"
                 " items)"
             ),
             "the count does not say how many there are",
@@ -544,7 +544,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
             est("items.label_errors", 3.0, detail={"power": 0.61, "candidates": [{"item": "q1"}]})
         ),
         FAULTY,
-        ("names 3 items whose answers", "Of wrong labels, these respondents would show 61%."),
+        ("names 3 items that able", "Of wrong labels, these respondents would show 61%."),
         ("only", "says nothing"),
     ),
     "what was planted, where the audit says it": (

@@ -179,21 +179,52 @@ def _dead(case: Case) -> Result:
     return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
-def _candidates(case: Case) -> LabelErrors:
-    rng = stream(case.seed, "label_errors")
+def _types(case: Case) -> list[str]:
+    """(items,): the type of each; the first two words of its question where no item has one."""
+    typed = any(item.type for item in case.items)
+    return [
+        item.type or "" if typed else " ".join(item.prompt.lower().split()[:2])
+        for item in case.items
+    ]
+
+
+def _sides(case: Case) -> list[str]:
+    """(items,): which of a few answers the key is."""
+    return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in case.items]
+
+
+def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
     return label_error_candidates(
-        case.item_scores[0], rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective
+        scores,
+        rng=rng,
+        permutations=_PERMUTATIONS,
+        n_eff=case.n_effective,
+        groups=list(zip(_types(case), _sides(case), strict=True)),
     )
 
 
+def _candidates(case: Case) -> LabelErrors:
+    return _tested(case, case.item_scores[0], stream(case.seed, "label_errors"))
+
+
 def _to_read(case: Case) -> ReadingList:
-    rng = stream(case.seed, "reading_list")
-    return reading_list(_oriented(case), rng=rng, hit=_hits(case), most=_SHOWN, share=_PLANTED)
+    return reading_list(
+        _oriented(case),
+        rng=stream(case.seed, "reading_list"),
+        hit=_hits(case),
+        types=_types(case),
+        sides=_sides(case),
+        most=_SHOWN,
+        share=_PLANTED,
+    )
 
 
 def _label_errors(case: Case) -> Result:
-    """The items that the exact test names, and those that the reading list is sure of."""
-    tested, listed = case.once(_candidates).candidates, case.once(_to_read)
+    """The items that the exact test names, and those that the reading list is sure of; none where
+    the list doubts that single keys are the cause.
+    """
+    listed = case.once(_to_read)
+    tested = () if listed.doubt else case.once(_candidates).candidates
     rows: dict[int, dict[str, Any]] = {
         c.item: {
             "item": case.items[c.item].id,
@@ -211,14 +242,14 @@ def _label_errors(case: Case) -> Result:
     rng = stream(case.seed, "label_errors.search")
 
     def search(scores: Array) -> Collection[int]:
-        errors = label_error_candidates(
-            scores, rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective
-        )
-        return [candidate.item for candidate in errors.candidates]
+        return [candidate.item for candidate in _tested(case, scores, rng).candidates]
 
-    power = _power(case, "label_errors", search)
-    # what both name together is at least what either does
-    if listed.status == "ok" and listed.power_named > power.power:
+    # all items, so that they keep their groups
+    power = _power(case, "label_errors", search, most=len(case.items))
+    # what both name together is at least what either does, and a doubt names nothing
+    if listed.status == "ok" and (
+        listed.power_named > power.power or (listed.doubt and not listed.power_named)
+    ):
         power = replace(power, power=listed.power_named, planted=listed.planted)
     counted = result(
         float(len(rows)), candidates=list(rows.values()), tested=len(tested), sure=len(listed.named)
@@ -227,7 +258,7 @@ def _label_errors(case: Case) -> Result:
 
 
 def _reading_list(case: Case) -> Result:
-    """The sum of the chances in the list."""
+    """The sum of the chances of all items, where it can be said; the list stays where it cannot."""
     study = case.once(_to_read)
     rows = [
         {
@@ -235,7 +266,7 @@ def _reading_list(case: Case) -> Result:
             "item": case.items[row.item].id,
             "item_rest": number(row.item_rest),
             "fails": [case.respondents[m] for m in row.fails],
-            "expected": number(row.expected),
+            "expected": None if study.doubt else number(row.expected),
         }
         for rank, row in enumerate(study.items, 1)
     ]
@@ -244,7 +275,7 @@ def _reading_list(case: Case) -> Result:
         "planted": study.planted,
         "share_planted": _PLANTED,
     }
-    coefficient = result(study.expected).coefficient
+    coefficient = Coefficient(study.faults)
     if study.power < _INFORMATIVE:
         reason = (
             f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the"
@@ -252,6 +283,8 @@ def _reading_list(case: Case) -> Result:
             " like these do not show which items to read"
         )
         coefficient = replace(coefficient, status="not_informative", reason=reason)
+    if study.doubt:
+        coefficient = Coefficient.absent("insufficient", study.doubt)
     return Result(
         coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power}
     )
@@ -351,8 +384,8 @@ indicators = (
         explains=(label_error_candidates, reading_list, planted_faults),
         headline=_FAMILY,
         meaning=(
-            "Items that strong respondents fail and weak ones pass beyond chance: read their"
-            " labels."
+            "Items that strong respondents fail and weak ones pass beyond chance, and beyond what"
+            " respondents share by type and side of the key: read their labels first."
         ),
         needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)),
         better="lower",
@@ -365,8 +398,9 @@ indicators = (
         explains=(reading_list,),
         headline=_FAMILY,
         meaning=(
-            "Wrong keys to be expected among the items to read first: those that able respondents"
-            " fail and weak ones pass."
+            "Wrong keys to be expected, where the answers tell them from a weakness that respondents"
+            " share; the items to read first are those that able respondents fail and weak ones"
+            " pass."
         ),
         needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)),
         better="lower",
