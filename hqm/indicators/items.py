@@ -6,7 +6,7 @@ benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from hqm.psychometrics.irt import LEAST, WHY
 from hqm.psychometrics.items import reversed_items
 from hqm.psychometrics.weights import stream
 from hqm.scoring.metrics import Array
+from hqm.types import Item
 
 _SHOWN = 50
 """How many items the list to read names; every other list is complete."""
@@ -110,10 +111,10 @@ def _oriented(case: Case) -> Array:
     return 1 - scores if case.metric.better == "lower" else scores
 
 
-def _hits(case: Case) -> Array:
+def _hits(items: Sequence[Item]) -> Array:
     """(items,): the chance that a wrong answer meets a wrong key."""
     return np.array(
-        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in case.items]
+        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in items]
     )
 
 
@@ -126,7 +127,13 @@ def _power(
 ) -> PlantedFaults:
     rng = stream(case.seed, f"{name}.planted")
     return planted_faults(
-        _oriented(case), search, rng=rng, hit=_hits(case), share=_PLANTED, most=most, faults=faults
+        _oriented(case),
+        search,
+        rng=rng,
+        hit=_hits(case.items),
+        share=_PLANTED,
+        most=most,
+        faults=faults,
     )
 
 
@@ -179,18 +186,17 @@ def _dead(case: Case) -> Result:
     return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
-def _types(case: Case) -> list[str]:
+def _types(items: Sequence[Item]) -> list[str]:
     """(items,): the type of each; the first two words of its question where no item has one."""
-    typed = any(item.type for item in case.items)
+    typed = any(item.type for item in items)
     return [
-        item.type or "" if typed else " ".join(item.prompt.lower().split()[:2])
-        for item in case.items
+        item.type or "" if typed else " ".join(item.prompt.lower().split()[:2]) for item in items
     ]
 
 
-def _sides(case: Case) -> list[str]:
+def _sides(items: Sequence[Item]) -> list[str]:
     """(items,): which of a few answers the key is."""
-    return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in case.items]
+    return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in items]
 
 
 def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
@@ -199,7 +205,7 @@ def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
         rng=rng,
         permutations=_PERMUTATIONS,
         n_eff=case.n_effective,
-        groups=list(zip(_types(case), _sides(case), strict=True)),
+        groups=list(zip(_types(case.items), _sides(case.items), strict=True)),
     )
 
 
@@ -208,13 +214,18 @@ def _candidates(case: Case) -> LabelErrors:
 
 
 def _to_read(case: Case) -> ReadingList:
+    return list_to_read(case, _oriented(case), case.items, _SHOWN)
+
+
+def list_to_read(case: Case, scores: Array, items: Sequence[Item], most: int) -> ReadingList:
+    """The reading list of items by their scores, with abilities by type and side of the key."""
     return reading_list(
-        _oriented(case),
+        scores,
         rng=stream(case.seed, "reading_list"),
-        hit=_hits(case),
-        types=_types(case),
-        sides=_sides(case),
-        most=_SHOWN,
+        hit=_hits(items),
+        types=_types(items),
+        sides=_sides(items),
+        most=most,
         share=_PLANTED,
     )
 
