@@ -139,7 +139,7 @@ def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     lacking = [
         row
         for row in types_measured(audit)
-        if row.items and row.type in estimated and not row.measurable
+        if row.items and row.type in estimated and not (row.measurable or row.at_chance)
     ]
     if lacking:
         most = max(lacking, key=lambda row: row.missing)

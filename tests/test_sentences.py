@@ -586,6 +586,14 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
         ("q8 and q5",),
     ),
     # --- advice ---
+    "no item is advised for a type at chance": (
+        audit_of(
+            typed(0.05, 0.04, measured=True, state="labelled, not measurable", at_chance=True)
+        ),
+        FIX,
+        ("In type0 and type1, none of these respondents is above chance: more items would show",),
+        ("more items needed", "a standard error above"),
+    ),
     "nothing is advised on seeds where the goal is reached": (
         audit_of(RHO, FLOOR, est("test_retest.gain", 0.23, flags=("NOISE_FLOOR",))),
         FIX,
