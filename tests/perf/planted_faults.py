@@ -1,10 +1,11 @@
 """Faults planted in simulated studies: how many are found, how often a clean study is accused, and
 what the report says of that.
 
-    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [shared] [bounds]
-    [judges] [leaks] [lean] [relatives]
+    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [shared] [repope]
+    [bounds] [judges] [leaks] [lean] [relatives]
 
-Without names of parts, all are made but `bounds`, which ranks wrong keys for 12 respondents by what
+Without names of parts, all are made but `repope`, which reads POPE with the keys that people
+corrected (HQM_DATA has pope/, logs/llava/ and pope_answers/), and `bounds`, which ranks wrong keys for 12 respondents by what
 nobody can know. `shared` has benchmarks on which respondents share weaknesses and every key is
 right, and the same with wrong keys.
 
@@ -19,10 +20,15 @@ without a fault in which it speaks. Prints Markdown; docs/planted_faults.md hold
 
 from __future__ import annotations
 
+import gzip
 import inspect
+import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -504,6 +510,48 @@ def shared_part(replicates: int, respondents: Sequence[int]) -> None:
         print(line, flush=True)
 
 
+def repope_table(data: Path, part: str = "adversarial") -> Iterator[str]:
+    """Rows: side of POPE's key, how many of LLaVA-1.5 7B and 13B fail; of these items, how many
+    have a wrong or an ambiguous key by RePOPE.
+    """
+    asked = {
+        (row["image"], row["text"].split("\n")[0]): row["question_id"]
+        for row in _lines(data / "logs/llava/llava_pope_test.jsonl")
+        if row["category"] == part
+    }
+    said = [
+        {row["question_id"]: row["text"].strip().lower().startswith("yes") for row in _lines(path)}
+        for path in (
+            data / "logs/llava/llava-v1.5-7b_pope.jsonl",
+            data / "pope_answers/llava-v1.5-13b.jsonl.gz",
+        )
+    ]
+    corrected = {
+        (row["image"], row["text"]): row["label"]
+        for row in _lines(data / f"pope/repope/coco_repope_{part}.json")
+    }
+    cells: dict[tuple[str, int], list[str]] = {}
+    for row in _lines(data / f"pope/coco_pope_{part}.json"):
+        place, key = (row["image"], row["text"]), row["label"]
+        if all(asked.get(place) in answers for answers in said):
+            fails = sum(answers[asked[place]] != (key == "yes") for answers in said)
+            now = corrected.get(place, "ambiguous")
+            cells.setdefault((key, fails), []).append("right" if now == key else now)
+    yield "| key | failed by | items | wrong key | ambiguous |"
+    yield "|---|---|---|---|---|"
+    for (key, fails), truth in sorted(cells.items(), reverse=True):
+        unclear = truth.count("ambiguous") / len(truth)
+        wrong = 1 - unclear - truth.count("right") / len(truth)
+        yield f"| {key} | {fails} of 2 | {len(truth):,} | {wrong:.3f} | {unclear:.3f} |"
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    text = path.read_bytes()
+    yield from map(
+        json.loads, (gzip.decompress(text) if path.suffix == ".gz" else text).splitlines()
+    )
+
+
 # --- judges ---
 
 
@@ -626,6 +674,7 @@ def main() -> None:
     makers = {
         "items": items_part,
         "shared": shared_part,
+        "repope": lambda *_: print(*repope_table(Path(os.environ["HQM_DATA"])), sep="\n"),
         "bounds": lambda replicates, _: show_bounds(replicates),
         "judges": judges_part,
         "leaks": leaks_part,
