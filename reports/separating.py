@@ -164,7 +164,13 @@ def faults(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
             else ""
         )
         link = replace(estimate_text(estimate), text=listed(first))
-        sentences.append(say("Read these items first: {items}{rate}.", items=link, rate=rate))
+        few = estimate.value is not None and estimate.value < 1
+        start = (
+            "Under one wrong key is expected; whoever reads, begins with"
+            if few
+            else "Read these items first:"
+        )
+        sentences.append(say(f"{start} {{items}}{{rate}}.", items=link, rate=rate))
         if estimate.value is None:
             sentences.append(
                 say("How many keys are wrong is not said: {reason}.", reason=estimate.reason)
