@@ -99,18 +99,18 @@ def _wrong_keys(audit: BenchmarkAudit) -> Iterator[Sentence]:
     # prove one
     cause = (
         _one_type(audit, of.expected or of.count)
-        + "A wrong key leaves this trace, and so does a weakness that strong models share: read"
-        " these items, and correct the keys that are wrong."
+        + "A wrong key leaves this trace, and so does a weakness that strong models share: correct"
+        " only the keys that you find wrong."
     )
     if of.count:
         beside = (
-            "; the list of items to read expects about {expected} in all"
+            "; about {expected} such items are expected in all"
             if expected and of.expected and of.expected >= 1
             else ""
         )
         yield say(
-            "The answers speak against the keys of {n}{such}: respondents that are right elsewhere"
-            " fail them and weak ones pass" + beside + ". " + cause,
+            "Read {n} first{such}: respondents that are right elsewhere fail them and weak ones"
+            " pass" + beside + ". " + cause,
             n=_linked(counted(of.count, "item"), tested),
             such=_named(of.named),
             expected=expected or "",
@@ -118,8 +118,9 @@ def _wrong_keys(audit: BenchmarkAudit) -> Iterator[Sentence]:
     elif not of.contradicted:
         first = [str(row.get("item")) for row in rows(ranked, "reading_list")]
         yield say(
-            "Respondents that are right elsewhere fail about {expected} items that weak ones"
-            " pass{such}, more than chance explains; no test names one by itself. " + cause,
+            "Read these items first{such}: respondents that are right elsewhere fail about"
+            " {expected} items that weak ones pass, more than chance explains; no test names one by"
+            " itself. " + cause,
             expected=expected or "",
             such=_named(first),
         )

@@ -19,8 +19,8 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     rows: list[tuple[Text, ...]] = []
     what = {
         "label_errors": (
-            "The answers look as if the key were wrong: strong respondents fail it and weak ones"
-            " pass"
+            "To read first: strong respondents fail it and weak ones pass, which a wrong key or a"
+            " weakness in common explains"
         ),
         "negative_items": "Works against the rest of the test",
         "misfit_items": "Does not fit the Rasch model",
@@ -84,6 +84,11 @@ def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
         (
             "Ranked by how far strong respondents fail an item that weak ones pass. The list is for"
             " reading; no test stands behind a single row."
+        ),
+        *(
+            [f"How many keys are wrong is not said: {estimate.reason}."]
+            if estimate.value is None
+            else []
         ),
         *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
     )

@@ -294,11 +294,15 @@ def _types(audit: BenchmarkAudit) -> Iterator[Sentence]:
     """Types whose own score has too large an error, with how many items would mend it."""
     index = find(audit, "types.index", leading(audit))
     estimated = {row.get("type") for row in rows(index, "types")}
-    lacking = [
-        (row.type, row.missing)
-        for row in types_measured(audit)
-        if row.items and row.type in estimated and not row.measurable
-    ]
+    here = [row for row in types_measured(audit) if row.items and row.type in estimated]
+    guessed = [row.type for row in here if row.at_chance]
+    if guessed:
+        yield say(
+            "In {names}, none of these respondents is above chance: more items would show nothing."
+            " Ask respondents that can do it, or report it as a type at chance.",
+            names=listed(guessed),
+        )
+    lacking = [(row.type, row.missing) for row in here if not row.measurable and not row.at_chance]
     if lacking:
         most = sorted(lacking, key=lambda pair: -pair[1])[:3]
         limit = number(MEASURABLE, 2).lstrip("0")

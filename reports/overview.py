@@ -50,9 +50,9 @@ def paragraph(audit: Audit, gates: Sequence[Gate]) -> str:
         f" never averaged. {_of(passed, n)} the policy “{policy}”."
     )
     said += (
-        f" The answers speak against some keys of {', '.join(faulty)}: read these items."
+        f" Items of {', '.join(faulty)} are to be read first, for their keys may be wrong."
         if faulty
-        else " The answers speak against no key of any of them."
+        else " No item of any of them stands out as one whose key may be wrong."
     )
     return f"{said} Each benchmark folds open below, with its evidence."
 

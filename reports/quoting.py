@@ -1,5 +1,5 @@
 """Quote this: for each headline number a sentence to copy, with its interval, what it generalises
-over, and a short signature.
+over, and a short signature. How many keys may be wrong is a reason to read, and never quoted.
 """
 
 from __future__ import annotations
@@ -126,16 +126,6 @@ def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
             f"From the words of the questions of {where} alone, without any picture, a classifier"
             f" predicts {percent(blind.value)} of the right answers of items that it was not"
             f" trained on{beside}",
-        )
-    faults = find(audit, "items.reading_list", metric)
-    if _usable(faults) and known(faults.detail.get("faults")) is not None:
-        yield _quote(
-            audit,
-            version,
-            "Wrong keys",
-            faults,
-            f"From the answers to {where}, about {faults.detail['faults']:,.0f} of its"
-            f" {audit.items_used:,} keys are expected to be wrong",
         )
 
 

@@ -20,7 +20,7 @@ _MOST = 2000
 """Rows of a list on the page; the file `findings.csv` beside the report has all."""
 _WHY = {
     "contradiction": "Its key contradicts another",
-    "answers": "The answers speak against its key",
+    "answers": "Able respondents fail it and weak ones pass",
 }
 
 

@@ -164,7 +164,17 @@ def faults(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
             else ""
         )
         link = replace(estimate_text(estimate), text=listed(first))
-        sentences.append(say("Read these items first: {items}{rate}.", items=link, rate=rate))
+        few = estimate.value is not None and estimate.value < 1
+        start = (
+            "Under one wrong key is expected; whoever reads, begins with"
+            if few
+            else "Read these items first:"
+        )
+        sentences.append(say(f"{start} {{items}}{{rate}}.", items=link, rate=rate))
+        if estimate.value is None:
+            sentences.append(
+                say("How many keys are wrong is not said: {reason}.", reason=estimate.reason)
+            )
     return tuple(sentences)
 
 
@@ -173,8 +183,8 @@ def _named(audit: BenchmarkAudit, named: Estimate) -> Sequence[Sentence]:
     number_of = replace(estimate_text(named), text=f"{count:,}" if count else "no")
     items = "item" if count == 1 else "items"
     first = say(
-        "A test of single labels names {count} {items} whose answers look as if the key were wrong"
-        " ({sized}).",
+        "A test of single labels names {count} {items} that able respondents fail and weak ones"
+        " pass ({sized}).",
         count=number_of,
         items=items,
         sized=used(audit, named),

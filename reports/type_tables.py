@@ -78,7 +78,8 @@ def coverage(audit: BenchmarkAudit) -> Table:
         state, lacking = str(row["state"]), DASH
         if of_type is not None:
             state = f"{state}, {'measurable' if of_type.measurable else 'not measurable'}"
-            lacking = f"{of_type.missing:,}"
+            lacking = DASH if of_type.at_chance else f"{of_type.missing:,}"
+            state += ", at chance" if of_type.at_chance else ""
         lines.append(
             (
                 Text(kind),

@@ -100,11 +100,11 @@ def faulty(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     )
     if of.expected is not None and of.shown and of.expected >= 1:
         expected = number(of.expected, 0)
-        parts.append(f"the answers speak against about {expected} keys")
+        parts.append(f"about {expected} items that able respondents fail and weak ones pass")
     elif of.count:
-        parts.append(f"the answers speak against {of.count:,} keys")
+        parts.append(f"{of.count:,} items that able respondents fail and weak ones pass")
     if parts:
-        return f"{'; '.join(parts).capitalize()}: read these items."
+        return f"{'; '.join(parts).capitalize()}: read these first."
     tested = find(audit, "items.label_errors", leading(audit))
     if of.expected is None and (tested is None or tested.value is None):
         return NOT_MEASURED
@@ -139,7 +139,7 @@ def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     lacking = [
         row
         for row in types_measured(audit)
-        if row.items and row.type in estimated and not row.measurable
+        if row.items and row.type in estimated and not (row.measurable or row.at_chance)
     ]
     if lacking:
         most = max(lacking, key=lambda row: row.missing)

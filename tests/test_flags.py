@@ -534,6 +534,24 @@ def test_planted_items_are_found() -> None:
     assert len(named - wrong) <= 1
 
 
+@pytest.mark.parametrize(("able", "said"), [(0.0, True), (0.35, False)])
+def test_a_type_at_chance_is_said_to_be(able: float, said: bool) -> None:
+    """All guess at what is asked of attributes, or the best is right in 85%: in the other type all
+    are able.
+    """
+    rng = np.random.default_rng(21)
+    of = items(400)
+    rates = np.where([item.type == "attribute" for item in of], 0.5, 0.8) * np.ones((10, 1))
+    rates[0] += np.where(rates[0] == 0.5, able, 0)
+    first = matrix((rng.random(rates.shape) < rates).astype(float), of=of)
+    found = describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ())
+    (index,) = [e for e in found if e.indicator == "types.index"]
+    rows = {row["type"]: row for row in index.detail["types"]}
+    assert rows["attribute"]["at_chance"] is said
+    assert (rows["attribute"]["missing_items"] == 0) is said
+    assert rows["existence"]["at_chance"] is False
+
+
 def test_judge_noise_is_split_from_the_answers() -> None:
     """Verdicts wrong at random 10% of the time, answers that change 20% of the time: known shares
     of the variance.

@@ -486,6 +486,21 @@ def test_every_finding_is_counted_and_the_grave_ones_are_named() -> None:
     assert "1 error, 2 warnings, 1 note" in let["findings"].sentence
 
 
+def test_more_items_are_no_remedy_for_a_type_at_chance() -> None:
+    row = {"type": "ocr", "items": 126, "sem": 0.045, "measured": True, "missing_items": 0}
+    row |= {"state": "labelled, not measurable", "adds_value": False, "at_chance": True}
+    covered = {
+        "ocr": {"type": "ocr", "claimed": True, "items": 126, "images": 1, "wordings": 9}
+        | {"state": "labelled"}
+    }
+    audit = audit_of(estimate("types.index", detail={"types": [row]}), coverage=covered)
+    tests = hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
+    (test,) = [t for t in tests if t.what == "coverage"]
+    assert test.outcome == "FAIL"
+    assert test.remedy.startswith("Ask respondents that can do it: ocr")
+    assert "number of items" not in test.remedy
+
+
 def test_a_type_is_covered_by_its_error_and_not_by_its_number() -> None:
     types = [
         {

@@ -54,3 +54,34 @@ def test_few_labels_cannot_tell() -> None:
     assert study.fewest > 3
     none = psy.contradicted_items(verdicts, np.full_like(labels, np.nan))
     assert (none.status, none.tested) == ("insufficient", 0)
+
+
+def test_answers_and_labels_together_need_few_labels() -> None:
+    """Two labels an item are too few by themselves; beside 12 respondents' answers they are not."""
+    found_right = planted = listed = alone = clean = 0
+    for seed in range(12):
+        rng = np.random.default_rng([2, seed])
+        for wrong in (9, 0):
+            verdicts, labels, keys = world(seed, wrong=wrong, misread=0.01, respondents=12)
+            labels[rng.random(labels.shape).argsort(axis=0) >= 2] = np.nan
+            answers = psy.reading_list(verdicts, rng=rng, most=300)
+            chances = np.zeros(300)
+            if not answers.doubt:
+                chances[[row.item for row in answers.items]] = [r.expected for r in answers.items]
+            assert psy.contradicted_items(verdicts, labels).status == "insufficient"
+            items = {
+                row.item for row in psy.contradicted_items(verdicts, labels, chances=chances).items
+            }
+            if not wrong:
+                clean += bool(items)
+                continue
+            planted, listed, alone = (
+                planted + len(keys),
+                listed + len(items),
+                alone + len(answers.named),
+            )
+            found_right += len(items & keys)
+    assert found_right / planted > 0.5
+    assert found_right > 1.5 * alone
+    assert found_right / listed > 0.9
+    assert clean <= 2

@@ -516,7 +516,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
         FAULTY,
         (
             (
-                "names no items whose answers look as if the key were wrong (10 respondents, 1,000"
+                "names no items that able respondents fail and weak ones pass (10 respondents, 1,000"
                 " items)"
             ),
             "the count does not say how many there are",
@@ -545,7 +545,7 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
             est("items.label_errors", 3.0, detail={"power": 0.61, "candidates": [{"item": "q1"}]})
         ),
         FAULTY,
-        ("names 3 items whose answers", "Of wrong labels, these respondents would show 61%."),
+        ("names 3 items that able", "Of wrong labels, these respondents would show 61%."),
         ("only", "says nothing"),
     ),
     "what was planted, where the audit says it": (
@@ -587,6 +587,14 @@ CASES: Mapping[str, tuple[BenchmarkAudit, str, tuple[str, ...], tuple[str, ...]]
         ("q8 and q5",),
     ),
     # --- advice ---
+    "no item is advised for a type at chance": (
+        audit_of(
+            typed(0.05, 0.04, measured=True, state="labelled, not measurable", at_chance=True)
+        ),
+        FIX,
+        ("In type0 and type1, none of these respondents is above chance: more items would show",),
+        ("more items needed", "a standard error above"),
+    ),
     "nothing is advised on seeds where the goal is reached": (
         audit_of(RHO, FLOOR, est("test_retest.gain", 0.23, flags=("NOISE_FLOOR",))),
         FIX,

@@ -298,7 +298,7 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
     few = {
         row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
         for row in rows
-        if row["items"] and row["state"] != "measurable"
+        if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }
     yield from (
         finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE

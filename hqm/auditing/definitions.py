@@ -120,6 +120,8 @@ class TypeMeasured:
     measurable: bool
     missing: int
     adds_value: bool | None
+    at_chance: bool = False
+    """Whether no respondent is above chance in it, so that more items would show nothing."""
 
     @property
     def worth_reporting(self) -> bool | None:
@@ -161,7 +163,15 @@ def _type_measured(kind: str, claimed: bool, items: int, row: Mapping[str, Any])
     if "measured" in row:
         good = row.get("state") == "measurable"
         return TypeMeasured(
-            kind, claimed, items, error, bool(row["measured"]), good, missing, worth
+            kind,
+            claimed,
+            items,
+            error,
+            bool(row["measured"]),
+            good,
+            missing,
+            worth,
+            bool(row.get("at_chance")),
         )
     # an audit from before a type was judged by its error in the answers
     if error is None:

@@ -394,7 +394,7 @@ def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
             short.append(
                 f"{kind.type} {known}{'' if kind.measured or not kind.items else ' (forecast)'}"
             )
-            missing.append((kind.type, needed))
+            missing.append((kind.type, 0 if kind.at_chance else needed))
     asked = (
         f"a standard error of at most {wanted.error:g}"
         if wanted.error < 1
@@ -406,11 +406,19 @@ def _coverage(benchmark: BenchmarkAudit, wanted: Coverage) -> Iterator[Test]:
     sentence = (
         f"{len(short)} of {len(claimed)} claimed types do not have {asked}: {'; '.join(short)}"
     )
-    counts = ", ".join(f"{kind} to {n:,}" for kind, n in missing)
+    counts = ", ".join(f"{kind} to {n:,}" for kind, n in missing if n)
+    guessed = ", ".join(kind for kind, n in missing if not n)
+    ways = [f"raise the number of items: {counts}"] if counts else []
+    if guessed:
+        ways.append(
+            f"ask respondents that can do it: {guessed} (all of these are at chance, which more"
+            " items do not change)"
+        )
     text = (
-        f"Raise the number of items: {counts}; or drop these types from the card's `types`; or"
-        " change the policy key `coverage.error`"
+        f"{'; '.join(ways)}; or drop these types from the card's `types`; or change the policy key"
+        " `coverage.error`"
     )
+    text = text[0].upper() + text[1:]
     if wanted.error >= 1:
         text = text.replace("coverage.error", "coverage.items_a_type")
     yield _test(

@@ -6,7 +6,7 @@ benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from hqm.psychometrics.irt import LEAST, WHY
 from hqm.psychometrics.items import reversed_items
 from hqm.psychometrics.weights import stream
 from hqm.scoring.metrics import Array
+from hqm.types import Item
 
 _SHOWN = 50
 """How many items the list to read names; every other list is complete."""
@@ -110,10 +111,10 @@ def _oriented(case: Case) -> Array:
     return 1 - scores if case.metric.better == "lower" else scores
 
 
-def _hits(case: Case) -> Array:
+def _hits(items: Sequence[Item]) -> Array:
     """(items,): the chance that a wrong answer meets a wrong key."""
     return np.array(
-        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in case.items]
+        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in items]
     )
 
 
@@ -126,7 +127,13 @@ def _power(
 ) -> PlantedFaults:
     rng = stream(case.seed, f"{name}.planted")
     return planted_faults(
-        _oriented(case), search, rng=rng, hit=_hits(case), share=_PLANTED, most=most, faults=faults
+        _oriented(case),
+        search,
+        rng=rng,
+        hit=_hits(case.items),
+        share=_PLANTED,
+        most=most,
+        faults=faults,
     )
 
 
@@ -179,21 +186,56 @@ def _dead(case: Case) -> Result:
     return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
 
 
-def _candidates(case: Case) -> LabelErrors:
-    rng = stream(case.seed, "label_errors")
+def _types(items: Sequence[Item]) -> list[str]:
+    """(items,): the type of each; the first two words of its question where no item has one."""
+    typed = any(item.type for item in items)
+    return [
+        item.type or "" if typed else " ".join(item.prompt.lower().split()[:2]) for item in items
+    ]
+
+
+def _sides(items: Sequence[Item]) -> list[str]:
+    """(items,): which of a few answers the key is."""
+    return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in items]
+
+
+def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
     return label_error_candidates(
-        case.item_scores[0], rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective
+        scores,
+        rng=rng,
+        permutations=_PERMUTATIONS,
+        n_eff=case.n_effective,
+        groups=list(zip(_types(case.items), _sides(case.items), strict=True)),
     )
 
 
+def _candidates(case: Case) -> LabelErrors:
+    return _tested(case, case.item_scores[0], stream(case.seed, "label_errors"))
+
+
 def _to_read(case: Case) -> ReadingList:
-    rng = stream(case.seed, "reading_list")
-    return reading_list(_oriented(case), rng=rng, hit=_hits(case), most=_SHOWN, share=_PLANTED)
+    return list_to_read(case, _oriented(case), case.items, _SHOWN)
+
+
+def list_to_read(case: Case, scores: Array, items: Sequence[Item], most: int) -> ReadingList:
+    """The reading list of items by their scores, with abilities by type and side of the key."""
+    return reading_list(
+        scores,
+        rng=stream(case.seed, "reading_list"),
+        hit=_hits(items),
+        types=_types(items),
+        sides=_sides(items),
+        most=most,
+        share=_PLANTED,
+    )
 
 
 def _label_errors(case: Case) -> Result:
-    """The items that the exact test names, and those that the reading list is sure of."""
-    tested, listed = case.once(_candidates).candidates, case.once(_to_read)
+    """The items that the exact test names, and those that the reading list is sure of; none where
+    the list doubts that single keys are the cause.
+    """
+    listed = case.once(_to_read)
+    tested = () if listed.doubt else case.once(_candidates).candidates
     rows: dict[int, dict[str, Any]] = {
         c.item: {
             "item": case.items[c.item].id,
@@ -211,14 +253,14 @@ def _label_errors(case: Case) -> Result:
     rng = stream(case.seed, "label_errors.search")
 
     def search(scores: Array) -> Collection[int]:
-        errors = label_error_candidates(
-            scores, rng=rng, permutations=_PERMUTATIONS, n_eff=case.n_effective
-        )
-        return [candidate.item for candidate in errors.candidates]
+        return [candidate.item for candidate in _tested(case, scores, rng).candidates]
 
-    power = _power(case, "label_errors", search)
-    # what both name together is at least what either does
-    if listed.status == "ok" and listed.power_named > power.power:
+    # all items, so that they keep their groups
+    power = _power(case, "label_errors", search, most=len(case.items))
+    # what both name together is at least what either does, and a doubt names nothing
+    if listed.status == "ok" and (
+        listed.power_named > power.power or (listed.doubt and not listed.power_named)
+    ):
         power = replace(power, power=listed.power_named, planted=listed.planted)
     counted = result(
         float(len(rows)), candidates=list(rows.values()), tested=len(tested), sure=len(listed.named)
@@ -227,7 +269,7 @@ def _label_errors(case: Case) -> Result:
 
 
 def _reading_list(case: Case) -> Result:
-    """The sum of the chances in the list."""
+    """The sum of the chances of all items, where it can be said; the list stays where it cannot."""
     study = case.once(_to_read)
     rows = [
         {
@@ -235,7 +277,7 @@ def _reading_list(case: Case) -> Result:
             "item": case.items[row.item].id,
             "item_rest": number(row.item_rest),
             "fails": [case.respondents[m] for m in row.fails],
-            "expected": number(row.expected),
+            "expected": None if study.doubt else number(row.expected),
         }
         for rank, row in enumerate(study.items, 1)
     ]
@@ -244,7 +286,7 @@ def _reading_list(case: Case) -> Result:
         "planted": study.planted,
         "share_planted": _PLANTED,
     }
-    coefficient = result(study.expected).coefficient
+    coefficient = Coefficient(study.faults)
     if study.power < _INFORMATIVE:
         reason = (
             f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the"
@@ -252,6 +294,8 @@ def _reading_list(case: Case) -> Result:
             " like these do not show which items to read"
         )
         coefficient = replace(coefficient, status="not_informative", reason=reason)
+    if study.doubt:
+        coefficient = Coefficient.absent("insufficient", study.doubt)
     return Result(
         coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power}
     )
@@ -351,8 +395,8 @@ indicators = (
         explains=(label_error_candidates, reading_list, planted_faults),
         headline=_FAMILY,
         meaning=(
-            "Items that strong respondents fail and weak ones pass beyond chance: read their"
-            " labels."
+            "Items that strong respondents fail and weak ones pass beyond chance, and beyond what"
+            " respondents share by type and side of the key: read their labels first."
         ),
         needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)),
         better="lower",
@@ -365,8 +409,9 @@ indicators = (
         explains=(reading_list,),
         headline=_FAMILY,
         meaning=(
-            "Wrong keys to be expected among the items to read first: those that able respondents"
-            " fail and weak ones pass."
+            "Wrong keys to be expected, where the answers tell them from a weakness that respondents"
+            " share; the items to read first are those that able respondents fail and weak ones"
+            " pass."
         ),
         needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)),
         better="lower",

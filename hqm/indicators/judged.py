@@ -11,6 +11,7 @@ import numpy as np
 from hqm.benchmark.labels import labelled_by
 from hqm.indicators.cases import Case, number
 from hqm.indicators.families import CRITERION, JUDGE_AGREEMENT, JUDGE_CONSISTENCY, ORACLE
+from hqm.indicators.items import list_to_read
 from hqm.indicators.labelled import (
     RIGHT_OR_WRONG,
     agreement_with_people,
@@ -187,7 +188,15 @@ def _errors(case: Case) -> JudgeErrors:
 
 
 def _contradictions(case: Case) -> Contradictions:
-    return contradicted_items(*case.once(beside_people))
+    """Labels and answers together, where the answers may speak of single keys."""
+    automatic, labels = case.once(beside_people)
+    items = case_items(case)
+    oriented = 1 - automatic if case.metric.better == "lower" else automatic
+    listed = list_to_read(case, oriented, items, len(items))
+    chances = np.zeros(len(items))
+    if listed.status == "ok" and not listed.doubt:
+        chances[[row.item for row in listed.items]] = [row.expected for row in listed.items]
+    return contradicted_items(automatic, labels, chances=chances)
 
 
 def _contradicted(case: Case) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from hqm.psychometrics import (
     type_coverage,
 )
 from hqm.psychometrics.coverage import FEWEST_CLUSTERS
+from hqm.psychometrics.distributions import binomial_above
 from hqm.types import HALLUCINATION_TYPES, Form
 
 
@@ -121,7 +123,8 @@ def _index(case: Case) -> Result:
             **_reliability(case, t.name),
             "sem": number(t.sem),
             "measured": t.measured,
-            "missing_items": t.missing_items,
+            "missing_items": 0 if (chance := _at_chance(case, t.name)) else t.missing_items,
+            "at_chance": chance,
             "state": t.state,
             "adds_value": worth[t.name].adds if t.name in worth else None,
             "adds_value_certainly": worth[t.name].certain if t.name in worth else None,
@@ -135,6 +138,29 @@ def _index(case: Case) -> Result:
         unlabelled=study.unlabelled,
         largest_error=LARGEST_ERROR,
     )
+
+
+def _at_chance(case: Case, kind: str) -> bool:
+    """Whether no respondent is shown above chance in a type, and their mean is within .05 of it.
+
+    Chance is a guess among the options, or always the commonest key. One-sided binomial tests,
+    Bonferroni over respondents.
+    """
+    items = [(i, item) for i, item in enumerate(case.items) if item.type == kind]
+    if MEAN_OF_ITEMS.lacking(case) is not None or not items:
+        return False
+    if any(item.task not in ("yes_no", "choice") for _, item in items):
+        return False
+    keys = Counter(str(item.target) for _, item in items)
+    guess = np.mean([1 / max(len(item.options), 2) for _, item in items])
+    chance = max(float(guess), max(keys.values()) / len(items))
+    scores = case.item_scores[0][:, [i for i, _ in items]]
+    right = 1 - scores if case.metric.better == "lower" else scores
+    asked = np.isfinite(right).sum(axis=1)
+    total = np.nansum(right, axis=1)
+    above = binomial_above(np.round(total) - 1, asked, chance)
+    mean = total.sum() / max(int(asked.sum()), 1)
+    return bool(above.min() * len(right) >= 0.05 and mean <= chance + 0.05)
 
 
 def _reliability(case: Case, kind: str) -> dict[str, Any]:

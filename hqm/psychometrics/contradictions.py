@@ -23,7 +23,7 @@ answer.
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """An item: how many of its labelled answers people judged against the scorer, and p times the
-    number of items.
+    number of items, or the chance that its key is right by answers and labels where that is less.
     """
 
     item: int
@@ -49,20 +49,29 @@ class Contradictions:
 
 
 def contradicted_items(
-    automatic: npt.ArrayLike, human: npt.ArrayLike, *, alpha: float = 0.05
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    chances: npt.ArrayLike | None = None,
 ) -> Contradictions:
     """Which items have answers that people judge against the scorer, nearly all of them?
 
     A scorer that misreads an answer now and then is contradicted on some answers of many items; a
     wrong right answer is contradicted on all answers of one item. Binomial test of each item's
     contradicted labels against the usual share, which is twice the share of all other items, at
-    least .2; Bonferroni over items. Half of the labels must contradict.
+    least .2; Bonferroni over items. Half of the labels must contradict. Where the answers already
+    speak of a wrong key, few labels do: an item is listed too while the mean of 1 - c' is at most
+    alpha over the items from the greatest c' on,
+
+        c' / (1 - c') = c / (1 - c) ((1 - u) / u)^(2 k - n),    k of n labels contradict, u = usual
 
     - `automatic, human`: (respondents, items), 0 or 1, NaN where an answer is not scored or not
       labelled.
     - `alpha`: The chance that any sound item is listed.
+    - `chances`: (items,): c, the chance of a wrong key by the answers alone (`reading_list`).
 
-    The status is `insufficient` where no item has labels enough to be listed.
+    The status is `insufficient` where no item has labels enough to be listed, and none is.
 
     >>> scored = np.ones((8, 50))
     >>> labels = scored.copy()
@@ -79,7 +88,17 @@ def contradicted_items(
     usual = np.clip(2 * other, USUAL, 0.5)
     share = float(usual[n > 0].mean()) if tested else math.nan
     fewest = math.ceil(math.log(alpha / max(tested, 1)) / math.log(share)) if tested else 0
-    if not tested or int(n.max()) < fewest:
+    p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
+    adjusted = np.minimum(1.0, p * tested)
+    found = (adjusted < alpha) & (2 * k >= n)
+    if chances is not None and tested:
+        c = np.clip(np.asarray(chances, dtype=np.float64), 1e-9, 1 - 1e-9)
+        error = np.where(k > 0, 1 / (1 + c / (1 - c) * (1 / usual - 1) ** (2 * k - n)), 1.0)
+        order = np.argsort(error, kind="stable")
+        sure = order[np.cumsum(error[order]) <= alpha * np.arange(1, len(order) + 1)]
+        adjusted[sure] = np.fmin(adjusted[sure], error[sure])
+        found[sure] = True
+    if not found.any() and (not tested or int(n.max()) < fewest):
         most = int(n.max()) if tested else 0
         reason = (
             f"an item needs {fewest} labels before people can contradict its right answer, the most"
@@ -88,10 +107,8 @@ def contradicted_items(
         return Contradictions(
             (), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled"
         )
-    p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
-    adjusted = np.minimum(1.0, p * tested)
     rows = [
         Contradiction(int(i), int(k[i]), int(n[i]), float(adjusted[i]))
-        for i in np.flatnonzero((adjusted < alpha) & (2 * k >= n))
+        for i in np.flatnonzero(found)
     ]
     return Contradictions(tuple(sorted(rows, key=lambda row: row.p)), share, fewest, tested)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -261,7 +262,7 @@ def _verdict(
 
 @dataclass(frozen=True, slots=True)
 class LabelError:
-    """An item whose key is probably wrong.
+    """An item to read first: its key may be wrong.
 
     - `item`: Its number.
     - `item_rest`: The negative correlation.
@@ -274,6 +275,10 @@ class LabelError:
     item_rest: float
     reversals: float
     q: float
+
+
+_GROUP = 20
+"""From how many items on a group is judged by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +299,7 @@ def label_error_candidates(
     alpha: float = 0.05,
     permutations: int = 9999,
     n_eff: float | None = None,
+    groups: Sequence[Hashable] | None = None,
 ) -> LabelErrors:
     """Items that strong respondents fail and weak ones pass.
 
@@ -310,6 +316,8 @@ def label_error_candidates(
     - `alpha`: False discovery rate, and level of the permutation test.
     - `n_eff`: Independent respondents, where some are relatives; the deviate of p shrinks by
       sqrt(n_eff / n).
+    - `groups`: (items,): "elsewhere" is the same group, where that has 20 items: a type that strong
+      respondents cannot do, or a side of the key that they lean from, accuses no item.
 
     The status is `insufficient` for fewer than 5 respondents or 3 items.
 
@@ -326,7 +334,10 @@ def label_error_candidates(
     if respondents < 5 or count < 3:
         reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
         return LabelErrors((), alpha, permutations, "insufficient", reason)
-    rest = _rest(x)
+    rest, names = _rest(x), np.array([hash(group) for group in groups or ()])
+    for name, size in zip(*np.unique(names, return_counts=True), strict=True):
+        if size >= _GROUP:
+            rest[:, names == name] = _rest(x[:, names == name])
     r, _ = _correlations(x, rest)
     binary = _binary(x)
     q = _reversed_q(x, rest, r, n_eff)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.arrays import Array, Numbers, shaped
+from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.items import item_rest
 from hqm.psychometrics.planted import with_wrong_keys
 from hqm.psychometrics.result import Status
@@ -19,6 +21,18 @@ _SHARES = np.geomspace(2e-4, 0.45, 50)
 _FITTED = 1500
 """Kinds of items that the model is learnt from at most; a random sample beyond that."""
 _LOW = 1e-9
+FEWEST = 10
+"""From how many respondents on a number is said and an item named."""
+_BLOCK = 10
+"""From how many items on a type and side of the key has abilities of its own."""
+_LENT = 60
+"""How many items of all the weights of a block borrow."""
+_SHOWN = 5.41
+"""From which likelihood ratio statistic on a share of wrong keys is shown: without any it is
+reached by one study in a hundred (half a chi-squared variable with one degree of freedom).
+"""
+_TOGETHER = 2.33
+"""From how many standard errors on the first items are failed by the same models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +43,8 @@ class ItemToRead:
     - `item_rest`: The correlation of its scores with the mean of the other items; NaN where all
       score alike.
     - `fails`: Numbers of the respondents below the middle of the scale, the ablest first.
-    - `expected`: The chance that its key is wrong: of ten items with .7, seven are.
+    - `expected`: The chance that its key is wrong, if no weakness in common explains the list: of
+      ten items with .7, seven are.
     """
 
     item: int
@@ -43,17 +58,25 @@ class ReadingList:
     """Items in the order in which they are worth reading.
 
     - `items`: The likeliest wrong key first.
-    - `expected, faults`: Wrong keys to be expected in the list, and among all items.
-    - `named`: As many items from the top as have a mean chance of a right key of at most alpha.
+    - `faults`: Wrong keys to be expected among all items; NaN where `doubt` says why the answers do
+      not tell.
+    - `named`: As many items from the top as have a mean chance of a right key of at most alpha;
+      none where there is a doubt.
+    - `doubt`: Why there is neither a number nor a name; empty where there is no doubt.
+    - `evidence`: Likelihood ratio statistic of the share of wrong keys against none.
+    - `together`: How far the same respondents fail the first items, beyond what wrong keys explain,
+      in standard errors.
     - `planted, power, power_named`: Wrong keys are planted in copies of the scores, so many in
       each. The share of true ones among as many items from the top, and the share of them that is
       named: what this design can find, whatever it has found.
     """
 
     items: tuple[ItemToRead, ...]
-    expected: float = math.nan
     faults: float = math.nan
     named: tuple[ItemToRead, ...] = ()
+    doubt: str = ""
+    evidence: float = math.nan
+    together: float = math.nan
     planted: int = 0
     power: float = math.nan
     power_named: float = math.nan
@@ -63,7 +86,9 @@ class ReadingList:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """Abilities, and the weight of every kind of item."""
+    """Of every block: the abilities of the respondents in it, and the weight of every kind of
+    item.
+    """
 
     ability: Array
     weight: Array
@@ -74,6 +99,8 @@ def reading_list(
     *,
     rng: np.random.Generator,
     hit: npt.ArrayLike = 1.0,
+    types: Sequence[Hashable] | None = None,
+    sides: Sequence[Hashable] | None = None,
     most: int = 50,
     share: float = 0.02,
     alpha: float = 0.05,
@@ -82,24 +109,34 @@ def reading_list(
 
     A wrong key turns a yes/no item round: who is right is scored wrong, so able respondents fail
     and weak ones pass, or all fail an item that is easy. A test can seldom prove that of one item,
-    but a ranking can say where to look first.
+    but a ranking can say where to look first. What able respondents fail in common is no wrong key:
+    a type that they cannot do, or a lean to one answer. So every block b, the items of a type with
+    one side of the key, has abilities of its own.
 
-        P(pass | right key) = p = 1 / (1 + exp(-(a theta + b)))        P(pass | wrong key) = hit (1
-        - p) expected = pi W / (pi W + (1 - pi) R),    R, W = likelihood under either key, averaged
-        over the kinds of items
+        P(pass | right key) = p = 1 / (1 + exp(-(a (theta + delta_b) + e))), delta_b ~ N(0, tau2)
+        P(pass | wrong key) = hit (1 - p)
+        expected = pi W / (pi W + (1 - pi) R),    R, W = likelihood under either key
 
-    The distribution of slopes a > 0 and easiness b is free on a grid and learnt from all items,
-    with the abilities and the share pi of wrong keys (EM; over pi is integrated with Jeffreys'
-    prior). Hard items that all fail are thereby weighed against easy ones with a wrong key.
-    Relatives who err together show as flat slopes, and lower what is expected of every item. An
-    item that able respondents fail for another reason than its key ranks high too. Efron, B.
-    (2010). Large-Scale Inference, chapter 5 (local false discovery rate). Cambridge.
+    The distribution of slopes a > 0 and easiness e is free on a grid and learnt from all items,
+    more from those of the block, with the abilities, tau2 and the share pi of wrong keys (EM; over
+    pi is integrated with Jeffreys' prior). Hard items that all fail are thereby weighed against
+    easy ones with a wrong key. Efron, B. (2010). Large-Scale Inference, chapter 5 (local false
+    discovery rate). Cambridge.
+
+    An item that able respondents fail for another reason than its key ranks high too. So neither a
+    number nor a name is given with fewer than 10 respondents, where the likelihood ratio of pi
+    against 0 is one of chance, where leaving out one type takes the number away, or where the
+    same respondents fail the first items beyond what wrong keys explain:
+
+        z = sum_m [(sum_i r)^2 - sum_i r^2] / sqrt(2 sum_m [(sum_i v)^2 - sum_i v^2]) > 2.33,
+        r = x - P(pass | wrong key) with variance v, over the 5 to 40 first items
 
     - `scores`: (respondents, items): higher is better; NaN where an answer was not scored. What is
       not 0 or 1 is brought to that range.
     - `rng`: Draws the sample of a large set, and the planted items.
     - `hit`: One number or (items,): the chance that a wrong answer meets a wrong key: 1 for yes/no,
       1 / (k - 1) for k options.
+    - `types, sides`: (items,): what kind of item it is, and which answer its key is.
     - `most`: Length of the list. `share`: of the items, how many wrong keys are planted.
     - `alpha`: The share of right keys that `named` may hold.
 
@@ -110,8 +147,8 @@ def reading_list(
     >>> passed = (rng.random((20, 200)) < np.linspace(0.5, 0.95, 20)[:, None]).astype(float)
     >>> passed[:, [3, 60]] = 1 - passed[:, [3, 60]]
     >>> result = reading_list(passed, rng=rng)
-    >>> sorted(row.item for row in result.items[:2]), all(row.expected > 0.5 for row in result.items[:2])
-    ([3, 60], True)
+    >>> sorted(row.item for row in result.items[:2]), round(result.faults)
+    ([3, 60], 2)
     """
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
@@ -127,12 +164,14 @@ def reading_list(
     low, high = min(0.0, float(x[seen].min())), max(1.0, float(x[seen].max()))
     x = (x - low) / (high - low)
     hits = np.broadcast_to(np.asarray(hit, dtype=np.float64), (count,))
-    model = _learn(x, hits, rng)
-    odds = _log_odds(x, hits, model)
+    kinds = _numbered(types, count)
+    blocks = _blocks(kinds, _numbered(sides, count))
+    model = _learn(x, hits, blocks, rng)
+    odds = _log_odds(x, hits, blocks, model)
     chance = _chances(odds)
     rest = item_rest(x)
     order = np.lexsort((np.nan_to_num(rest, nan=2.0), -chance))
-    ablest = np.argsort(-model.ability, kind="stable")
+    ablest = np.argsort(-model.ability.mean(axis=0), kind="stable")
 
     def rows(places: Numbers) -> tuple[ItemToRead, ...]:
         fails = (tuple(int(m) for m in ablest if x[m, i] < 0.5) for i in places)
@@ -142,10 +181,66 @@ def reading_list(
         )
 
     planted = max(1, round(share * count))
-    power, power_named = _planted(x, hits, model, odds, chance, planted, alpha, rng)
-    listed, named = order[:most], order[: _sure(chance[order], alpha)]
-    expected, faults = float(chance[listed].sum()), float(chance.sum())
-    return ReadingList(rows(listed), expected, faults, rows(named), planted, power, power_named)
+    power, power_named = _planted(x, hits, blocks, model, odds, chance, planted, alpha, rng)
+    faults, sure = float(chance.sum()), _sure(chance[order], alpha)
+    together = _together(x, hits, blocks, model, order, faults)
+    doubt = ""
+    if respondents < FEWEST:
+        doubt = (
+            f"{respondents} respondents tell what to read first, and {FEWEST} are needed to tell"
+            " how many keys are wrong"
+        )
+    elif faults >= 1 or sure:
+        doubt = _doubt(odds, kinds, faults, together)
+    return ReadingList(
+        rows(order[:most]),
+        math.nan if doubt else faults,
+        () if doubt else rows(order[:sure]),
+        doubt,
+        _evidence(odds),
+        together,
+        planted,
+        power,
+        0.0 if doubt and (respondents < FEWEST or _evidence(odds) >= _SHOWN) else power_named,
+    )
+
+
+def _doubt(odds: Array, kinds: Numbers, faults: float, together: float) -> str:
+    """Why the expected number of wrong keys is none to be said; empty where it is."""
+    if _evidence(odds) < _SHOWN:
+        return "able respondents fail no more items that weak ones pass than chance explains"
+    if together > _TOGETHER:
+        return (
+            "the first items are failed by the same respondents for a common reason, which wrong"
+            " keys do not explain"
+        )
+    # how many of those expected go when a type is left out, against its share of the items
+    types, sizes = np.unique(kinds, return_counts=True)
+    for kind, size in zip(types, sizes, strict=True):
+        others = odds[kinds != kind]
+        if size >= _BLOCK and len(others):
+            own = round(faults - float(_chances(others).sum()))
+            if binomial_above(own - 1, round(faults), size / len(odds)) < 0.01 / len(types):
+                return "the number rests on one type of items, and is gone when that is left out"
+    return ""
+
+
+def _numbered(labels: Sequence[Hashable] | None, count: int) -> Numbers:
+    """(items,): a number for each label, in the order of their first places."""
+    first: dict[Hashable, int] = {}
+    given = [None] * count if labels is None else labels
+    return np.array([first.setdefault(label, len(first)) for label in given])
+
+
+def _blocks(types: Numbers, sides: Numbers) -> Numbers:
+    """(items,): a number for each type and side of the key; where a type has few items of a side,
+    for the type; where it has few, for all such types.
+    """
+    blocks = types * (sides.max() + 1) + sides
+    for coarser in (-1 - types, np.full(len(types), -1 - len(types))):
+        _, places, counts = np.unique(blocks, return_inverse=True, return_counts=True)
+        blocks = np.where(counts[places] < _BLOCK, coarser, blocks)
+    return np.unique(blocks, return_inverse=True)[1]
 
 
 def _sure(chance: Array, alpha: float) -> int:
@@ -174,56 +269,124 @@ def _likelihoods(x: Array, hits: Array, ability: Array) -> tuple[Array, Array]:
     return right, wrong
 
 
-def _learn(x: Array, hits: Array, rng: np.random.Generator, rounds: int = 60) -> _Model:
-    columns = np.vstack([np.where(np.isfinite(x), x, -1.0), hits]).T
+def _learn(
+    x: Array, hits: Array, blocks: Numbers, rng: np.random.Generator, rounds: int = 60
+) -> _Model:
+    columns = np.vstack([np.where(np.isfinite(x), x, -1.0), hits, blocks]).T
     kinds, copies = np.unique(columns, axis=0, return_counts=True)
     if len(kinds) > _FITTED:
         kinds = columns[np.sort(rng.choice(len(columns), _FITTED, replace=False))]
         copies = np.ones(_FITTED, dtype=np.int64)
-    x, hits, copies = (
-        np.where(kinds[:, :-1] < 0, np.nan, kinds[:, :-1]).T,
-        kinds[:, -1],
-        copies / copies.sum(),
+    x, hits, block = (
+        np.where(kinds[:, :-2] < 0, np.nan, kinds[:, :-2]).T,
+        kinds[:, -2],
+        kinds[:, -1].astype(np.int64),
     )
+    many = int(blocks.max()) + 1
+    places = [np.flatnonzero(block == b) for b in range(many)]
+    copies = copies * (len(columns) / copies.sum())
+    size = np.bincount(block, copies, many)
     seen = np.isfinite(x)
     ones = np.where(seen, x, 0.0)
     rate = np.clip((ones @ copies) / np.maximum(seen @ copies, _LOW), 0.02, 0.98)
     ability = np.log(rate / (1 - rate))
     ability -= ability.mean()
+    own, spread = np.zeros((many, len(ability))), 0.1
+    for b, of in enumerate(places):
+        rate = ones[:, of] @ copies[of] + 0.5 * _BLOCK * (1 / (1 + np.exp(-ability)))
+        asked = seen[:, of] @ copies[of] + 0.5 * _BLOCK
+        own[b] = np.log(rate + 0.5) - np.log(asked - rate + 0.5) - ability
+    own = (own - own.mean(axis=1, keepdims=True)) * (many > 1)
+    own -= own.mean(axis=0)
     slope = np.repeat(_SLOPES, len(_EASINESS))
-    weight = np.tile(np.exp(-(_EASINESS**2) / 8), len(_SLOPES))
-    weight, share, before = weight / weight.sum(), 0.02, -math.inf
+    easiness = np.tile(_EASINESS, len(_SLOPES))
+    weight = np.exp(-(easiness**2) / 8)
+    weight, share, before = np.tile(weight / weight.sum(), (many, 1)), 0.02, -math.inf
     for _ in range(rounds):
-        right, wrong = _likelihoods(x, hits, ability)
-        top = np.maximum(right.max(axis=1), wrong.max(axis=1))[:, None]
-        right, wrong = (
-            np.exp(right - top) * (weight * (1 - share)),
-            np.exp(wrong - top) * (weight * share),
+        likelihood, faulty = 0.0, 0.0
+        counts = np.zeros_like(weight)
+        gradient, curvature = np.zeros_like(own), np.zeros_like(own)
+        for b, of in enumerate(places):
+            right, wrong = _likelihoods(x[:, of], hits[of], ability + own[b])
+            top = np.maximum(right.max(axis=1), wrong.max(axis=1))[:, None]
+            right = np.exp(right - top) * (weight[b] * (1 - share))
+            wrong = np.exp(wrong - top) * (weight[b] * share)
+            total = right.sum(axis=1) + wrong.sum(axis=1)
+            likelihood += float(((np.log(total) + top[:, 0]) * copies[of]).sum())
+            right, wrong = (
+                right * (copies[of] / total)[:, None],
+                wrong * (copies[of] / total)[:, None],
+            )
+            counts[b], faulty = right.sum(axis=0) + wrong.sum(axis=0), faulty + float(wrong.sum())
+            # a step of Newton's method for every ability, from the items as far as their keys are
+            # right
+            p = 1 / (1 + np.exp(-(np.outer(ability + own[b], slope) + easiness)))
+            asked = seen[:, of] @ right
+            gradient[b] = ((ones[:, of] @ right - asked * p) * slope).sum(axis=1)
+            curvature[b] = (asked * p * (1 - p) * slope**2).sum(axis=1) + _LOW
+        share = faulty / len(columns)
+        weight = (counts + _LENT * counts.sum(axis=0) / len(columns)) / (size + _LENT)[:, None]
+        ability = np.clip(
+            ability + np.clip(gradient.sum(axis=0) / curvature.sum(axis=0), -1, 1), -8, 8
         )
-        total = right.sum(axis=1) + wrong.sum(axis=1)
-        likelihood = float(((np.log(total) + top[:, 0]) * copies).sum())
-        right, wrong = right * (copies / total)[:, None], wrong * (copies / total)[:, None]
-        weight, share = right.sum(axis=0) + wrong.sum(axis=0), float(wrong.sum())
-        # a step of Newton's method for every ability, from the items as far as their keys are right
-        p = 1 / (1 + np.exp(-(np.outer(ability, slope) + np.tile(_EASINESS, len(_SLOPES)))))
-        asked = seen @ right
-        gradient = ((ones @ right - asked * p) * slope).sum(axis=1)
-        curvature = (asked * p * (1 - p) * slope**2).sum(axis=1) + _LOW
-        ability = np.clip(ability + np.clip(gradient / curvature, -1, 1), -8, 8)
-        if abs(likelihood - before) < 1e-6:
+        if many > 1:
+            held = curvature + 1 / spread
+            own = own + np.clip((gradient - own / spread) / held, -1, 1)
+            own = np.clip(own - own.mean(axis=0), -8, 8)
+            spread = max(float((own**2 + 1 / held).mean()), 1e-4)
+        if abs(likelihood - before) < 1e-6 * len(columns):
             break
         before = likelihood
-    return _Model(ability, weight)
+    return _Model(ability + own, weight)
 
 
-def _log_odds(x: Array, hits: Array, model: _Model) -> Array:
+def _weighed(
+    x: Array, hits: Array, blocks: Numbers, model: _Model
+) -> Iterator[tuple[int, Numbers, Array, Array]]:
+    """Of every block its number and its items, and their log likelihoods under either key with the
+    weights of the kinds.
+    """
+    for b in np.unique(blocks):
+        of = np.flatnonzero(blocks == b)
+        right, wrong = _likelihoods(x[:, of], hits[of], model.ability[b])
+        weight = np.log(model.weight[b] + 1e-300)
+        yield int(b), of, right + weight, wrong + weight
+
+
+def _log_odds(x: Array, hits: Array, blocks: Numbers, model: _Model) -> Array:
     """(items,): log W - log R."""
-    right, wrong = _likelihoods(x, hits, model.ability)
-    sums = []
-    for log in (wrong, right):
-        top = log.max(axis=1)
-        sums.append(np.log(np.exp(log - top[:, None]) @ model.weight + 1e-300) + top)
-    return np.asarray(np.clip(sums[0] - sums[1], -50, 50), dtype=np.float64)
+    odds = np.empty(len(blocks))
+    for _, of, right, wrong in _weighed(x, hits, blocks, model):
+        odds[of] = np.logaddexp.reduce(wrong, axis=1) - np.logaddexp.reduce(right, axis=1)
+    return np.clip(odds, -50, 50)
+
+
+def _together(
+    x: Array, hits: Array, blocks: Numbers, model: _Model, order: Numbers, faults: float
+) -> float:
+    """How far the same respondents fail the likeliest items, beyond what wrong keys explain, in
+    standard errors.
+    """
+    first = order[: int(np.clip(round(faults), 5, 40))]
+    x, hits, blocks = x[:, first], hits[first], blocks[first]
+    passes = np.empty_like(x)
+    slope, easiness = np.repeat(_SLOPES, len(_EASINESS)), np.tile(_EASINESS, len(_SLOPES))
+    for b, of, _, wrong in _weighed(x, hits, blocks, model):
+        fails = 1 / (1 + np.exp(np.outer(model.ability[b], slope) + easiness))
+        posterior = np.exp(wrong - np.logaddexp.reduce(wrong, axis=1)[:, None])
+        passes[:, of] = hits[of] * (fails @ posterior.T)
+    seen = np.isfinite(x)
+    left = np.where(seen, x - passes, 0.0)
+    noise = np.where(seen, passes * (1 - passes), 0.0)
+    above = (left.sum(axis=1) ** 2 - (left**2).sum(axis=1)).sum()
+    spread = 2 * (noise.sum(axis=1) ** 2 - (noise**2).sum(axis=1)).sum()
+    return float(above / math.sqrt(spread + _LOW))
+
+
+def _evidence(odds: Array) -> float:
+    """The likelihood ratio statistic of the likeliest share of wrong keys against none."""
+    mixed = (1 - _SHARES) + _SHARES * np.exp(odds)[:, None]
+    return max(0.0, float(2 * np.log(mixed).sum(axis=0).max()))
 
 
 def _chances(odds: Array) -> Array:
@@ -238,6 +401,7 @@ def _chances(odds: Array) -> Array:
 def _planted(
     x: Array,
     hits: Array,
+    blocks: Numbers,
     model: _Model,
     odds: Array,
     chance: Array,
@@ -252,7 +416,8 @@ def _planted(
     repeats = min(40, max(4, math.ceil(400 / planted)))
     places = [rng.choice(x.shape[1], planted, replace=False) for _ in range(repeats)]
     every = np.concatenate(places)
-    turned = _log_odds(with_wrong_keys(x[:, every], rng=rng, hit=hits[every]), hits[every], model)
+    wrong = with_wrong_keys(x[:, every], rng=rng, hit=hits[every])
+    turned = _log_odds(wrong, hits[every], blocks[every], model)
     rates, named = [], []
     for k, chosen in enumerate(places):
         others = np.delete(odds, chosen)[
@@ -261,6 +426,6 @@ def _planted(
         both = np.concatenate([turned[k * planted : (k + 1) * planted], others])
         order = np.argsort(-both, kind="stable")
         rates.append(float((order[:planted] < planted).mean()))
-        sure = order[: _sure(_chances(both)[order], alpha)]
+        sure = order[: _sure(_chances(both)[order], alpha) * (_evidence(both) >= _SHOWN)]
         named.append(float((sure < planted).sum()) / planted)
     return float(np.mean(rates)), float(np.mean(named))

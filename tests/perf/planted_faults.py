@@ -1,11 +1,13 @@
 """Faults planted in simulated studies: how many are found, how often a clean study is accused, and
 what the report says of that.
 
-    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [bounds] [judges]
-    [leaks] [lean] [relatives]
+    python -m tests.perf.planted_faults [replicates] [respondents ...] [items] [shared] [repope]
+    [bounds] [judges] [leaks] [lean] [relatives]
 
-Without names of parts, all are made but `bounds`, which ranks wrong keys for 12 respondents by what
-nobody can know.
+Without names of parts, all are made but `repope`, which reads POPE with the keys that people
+corrected (HQM_DATA has pope/, logs/llava/ and pope_answers/), and `bounds`, which ranks wrong keys for 12 respondents by what
+nobody can know. `shared` has benchmarks on which respondents share weaknesses and every key is
+right, and the same with wrong keys.
 
 Answers come from a probit model that no detector assumes: graded abilities, difficulties and slopes
 that differ by item, a share of lucky guesses and of slips, what a respondent and an item have
@@ -18,10 +20,15 @@ without a fault in which it speaks. Prints Markdown; docs/planted_faults.md hold
 
 from __future__ import annotations
 
+import gzip
 import inspect
+import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,12 +48,14 @@ from hqm.psychometrics import (
     leakage_cues,
     position_bias,
     reading_list,
+    with_wrong_keys,
 )
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import ACCURACY
 from hqm.types import Cell, Form, Item
 
 Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 RESPONDENTS = (5, 6, 10, 12, 20, 40)
 SHARES = (0.01, 0.02, 0.05, 0.10)
 ITEMS = 500
@@ -77,12 +86,47 @@ class World:
     guessing: float = 0.0
     families: int = 0
     together: float = 0.0
+    types: int = 1
+    abilities: int = 1
+    """The types draw on so many in turn; the others differ from the first by `apart` (sd)."""
+    hidden: float = 0.0
+    """A share of the items, whatever their type, that draws on an ability of its own."""
+    apart: float = 0.6
+    against: float = 0.0
+    """In the first type abilities run the other way, as steeply as this."""
+    lean: float = 0.0
+    """Spread of the respondents' leans to "yes"; `by_ability`, how much less the abler lean."""
+    by_ability: float = 0.0
+    at_chance: bool = False
+    """In the last type everybody guesses."""
+    options: int = 2
+
+    def layout(self, items: int) -> tuple[Numbers, Numbers]:
+        """(items,) each: the type, and whether the key is the first answer."""
+        place = np.arange(items)
+        return place % self.types, (place // self.types) % self.options
 
 
 WORLDS = {
     "plain": World(),
     "guessing": World(-1.0, 1.5, 0.4),
     "families": World(families=4, together=0.8),
+}
+_TYPED = World(types=5)
+SHARED = {
+    "one ability": _TYPED,
+    "two abilities": replace(_TYPED, abilities=2),
+    "three abilities": replace(_TYPED, abilities=3, apart=1.0),
+    "a second ability in a quarter of all items": replace(_TYPED, hidden=0.25, apart=1.0),
+    "a type against the others": replace(_TYPED, against=0.7),
+    "lean to yes": replace(_TYPED, lean=0.6),
+    "lean to yes, the abler less": replace(_TYPED, lean=0.3, by_ability=0.8),
+    "a type at chance": replace(_TYPED, at_chance=True),
+    "four options, a type at chance": replace(_TYPED, at_chance=True, options=4),
+    "five families": replace(_TYPED, families=5, together=0.8),
+    "families, three abilities, lean": replace(
+        _TYPED, families=5, together=0.5, abilities=3, lean=0.4
+    ),
 }
 
 
@@ -99,10 +143,36 @@ def chances(world: World, respondents: int, rng: np.random.Generator, items: int
     if world.families:
         member = rng.permutation(np.arange(respondents) % world.families)
         own += rng.normal(0, world.together, (world.families, items))[member]
-    from scipy.special import ndtr
+    from scipy.special import ndtr, ndtri
 
-    known = ndtr(slope * (ability[:, None] - difficulty) + own)
-    return np.asarray(known * 0.98 + (1 - known) * world.guessing, dtype=np.float64)
+    p = ndtr(slope * (shared_abilities(world, ability, items, rng) - difficulty) + own)
+    p = p * 0.98 + (1 - p) * (world.guessing if world.options == 2 else 1 / world.options)
+    kind, first = world.layout(items)
+    if world.at_chance:
+        p[:, kind == world.types - 1] = 1 / world.options
+    if world.lean:
+        lean = rng.normal(0, world.lean, respondents) - world.by_ability * (
+            ability - ability.mean()
+        )
+        p = ndtr(ndtri(p.clip(1e-6, 1 - 1e-6)) + np.where(first == 0, 1, -1) * lean[:, None])
+    return np.asarray(p, dtype=np.float64)
+
+
+def shared_abilities(world: World, ability: Array, items: int, rng: np.random.Generator) -> Array:
+    """(respondents, items): the ability that each item draws on."""
+    kind, _ = world.layout(items)
+    each = np.tile(ability[:, None], (1, items))
+    if world.abilities > 1:
+        others = rng.normal(0, world.apart, (len(ability), world.abilities))
+        others[:, 0] = 0
+        each += others[:, kind % world.abilities]
+    if world.hidden:
+        own = rng.normal(0, world.apart, len(ability))
+        each += np.where(rng.random(items) < world.hidden, own[:, None], 0)
+    if world.against:
+        turned = ability.mean() - world.against * (ability - ability.mean())
+        each = np.where(kind == 0, turned[:, None], each)
+    return each
 
 
 def drawn(p: Array, rng: np.random.Generator) -> Array:
@@ -141,7 +211,7 @@ def planted(
         p[:, faults] = np.sort(p[:, faults], axis=0)[::-1]
     x = drawn(p, rng)
     if kind == "wrong key":
-        x[:, faults] = 1 - x[:, faults]
+        x[:, faults] = with_wrong_keys(x[:, faults], rng=rng, hit=1 / (world.options - 1))
     return p, x, set(faults.tolist())
 
 
@@ -366,6 +436,122 @@ def calibration(
     return rows
 
 
+# --- weaknesses that respondents share ---
+
+
+@dataclass(frozen=True)
+class Read:
+    """What the list and the count make of one study of a world with types."""
+
+    named: int
+    true_named: int
+    said: float
+    """Wrong keys to be expected, a thousand items; NaN where that is not said."""
+    true: float
+    """Share of wrong keys among as many items from the top."""
+    stated: float
+
+
+def read(world: World, share: float, respondents: int, rng: np.random.Generator) -> Read:
+    """Draw a study of 800 items and read it as an audit does."""
+    x, faults = with_faults("wrong key", share, world, respondents, rng, 800)
+    kind, first = (labels.tolist() for labels in world.layout(800))
+    listed = reading_list(
+        x, rng=rng, hit=1 / (world.options - 1), types=kind, sides=first, most=max(len(faults), 1)
+    )
+    tested = label_error_candidates(x, rng=rng, groups=list(zip(kind, first, strict=True)))
+    named = {row.item for row in listed.named}
+    if not listed.doubt:
+        named |= {row.item for row in tested.candidates}
+    true = sum(row.item in faults for row in listed.items) / max(len(faults), 1)
+    return Read(len(named), len(named & faults), listed.faults / 0.8, true, listed.power)
+
+
+def shared_table(replicates: int, respondents: Sequence[int]) -> Iterator[str]:
+    """Rows: world, respondents; what is said of sound studies, and of 1% and 2% wrong keys."""
+    yield (
+        "| world | respondents | sound: studies that name a key | a number is said | most of 1,000 |"
+        " 1%: true among first n | stated | number said, of 10 | 2%: true among first n | stated |"
+        " number said, of 20 | named | of these true |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    for name, world in SHARED.items():
+        for m in respondents:
+            rng = np.random.default_rng([m, len(name)])
+            sound = [read(world, 0.0, m, rng) for _ in range(2 * replicates)]
+            said = [study.said for study in sound if np.isfinite(study.said)]
+            cells = [
+                f"**{np.mean([study.named > 0 for study in sound]):.3f}**",
+                f"{len(said) / len(sound):.2f}",
+                f"**{max(said, default=0.0):.1f}**",
+            ]
+            for share in (0.01, 0.02):
+                made = [read(world, share, m, rng) for _ in range(replicates)]
+                told = [study.said for study in made if np.isfinite(study.said)]
+                cells += [
+                    f"{np.mean([study.true for study in made]):.2f}",
+                    f"{np.mean([study.stated for study in made]):.2f}",
+                    f"{np.mean(told):.1f} in {len(told) / len(made):.2f}" if told else "none",
+                ]
+            named = sum(study.named for study in made)
+            cells += [
+                f"{named / len(made):.1f}",
+                f"{sum(study.true_named for study in made) / named:.2f}" if named else "",
+            ]
+            yield f"| {name} | {m} | {' | '.join(cells)} |"
+
+
+def shared_part(replicates: int, respondents: Sequence[int]) -> None:
+    print(
+        f"\n## Weaknesses that respondents share, 800 items, {2 * replicates} sound studies and"
+        f" {replicates} with wrong keys a row\n"
+    )
+    for line in shared_table(replicates, respondents):
+        print(line, flush=True)
+
+
+def repope_table(data: Path, part: str = "adversarial") -> Iterator[str]:
+    """Rows: side of POPE's key, how many of LLaVA-1.5 7B and 13B fail; of these items, how many
+    have a wrong or an ambiguous key by RePOPE.
+    """
+    asked = {
+        (row["image"], row["text"].split("\n")[0]): row["question_id"]
+        for row in _lines(data / "logs/llava/llava_pope_test.jsonl")
+        if row["category"] == part
+    }
+    said = [
+        {row["question_id"]: row["text"].strip().lower().startswith("yes") for row in _lines(path)}
+        for path in (
+            data / "logs/llava/llava-v1.5-7b_pope.jsonl",
+            data / "pope_answers/llava-v1.5-13b.jsonl.gz",
+        )
+    ]
+    corrected = {
+        (row["image"], row["text"]): row["label"]
+        for row in _lines(data / f"pope/repope/coco_repope_{part}.json")
+    }
+    cells: dict[tuple[str, int], list[str]] = {}
+    for row in _lines(data / f"pope/coco_pope_{part}.json"):
+        place, key = (row["image"], row["text"]), row["label"]
+        if all(asked.get(place) in answers for answers in said):
+            fails = sum(answers[asked[place]] != (key == "yes") for answers in said)
+            now = corrected.get(place, "ambiguous")
+            cells.setdefault((key, fails), []).append("right" if now == key else now)
+    yield "| key | failed by | items | wrong key | ambiguous |"
+    yield "|---|---|---|---|---|"
+    for (key, fails), truth in sorted(cells.items(), reverse=True):
+        unclear = truth.count("ambiguous") / len(truth)
+        wrong = 1 - unclear - truth.count("right") / len(truth)
+        yield f"| {key} | {fails} of 2 | {len(truth):,} | {wrong:.3f} | {unclear:.3f} |"
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    text = path.read_bytes()
+    yield from map(
+        json.loads, (gzip.decompress(text) if path.suffix == ".gz" else text).splitlines()
+    )
+
+
 # --- judges ---
 
 
@@ -477,7 +663,7 @@ def share(speaks: Callable[[np.random.Generator], bool], replicates: int, seed: 
     return float(np.mean([speaks(np.random.default_rng([seed, k])) for k in range(replicates)]))
 
 
-PARTS = ("items", "judges", "leaks", "lean", "relatives")
+PARTS = ("items", "shared", "judges", "leaks", "lean", "relatives")
 
 
 def main() -> None:
@@ -487,6 +673,8 @@ def main() -> None:
     replicates, respondents = numbers[0] if numbers else 20, numbers[1:] or list(RESPONDENTS)
     makers = {
         "items": items_part,
+        "shared": shared_part,
+        "repope": lambda *_: print(*repope_table(Path(os.environ["HQM_DATA"])), sep="\n"),
         "bounds": lambda replicates, _: show_bounds(replicates),
         "judges": judges_part,
         "leaks": leaks_part,
