@@ -1,16 +1,19 @@
 """The errors HQM raises: one tree, each sentence naming the thing, the place and the remedy.
 
-    HQMError ├── AdapterError       a benchmark's own code that fails where it should not ├──
-    CardError          a card.toml that cannot be used ├── DataError          a benchmark's file is
-    missing, broken or not what its card says │   ├── AnswerError    a file of recorded answers or
-    labels cannot be read against the benchmark │   ├── FieldError     a field of an item is
-    misspelt, or holds what no question can be made of │   └── ImageError     a picture is missing,
-    broken or outside its folder ├── DesignError        administrations that cannot be compared, or
-    an audit that asks the impossible ├── NoReply            a judge that gave no reply to one
-    question ├── NoRule             a question that no rewriting rule fits; it has no parallel form
-    ├── RespondentError    a respondent that cannot be loaded, reached or understood ├── StoreError
-    a store that cannot be read or written ├── UnreadableReply    a judge's reply that cannot be
-    read └── UsageError         a name or an option that HQM does not know
+    HQMError
+    ├── AdapterError       a benchmark's own code that fails where it should not
+    ├── CardError          a card.toml that cannot be used
+    ├── DataError          a benchmark's file is missing, broken or not what its card says
+    │   ├── AnswerError    a file of recorded answers or labels cannot be read against the benchmark
+    │   ├── FieldError     a field of an item is misspelt, or holds what no question can be made of
+    │   └── ImageError     a picture is missing, broken or outside its folder
+    ├── DesignError        administrations that cannot be compared, or an audit that asks the impossible
+    ├── NoReply            a judge that gave no reply to one question
+    ├── NoRule             a question that no rewriting rule fits; it has no parallel form
+    ├── RespondentError    a respondent that cannot be loaded, reached or understood
+    ├── StoreError         a store that cannot be read or written
+    ├── UnreadableReply    a judge's reply that cannot be read
+    └── UsageError         a name or an option that HQM does not know
 
 The command line prints them without a traceback and exits with status 2 for `UsageError` and 1 for
 the others.

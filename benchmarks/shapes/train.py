@@ -1,8 +1,7 @@
 """Train the embedded respondents: tiny LLaVA models that look at drawn scenes and answer.
 
-    python -m hqm.benchmarks.shapes.train                           every recipe, into
-    benchmarks/shapes/respondents python -m hqm.benchmarks.shapes.train --only steady --out /tmp
-    one of them, elsewhere
+    python -m hqm.benchmarks.shapes.train                           every recipe, into benchmarks/shapes/respondents
+    python -m hqm.benchmarks.shapes.train --only steady --out /tmp  one of them, elsewhere
 
 Each model is a genuine `LlavaForConditionalGeneration` (CLIP tower, projector, Llama decoder) with
 a tokenizer trained here, saved as half-precision safetensors under 1 MB. One thread, fixed seeds

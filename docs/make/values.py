@@ -1,8 +1,8 @@
 """A value of every indicator from an audit of the embedded benchmark, for the indicators' pages.
 
-python docs/make/values.py                    make the audit (COMMAND, some minutes) and write
-values.json beside this file python docs/make/values.py AUDIT.json         take an audit that is
-there python docs/make/values.py AUDIT.json --check say whether values.json is what that audit gives
+python docs/make/values.py                    make the audit (COMMAND, some minutes) and write values.json beside this file
+python docs/make/values.py AUDIT.json         take an audit that is there
+python docs/make/values.py AUDIT.json --check say whether values.json is what that audit gives
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Make the material of the tutorial: 25 drawn pictures and 50 questions, one of which is wrong on
 purpose.
 
-python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder,
-or beside this file
+python docs/tutorial/make.py [FOLDER]          writes questions.csv and pictures/ into the folder, or beside this file
 """
 
 from __future__ import annotations

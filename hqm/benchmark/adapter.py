@@ -35,15 +35,13 @@ class Adapter:
     """The members that an adapter may override; it may also set a default of `Benchmark` in its own
     `__init__`.
 
-    ========
-    ==============================================================================================
-    items     read, parallel, rewording, more_forms, check, prepare_images scores    metrics, score,
-    subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses
-    judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly,
-    judge_together, beside,
+    ========  ==============================================================================================
+    items     read, parallel, rewording, more_forms, check, prepare_images
+    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses
+    judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
-    files     read_answers, recordings, read_criterion, spelled; seldom: make_files ========
-    ==============================================================================================
+    files     read_answers, recordings, read_criterion, spelled; seldom: make_files
+    ========  ==============================================================================================
     """
 
     card: Card

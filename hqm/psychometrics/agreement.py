@@ -46,8 +46,7 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     A score can repeat to three digits while every fifth answer changes. Cohen's kappa (1960) takes
     out the agreement that the two yes/no margins give by chance.
 
-        agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1
-        - py)
+        agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1 - py)
 
     - `x, y`: (respondents, items): scores of 0 or 1; a pair with a missing score (NaN) is left out.
 

@@ -51,8 +51,8 @@ def concordance(
     shift of the mean or a change of the spread lowers it, which a correlation cannot see. It grows
     with the spread of the respondents.
 
-        ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n interval on z = atanh(ccc):
-        SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 - p^2)^2
+        ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n
+        interval on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 - p^2)^2
                                              - p^2 C^2 u^4 / (2 (1 - p^2)^2)] / (n - 2)
 
     with p the coefficient, r Pearson's, C = p / r and u the shift of the mean in units of the
@@ -132,8 +132,8 @@ def kendall_w(
     common. Two orders cannot disagree as a whole of three can, so W is meant for three
     administrations and more; with two use Spearman.
 
-        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3
-        - t) test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
+        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3 - t)
+        test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
 
     Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
 

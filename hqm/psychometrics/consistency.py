@@ -98,8 +98,7 @@ def cronbach_alpha(
     (1991). Journal of Educational Measurement, 28, 237-247), with r the residual of respondent x
     item:
 
-        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster
-        c)^2 / n_m^2
+        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster c)^2 / n_m^2
               = k / (k - 1) (1 - sum s2_i / s2_total) where every item stands alone
         over respondents (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(C - 1))
 

@@ -143,8 +143,7 @@ def kendall_tau_b(
     without ties, (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient`
     below 3; no interval below 5.
 
-        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +-
-        z sqrt(.437 / (n - 4)))
+        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.6667
     """

@@ -104,8 +104,7 @@ def type_coverage(
     forecasts it: a dozen items have an error of .14. Five hundred copies of one sentence are one
     wording.
 
-        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,
-        effective = exp(H)
+        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
 
     - `labels`: (items,): a type, several types, or None.
     - `taxonomy`: The types asked for, distinct.

@@ -71,8 +71,7 @@ def criterion_validity(
     few labels weaken. The third value takes the items' sampling error out of both and the shared
     error out of the covariance:
 
-        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH =
-        MP_AH / n
+        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH = MP_AH / n
 
     with MS and MP residual mean squares and products, summed within pictures (`relative_error`).
     Over other respondents Fisher's ends are stretched as the value is; for these respondents every

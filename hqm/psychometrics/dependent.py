@@ -120,8 +120,8 @@ def reliability_difference(
     respondents (or families) for both.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
-        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T,
-        taken back around the mean of both
+        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T, taken back around the
+        mean of both
 
     Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap.
     docs/psychometrics_compare.md has the rates of false alarms, which

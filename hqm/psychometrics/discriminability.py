@@ -126,8 +126,7 @@ def paired_differences(
     exact than two separate intervals, and overlapping intervals of two scores do not mean that they
     are tied. Items about one picture move together and count as one cluster.
 
-        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2 /
-        n^2
+        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2 / n^2
 
     with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the
     standard error is 0 and the exact sign test over clusters is used.
@@ -252,8 +251,7 @@ def minimum_detectable_difference(
 ) -> float:
     """The smallest true difference of a pair that a comparison finds with the given power.
 
-        (z_{1 - alpha / 2 tests} + z_power) SE;   with `clusters`, of Student's t on C - 1 df and
-        its noncentral form
+        (z_{1 - alpha / 2 tests} + z_power) SE;   with `clusters`, of Student's t on C - 1 df and its noncentral form
 
     What is found in 80% of planned comparisons is found in a fifth as one of the 190 pairs of 20
     respondents (Holm).

@@ -327,8 +327,7 @@ def range_restriction(
     A correlation grows with the spread of those it is computed on; a leaderboard is read at its
     top.
 
-        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where
-        s_all > 1.5 s_top
+        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where s_all > 1.5 s_top
 
     Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2
     (constant error variance). Addison-Wesley.

@@ -51,8 +51,8 @@ def shift_heterogeneity(
     """Whether a change of form shifts all respondents alike: the form by respondent interaction
     (Cochran's Q).
 
-        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~
-        chi2(M - 1) I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
+        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~ chi2(M - 1)
+        I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
 
     A form that is harder for everybody is harmless; one that is harder for some and easier for
     others measures another thing. Higgins and Thompson (2002). Statistics in Medicine, 21,

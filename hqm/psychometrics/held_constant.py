@@ -30,8 +30,7 @@ def partial_pearson(
     answers. The partial correlation is that of the residuals after a straight line on the third
     number is taken out of both.
 
-        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));   interval: tanh(atanh(r) +-
-        z / sqrt(n - 4))
+        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));   interval: tanh(atanh(r) +- z / sqrt(n - 4))
 
     Computed by `pingouin.partial_corr`. Fisher, R. A. (1924). Metron, 3, 329-332: one number held
     constant costs as much as one respondent less.

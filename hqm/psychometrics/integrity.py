@@ -84,8 +84,7 @@ def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1
     numbers are impossible, and a typing error, a wrong n or dropped answers show (Brown and
     Heathers 2017).
 
-        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed
-        digit
+        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
 
     - `mean`: As printed; a string keeps trailing zeros. `scale`: 100 for a rate in per cent.
     - `decimals`: Digits after the point, by default those of `mean`.

@@ -58,10 +58,9 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
     variance ICC(C,1) equals Pearson's r. ICC(1,1) is invalid where the administrations' means
     differ. The k-forms are about the mean over all k administrations.
 
-        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)      ICC(A,k) = (MSR - MSE) /
-        (MSR + (MSC - MSE) / n) ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)
-        ICC(C,k) = (MSR - MSE) / MSR ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)
-        ICC(1,k) = (MSR - MSW) / MSR
+        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)      ICC(A,k) = (MSR - MSE) / (MSR + (MSC - MSE) / n)
+        ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)                          ICC(C,k) = (MSR - MSE) / MSR
+        ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)                          ICC(1,k) = (MSR - MSW) / MSR
 
     McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation
     coefficients. Psychological Methods, 1, 30-46; the intervals of ICC(A,1) and ICC(A,k) use
@@ -175,8 +174,7 @@ def dependability(
     Every sum of squares is divided by draws of its own chi-square, and the coefficient's quantiles
     are taken.
 
-        Phi = (R - E) / (R + (C - E) / n),   R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E =
-        SSE / chi2((n - 1)(k - 1))
+        Phi = (R - E) / (R + (C - E) / n),   R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E = SSE / chi2((n - 1)(k - 1))
 
     Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
     Association, 88, 899-905.

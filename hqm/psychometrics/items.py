@@ -162,8 +162,7 @@ def item_analysis(
     negative. So every interval is given, and a band is named only when the correlation differs from
     0 after correction for the number of items.
 
-        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z
-        / sqrt(n - 3))
+        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
 
     Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the
     bands. The interval generalises over respondents. Student's test of r is fooled by a few

@@ -46,10 +46,9 @@ def judge_share(
     verdict on the same answer). The cures differ: more runs, or another judge. Judging the same
     responses twice isolates the second.
 
-        v_judge = sum_c s2_j / n^2  (same response)      v_total = sum_c s2_k / n^2  (new response,
-        new verdict) v_response = v_total - v_judge,    share = sum_m v_judge / sum_m v_total
-        interval: leave-one-cluster-out jackknife of log v_judge - log v_total, both on the same
-        items
+        v_judge = sum_c s2_j / n^2  (same response)      v_total = sum_c s2_k / n^2  (new response, new verdict)
+        v_response = v_total - v_judge,    share = sum_m v_judge / sum_m v_total
+        interval: leave-one-cluster-out jackknife of log v_judge - log v_total, both on the same items
 
     Items count when they have all verdicts and all runs. The coverage of the interval has not been
     simulated.

@@ -53,9 +53,9 @@ def table_agreement(
 ) -> JudgeAgreement:
     """All shares of a two-by-two table of labels.
 
-        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 -
-        q) positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c) sensitivity = a / (a +
-        c),   specificity = d / (b + d)
+        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 - q)
+        positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c)
+        sensitivity = a / (a + c),   specificity = d / (b + d)
 
     Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558;
     Gwet, K. L. (2008). British Journal of Mathematical and Statistical Psychology, 61, 29-48.
@@ -133,8 +133,7 @@ def judge_errors(
     that people label 1, the share the judge labels 1) and specificity are compared over respondents
     with the likelihood ratio
 
-        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items)
-        - 1 df
+        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items) - 1 df
 
     or, where a respondent expects under 5 errors or hits, with Pearson's X^2 = sum (observed -
     expected)^2 / expected, which keeps its level there (40 respondents, 30 labels each, no bias: G

@@ -44,8 +44,7 @@ def labels_at_random(
     respondents. It can show that labels are no random sample of the scores; it cannot show that
     they are one.
 
-        U = sum_r sum_i (L_ri - mean L_r)(A_ri - mean A_r),   z = U / sqrt(C / (C - 1) sum over
-        pictures of their part of U squared)
+        U = sum_r sum_i (L_ri - mean L_r)(A_ri - mean A_r),   z = U / sqrt(C / (C - 1) sum over pictures of their part of U squared)
 
     Mantel, N. and Haenszel, W. (1959). Journal of the National Cancer Institute, 22, 719-748.
 

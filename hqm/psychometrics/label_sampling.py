@@ -82,8 +82,7 @@ def expected_width(
     """How wide the interval of the mean corrected score (`ppi_scores`) will be, before anybody has
     labelled anything.
 
-        width^2 = 4 z^2 (sum_i (1 - p_i) / p_i E(e_i^2) / N^2 + var(h) / N),   e = h - lambda a less
-        its mean
+        width^2 = 4 z^2 (sum_i (1 - p_i) / p_i E(e_i^2) / N^2 + var(h) / N),   e = h - lambda a less its mean
 
     where the label h is 1 - q of the time what the score a says. It is as good as the errors that
     it is given.
@@ -121,10 +120,8 @@ def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) ->
     """The chance that a verdict is wrong, from how many other verdicts on the same answer differ
     from it.
 
-    All verdicts err independently with one probability e, which the pairs that differ give: d = 2 e
-    (1 - e). Then
-        q = e e^(K-k) (1-e)^k / (e e^(K-k) (1-e)^k + (1-e) (1-e)^(K-k) e^k)      k of K others
-        differ
+    All verdicts err independently with one probability e, which the pairs that differ give: d = 2 e (1 - e). Then
+        q = e e^(K-k) (1-e)^k / (e e^(K-k) (1-e)^k + (1-e) (1-e)^(K-k) e^k)      k of K others differ
 
     Errors that verdicts share are not seen. (answers,): k and K; NaN comes back where K is 0.
 

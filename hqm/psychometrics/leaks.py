@@ -137,8 +137,7 @@ def judge_strata(
     clusters as units holds (Dawid 1984, JRSS A, 147, 278-292). The t of four random orders are
     averaged, which can only make their spread smaller.
 
-        t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),  p
-        = tests P(T > t)
+        t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),  p = tests P(T > t)
 
     - `predict`: Hits of each item, learnt from the blocks before its own.
     - `tests`: How many strata and cues are looked at together (Bonferroni).

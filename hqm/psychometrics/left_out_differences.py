@@ -129,9 +129,8 @@ def difference_over_clusters(
     needs no minimum of respondents beyond 3, and says nothing of other respondents.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with C - 1 df
-        rho_g:   SE^2 = (C - 1) / C  sum_c (T_(c) - mean T_(.))^2,   T_(c) without cluster c others:
-        SE = standard deviation of T over scores  S + sum_c g_c h_c,   g_c standard normal, h_c the
-        jackknife
+        rho_g:   SE^2 = (C - 1) / C  sum_c (T_(c) - mean T_(.))^2,   T_(c) without cluster c
+        others:  SE = standard deviation of T over scores  S + sum_c g_c h_c,   g_c standard normal, h_c the jackknife
                  influence of cluster c on all scores
 
     A correlation near 1 depends on the squares of small differences, of which the plain jackknife
@@ -212,8 +211,7 @@ def shared_variance(
     of them at once (a wording that everybody misunderstands) is the same in every draw, and is
     added here.
 
-        sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;   0 where
-        negative
+        sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;   0 where negative
 
     Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1, 386-411 (why both
     ways count, and why their sum counts the noise twice). NaN scores as in

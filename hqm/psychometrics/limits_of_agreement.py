@@ -55,9 +55,9 @@ def bland_altman(
     they differ. They are of use when laid beside the gaps between respondents: limits wider than
     the typical gap mean that a rerun can change the order.
 
-        bias d = mean(y - x),  limits d -+ 1.96 s_d exact interval of a limit: d -+ s_d c / sqrt(n),
-        c a quantile of the noncentral t(n - 1, 1.96 sqrt(n)) approximate interval: limit -+ t(n -
-        1) sqrt(3 s_d^2 / n)
+        bias d = mean(y - x),  limits d -+ 1.96 s_d
+        exact interval of a limit: d -+ s_d c / sqrt(n),  c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
+        approximate interval: limit -+ t(n - 1) sqrt(3 s_d^2 / n)
 
     Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two
     methods of clinical measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric

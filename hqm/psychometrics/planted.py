@@ -35,9 +35,8 @@ def with_wrong_keys(
 ) -> Array:
     """The scores that the same answers would have under wrong keys.
 
-    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k
-    options: 1 / (k - 1)). Scores, of (respondents, items), that lie between 0 and 1 are mirrored;
-    NaN stays.
+    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k options: 1 / (k - 1)).
+    Scores, of (respondents, items), that lie between 0 and 1 are mirrored; NaN stays.
     >>> with_wrong_keys([[1, 0, 0.25]], rng=np.random.default_rng(0))
     array([[0.  , 1.  , 0.75]])
     """

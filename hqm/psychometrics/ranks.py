@@ -86,9 +86,8 @@ def pair_order(
 
     A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
 
-        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q
-        - 1)^2 with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the
-        rest
+        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
+        with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
 
     - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a
       run's score over seeds.

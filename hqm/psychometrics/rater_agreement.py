@@ -27,9 +27,9 @@ def krippendorff_alpha(
     disagreement. Disagreements count by their size on the scale. With very uneven categories alpha
     is low although nearly all ratings agree: print the observed agreement beside it, or AC1.
 
-        alpha = 1 - D_o / D_e D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck
-        n_c n_k d2(c, k) / (n (n - 1)) d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) /
-        2)^2; interval (c - k)^2; ratio ((c-k)/(c+k))^2
+        alpha = 1 - D_o / D_e
+        D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
+        d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) / 2)^2; interval (c - k)^2; ratio ((c-k)/(c+k))^2
 
     Krippendorff, K. (2019). Content Analysis, 4th ed. Sage; ch. 12. His reading: .800 and above
     reliable, .667 to .800 for tentative conclusions, below that discard.
@@ -96,8 +96,7 @@ def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
     two raters it is Scott's pi, not Cohen's kappa. It falls to 0 where one category prevails
     although nearly all ratings agree.
 
-        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),
-        Pe = sum_j p_j^2
+        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),   Pe = sum_j p_j^2
 
     Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological
     Bulletin, 76, 378-382.
@@ -147,8 +146,7 @@ def gwet_ac1(
     Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful",
     agreement on those counts almost nothing. AC1 supposes that only hard units are guessed.
 
-        AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 -
-        pi_k) / (q - 1)
+        AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 - pi_k) / (q - 1)
 
     Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high
     agreement. British Journal of Mathematical and Statistical Psychology, 61, 29-48.

@@ -20,8 +20,7 @@ def drift_test(
     An update of a served model, another system prompt or a common random seed moves all items of a
     run together; the noise that the items show is then too small.
 
-        two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2;  more runs: over K - 1
-        orthonormal contrasts
+        two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2;  more runs: over K - 1 orthonormal contrasts
 
     Var(D_m) comes from the clusters' contributions. Its power is .80 at a drift of .02 (20
     respondents, 1,000 items).

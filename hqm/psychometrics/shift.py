@@ -203,8 +203,7 @@ def equivalence(
     equality. The margin is declared before the scores are seen, or is the noise of the seeds
     (`equivalence_margin`).
 
-        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p =
-        max of both one-sided
+        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
 
     - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left
       out.

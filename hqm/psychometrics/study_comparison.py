@@ -66,9 +66,8 @@ def compare_studies(
     U is the variance between respondents, Q that of the errors which come anew with pictures and
     runs (`forecast`):
 
-        d = log(U1 / Q1) - log(U2 / Q2);   these: SE^2 by the delta method from each study's
-        covariance of components others: SE^2 + 2 (a1^2 + a2^2 - 2 a1 a2 r^2) / (n_eff - 1),   a =
-        (U + Q0) / U as audited
+        d = log(U1 / Q1) - log(U2 / Q2);   these: SE^2 by the delta method from each study's covariance of components
+        others: SE^2 + 2 (a1^2 + a2^2 - 2 a1 a2 r^2) / (n_eff - 1),   a = (U + Q0) / U as audited
 
     Respondents' variances in two benchmarks go together by the square of their scores' correlation
     r (Morgan 1939, Biometrika, 31, 13-19). Pictures that both have are counted as independent,

@@ -3,9 +3,8 @@ difference, from its parts.
 
 Reliabilities are ratios of variances, standard errors are in score units:
 
-    rho_g = 1 - noise / (U + D),  g = 1 - D / (U + D),  phi = U / (U + A),  sem = sqrt(P),
-    half_width = 1.96 sem mdd = (t's critical value and its noncentral counterpart on C - 1 df)
-    sqrt(2 Q)
+    rho_g = 1 - noise / (U + D),  g = 1 - D / (U + D),  phi = U / (U + A),  sem = sqrt(P),  half_width = 1.96 sem
+    mdd = (t's critical value and its noncentral counterpart on C - 1 df) sqrt(2 Q)
 
 U is the variance between respondents, D what moves them against each other, A what moves a score at
 all; P and Q are the parts of A and D that come anew with pictures and runs, the wordings kept, as
@@ -58,8 +57,7 @@ class StudySize:
 def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:
     """What each effect adds to the variance of a respondent's score, the mean of all its answers.
 
-        part = sigma2 / number of levels that the mean averages over;   pictures of unequal size
-        count as fewer equal ones
+        part = sigma2 / number of levels that the mean averages over;   pictures of unequal size count as fewer equal ones
 
     The last effect is taken apart where a judge was asked again: its noise, `("judge",)`, shrinks
     with the askings too. Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 7.

@@ -39,8 +39,7 @@ def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[
     """Haberman's (2008) proportional reductions of mean squared error, as pairs (by subscore, by
     total).
 
-        rel_j  and  cov(tau_j, x)^2 / (var tau_j var x),   cov(tau_j, x) = cov(s_j, x) - var s_j (1
-        - rel_j)
+        rel_j  and  cov(tau_j, x)^2 / (var tau_j var x),   cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
 
     The total of a test is more reliable than a subscore but measures other things too. Errors of
     different subscores are taken as uncorrelated. A pair is NaN where the true subscore has no

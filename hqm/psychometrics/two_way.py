@@ -124,8 +124,7 @@ def agreement_bounds(
     its bias is upward, here by as much again), so the noise's own part is taken off once; log(1 -
     r) is nearly normal.
 
-        L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C sum (L_c - mean L)^2 - sum_m w_m^2 / (2 (M - 1)^2
-        (1 - r)^2)
+        L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C sum (L_c - mean L)^2 - sum_m w_m^2 / (2 (M - 1)^2 (1 - r)^2)
 
     with w_m the sampling variance of respondent m's standardised difference. Efron, B. and Stein,
     C. (1981). Annals of Statistics, 9, 586-596. Coverage: docs/psychometrics_coverage.md.
@@ -181,8 +180,7 @@ def respondent_bounds(
     """The ends of a correlation's interval over other respondents, cut to -1..1; NaN where one does
     not exist.
 
-        r -+ t(M - 3) SE sqrt(M / (M - 2)),   SE of the jackknife (Tukey 1958); 2 and 3 because two
-        means and a slope are lost
+        r -+ t(M - 3) SE sqrt(M / (M - 2)),   SE of the jackknife (Tukey 1958); 2 and 3 because two means and a slope are lost
 
     - `left_out`: (respondents,): the correlation with each respondent left out.
     - `size`: The number of independent respondents, 10 or more.

@@ -14,16 +14,15 @@ killed run repeats no more than the requests in flight. Requests go out picture 
 picture before the question, so that the prefix cache of a server finds the picture again. Settings
 that may follow the name, none of which changes an answer:
 
-    concurrency              requests in flight at a time (as many as the server gains from, 8 at
-    first and 256 at most) requests_per_minute      and tokens_per_minute: the server's limits
-    (none) retries, timeout         further attempts a request (4), seconds for each from its
-    beginning to its end (120) max_reply                bytes of a reply that are read at most
-    (1,000,000) logprobs                 alternatives of each token to ask for (20 with
-    `--probabilities`, else 5; 0 asks for no log probabilities) logprobs_mode            what they
-    are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
+    concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
+    requests_per_minute      and tokens_per_minute: the server's limits (none)
+    retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
+    max_reply                bytes of a reply that are read at most (1,000,000)
+    logprobs                 alternatives of each token to ask for (20 with `--probabilities`, else 5; 0 asks for no log probabilities)
+    logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
                              temperature and top-p
-    price_in, price_out      money per million tokens, for the cost key_env                  the
-    environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
+    price_in, price_out      money per million tokens, for the cost
+    key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
 """
 
 from __future__ import annotations

@@ -5,20 +5,18 @@ Released scorers disagree on what an answer says; each parser here reproduces on
 score can be compared with the table it came from. A parser maps the text of an answer to "yes",
 "no" or None (unparsed).
 
-    name                  rule
-    unreadable becomes strict                the leading yes or no, or a restatement of the
-    question; understands    unparsed
+    name                  rule                                                                    unreadable becomes
+    strict                the leading yes or no, or a restatement of the question; understands    unparsed
                           negated questions
-    pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no
-    "yes" amber                 AMBER's inference.py: exactly `Yes` or `No`
-    unparsed hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else
-    yes   unparsed vlmevalkit            VLMEvalKit: the word yes or the word no, not both
-    unparsed lmms_eval             lmms-eval's POPE task: the whole answer is yes or no
-    unparsed lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no
-    unparsed lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes
-    "no" faithscore            FaithScore's verifier: contains yes
-    "no" last                  the last yes or no in the answer, for answers that reason first
-    unparsed
+    pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no        "yes"
+    amber                 AMBER's inference.py: exactly `Yes` or `No`                             unparsed
+    hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else yes   unparsed
+    vlmevalkit            VLMEvalKit: the word yes or the word no, not both                       unparsed
+    lmms_eval             lmms-eval's POPE task: the whole answer is yes or no                    unparsed
+    lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no                  unparsed
+    lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes                           "no"
+    faithscore            FaithScore's verifier: contains yes                                     "no"
+    last                  the last yes or no in the answer, for answers that reason first         unparsed
 """
 
 from __future__ import annotations

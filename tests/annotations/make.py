@@ -1,10 +1,9 @@
 """Small annotations in the releases' own layouts, written by hand from their documentation, and
 drawn pictures for COCO's.
 
-python tests/annotations/make.py                        writes coco/, visual_genome/, gqa/ and
-amber/ beside this file python tests/annotations/make.py pictures FOLDER        draws the pictures
-of coco/ python tests/annotations/make.py answers BENCHMARK      prints answers of six made-up
-models to the items of a built benchmark
+python tests/annotations/make.py                        writes coco/, visual_genome/, gqa/ and amber/ beside this file
+python tests/annotations/make.py pictures FOLDER        draws the pictures of coco/
+python tests/annotations/make.py answers BENCHMARK      prints answers of six made-up models to the items of a built benchmark
 
 The layouts: cocodataset.org/#format-data; homes.cs.washington.edu/~ranjay/visualgenome/api.html
 (version 1.4); cs.stanford.edu/people/dorarad/gqa/download.html; github.com/junyangwang0410/AMBER

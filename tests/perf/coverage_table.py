@@ -1,8 +1,7 @@
 """How often every interval holds the truth, in every world of `coverage_worlds`; prints the
 markdown table of the docs.
 
-    python -m tests.perf.coverage_table [--replicates 500] [--jobs 2] [--only "families of 4" ...]
-    [--write]
+    python -m tests.perf.coverage_table [--replicates 500] [--jobs 2] [--only "families of 4" ...] [--write]
 
 In each replicate respondents, items and answers are drawn anew. An interval for "these" must hold
 the truth of the respondents drawn, over other items and runs; an interval for "others" the truth of

@@ -3,9 +3,8 @@
 Respondents answer binary items; nothing here is a normal linear model, which most estimators
 assume:
 
-    logit P(m answers i of picture j rightly) = ability_m + item_i + picture_j + (m x picture)_mj +
-    (m x item)_mi second form:                                ... + shift + (form x m)_m + (form x
-    item)_i
+    logit P(m answers i of picture j rightly) = ability_m + item_i + picture_j + (m x picture)_mj + (m x item)_mi
+    second form:                                ... + shift + (form x m)_m + (form x item)_i
 
 - `World`: the settings. `WORLDS` and `worlds()` name those of the coverage table.
 - `draw_respondents(world, rng)`: the respondents' own parameters (ability, effect of the form,

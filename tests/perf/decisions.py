@@ -1,8 +1,8 @@
 """The figures of the decisions: what `hqm design`, `hqm run --until` and `hqm shorten` promise,
 against simulated truth.
 
-python -m tests.perf.decisions            all three, as docs/design.md, docs/stopping.md and
-docs/shortening.md have them python -m tests.perf.decisions --quick    a tenth of it
+python -m tests.perf.decisions            all three, as docs/design.md, docs/stopping.md and docs/shortening.md have them
+python -m tests.perf.decisions --quick    a tenth of it
 
 Each part is a program of its own with further options: `tests.perf.decisions_design`, `_until` and
 `_shorten`.

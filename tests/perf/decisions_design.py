@@ -1,13 +1,12 @@
 """How well `hqm design` forecasts, and what it saves: held-out studies of a simulated truth that is
 not the estimator's model.
 
-    python tests/perf/decisions_design.py            the figures of docs/design.md python
-    tests/perf/decisions_design.py --quick    a tenth of the studies; --part NAME for one part
+    python tests/perf/decisions_design.py            the figures of docs/design.md
+    python tests/perf/decisions_design.py --quick    a tenth of the studies; --part NAME for one part
 
 Respondents answer binary items; the parts add on the logit scale, and no score is normal:
 
-    logit P(m answers i of picture j in wording f) = ability_m + item_i + picture_j + (m x j) + (m x
-    i) + (m x f) + (i x f)
+    logit P(m answers i of picture j in wording f) = ability_m + item_i + picture_j + (m x j) + (m x i) + (m x f) + (i x f)
 
 Abilities of one family correlate .7, a share of each respondent's answers never changes between
 runs, and pictures may have unequal numbers of items. An audit is drawn (all runs in the first

@@ -1,8 +1,7 @@
 """Short forms held against the full benchmark: simulated studies, the embedded models, and recorded
 answers.
 
-    python -m tests.perf.decisions_shorten [replicates] [--small N] [--shapes out/shapes/audit.json]
-    [--data FOLDER]
+    python -m tests.perf.decisions_shorten [replicates] [--small N] [--shapes out/shapes/audit.json] [--data FOLDER]
 
 The simulated answers come from no model that the methods fit. Each respondent has an ability, one
 for each type and three hidden ones, most of which its family shares; a habit of saying yes;

@@ -1,9 +1,9 @@
 """How often `--until` errs, and what it saves: the figures of docs/stopping.md.
 
-    python -m tests.perf.decisions_until            # errors and savings, about 8 minutes on one
-    core python -m tests.perf.decisions_until --quick    # a tenth of the runs python -m
-    tests.perf.decisions_until --pairs    # the second half of it python -m
-    tests.perf.decisions_until --shapes   # the embedded models, asked with a rule; about 10 minutes
+    python -m tests.perf.decisions_until            # errors and savings, about 8 minutes on one core
+    python -m tests.perf.decisions_until --quick    # a tenth of the runs
+    python -m tests.perf.decisions_until --pairs    # the second half of it
+    python -m tests.perf.decisions_until --shapes   # the embedded models, asked with a rule; about 10 minutes
 
 The answers are drawn from a probit model with effects of picture, item, respondent and respondent
 by picture, and a benchmark's own score is what all its items give; the intervals know nothing of

@@ -1,9 +1,8 @@
 """HQM against plain `generate` with the shapes of 7B models, and the share of the device's peak
 that each reaches.
 
-    python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --markdown gpu.md
-    # on a GPU of 40 GB or more python tests/perf/respondents.py --shape 7b-small --images 4
-    --batches 4 16 --part 16             # the same way, on a CPU
+    python tests/perf/respondents.py --shape 7b --device cuda --dtype bfloat16 --markdown gpu.md      # on a GPU of 40 GB or more
+    python tests/perf/respondents.py --shape 7b-small --images 4 --batches 4 16 --part 16             # the same way, on a CPU
 
 LLaVA-1.5-7B and Qwen2-VL-7B with random weights made on the device (`tests/perf/large_models.py`).
 Every piece of work is put three times, the original, the original again and the parallel form: 6

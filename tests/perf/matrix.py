@@ -1,8 +1,7 @@
 """HQM against plain `generate` on every shape of work: models x work x picture tokens.
 
-    python tests/perf/respondents.py --matrix --json out/matrix.json --markdown out/matrix.md python
-    tests/perf/respondents.py --matrix --models llava qwen2_vl_4 --work yesno6 caption24 --tokens
-    576
+    python tests/perf/respondents.py --matrix --json out/matrix.json --markdown out/matrix.md
+    python tests/perf/respondents.py --matrix --models llava qwen2_vl_4 --work yesno6 caption24 --tokens 576
 
 Every cell is one run of one process: the same model object, pictures, requests, sampling and
 threads for all ways, which take turns. HQM plans, asks and stores everything, into a store on disk.

@@ -8,9 +8,9 @@ store on disk. The engines take turns, each in a process of its own: two worker 
 thread each, or two actors of one CPU each. Printed are medians over the rounds of
 
     whole       from the command to the last stored answer, with the start of a cluster for Ray
-    joined      the same for a cluster that runs already answering   from the first to the last
-    quarter of the answers, while both workers are at work processor   seconds of the workers or
-    actors, and of everything with the driver and the cluster, in both of these times
+    joined      the same for a cluster that runs already
+    answering   from the first to the last quarter of the answers, while both workers are at work
+    processor   seconds of the workers or actors, and of everything with the driver and the cluster, in both of these times
 
 and Ray's ratio to the local engine. Then one actor is killed by SIGKILL in the middle: every
 question must be answered once, with the same bytes as by the local engine.

@@ -1,8 +1,7 @@
 """Recorded answers, from JSON lines to the report: processor time and memory, beside another
 version, and how both grow.
 
-    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before
-    PYTHON] [--grow items] [--stored]
+    python tests/perf/recorded_audit.py [--respondents 10] [--items 4000] [--runs 2] [--before PYTHON] [--grow items] [--stored]
 
 Each audit is a process of its own, and its processor time counts, because other work on the machine
 does not change it much. The named alternative is an earlier version: `--before` takes the

@@ -1,10 +1,9 @@
 """Questions a second: HQM against plain `generate`, one question at a time and in batches.
 
-    python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576
-    picture tokens python tests/perf/respondents.py --matrix                         # models x work
-    x picture tokens (tests/perf/matrix.py) python tests/perf/respondents.py --passes
-    # prefix passes a picture (tests/perf/passes.py) python tests/perf/respondents.py --shape 7b
-    --device cuda         # 7B shapes on a GPU, and shares of its peak (tests/perf/large.py)
+    python tests/perf/respondents.py                                  # CPU, a small LLaVA with 576 picture tokens
+    python tests/perf/respondents.py --matrix                         # models x work x picture tokens (tests/perf/matrix.py)
+    python tests/perf/respondents.py --passes                         # prefix passes a picture (tests/perf/passes.py)
+    python tests/perf/respondents.py --shape 7b --device cuda         # 7B shapes on a GPU, and shares of its peak (tests/perf/large.py)
 
 The same model, machine, pictures and questions for all: `--images` pictures with `--per-image`
 questions (POPE: 500 with 6), put three times: the original, the original again (retest), and the

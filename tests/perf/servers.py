@@ -1,7 +1,6 @@
 """How fast HQM asks a server, against bare aiohttp with the same requests in the same run.
 
-    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--markdown
-    FILE]
+    python tests/perf/servers.py [--questions 2000] [--rounds 3] [--in-flight 16 64 256] [--markdown FILE]
 
 The server is a process of its own that answers every request after 20 ms, however many come at
 once. Bare aiohttp posts bodies that were made beforehand, keeps one session and reads the replies;

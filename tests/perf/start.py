@@ -1,8 +1,7 @@
 """Start and finish: the help, a list, the first answer, and an audit that has nothing to ask,
 beside an earlier version.
 
-    python tests/perf/start.py [--against REVISION] [--rounds 3] [--store FOLDER] [--benchmark
-    shapes] [--only list second]
+    python tests/perf/start.py [--against REVISION] [--rounds 3] [--store FOLDER] [--benchmark shapes] [--only list second]
 
 Each command is a process of its own, and the two versions take turns, so that other work on the
 machine meets both alike. The named alternative is an earlier version, checked out into a folder of

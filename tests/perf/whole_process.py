@@ -1,8 +1,7 @@
 """The whole of a process: HQM, lmms-eval and a plain script each ask one embedded model yes/no
 questions, from start to end.
 
-    python tests/perf/whole_process.py --environment PYTHON [--items 600] [--batches 1 16] [--rounds
-    3] [--markdown FILE]
+    python tests/perf/whole_process.py --environment PYTHON [--items 600] [--batches 1 16] [--rounds 3] [--markdown FILE]
 
 PYTHON is that of an environment with lmms-eval (`tests/test_lmms_eval.py` says how to make one).
 Each way is a process of its own, and the ways take turns: start, imports, loading the model,
