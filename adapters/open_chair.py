@@ -299,8 +299,8 @@ class OpenChair(Benchmark):
                     (
                         str(part.value)
                         if isinstance(part, ast.Constant)
-                        else names.get(ast.unparse(part.value), "")
-                    )  # type: ignore[attr-defined]
+                        else names.get(ast.unparse(part.value), "")  # type: ignore[attr-defined]
+                    )
                     for part in node.values
                 ]
                 if set(names.values()) <= set(parts):

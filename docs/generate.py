@@ -28,7 +28,7 @@ from hqm.cli import app
 from hqm.commands.help import every_command
 from hqm.indicators import INDICATOR_FAMILIES, statistics
 from hqm.lint import CODES
-from hqm.respondents.families import FAMILIES as MODELS
+from hqm.respondents.hf_families import FAMILIES as MODELS
 from hqm.scoring.parsers import PARSERS
 
 TARGET = Path(__file__).with_name("reference.md")

@@ -16,24 +16,19 @@ from typer.main import get_command
 
 from hqm.commands import (
     asking,
-    building,
+    build_command,
     comparing,
-    completing,
     data,
     designing,
-    importing,
-    label_exchange,
+    help,
     label_planning,
     labelling,
     machine,
     quoting,
-    release,
     results,
-    shortening,
 )
-from hqm.commands.failure import FAILURE, report_failure
 from hqm.commands.help import WIDTH, GroupedCommand, Program
-from hqm.commands.interrupt import Interrupted
+from hqm.commands.interrupt import FAILURE, Interrupted, report_failure
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 from hqm.version import __version__
@@ -53,25 +48,25 @@ app = typer.Typer(**_SETTINGS)
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": data.list_,
     "fetch": data.fetch_,
-    "new": release.new,
-    "build": building.build,
+    "new": data.new,
+    "build": build_command.build,
     "check": data.check,
     "forms": data.forms,
     "plan": asking.plan,
     "run": asking.run,
     "audit": asking.audit,
-    "gate": release.gate,
+    "gate": data.gate,
     "score": results.score,
     "report": results.report,
     "card": quoting.card,
     "verify": quoting.verify,
     "compare": comparing.compare,
     "design": designing.design,
-    "shorten": shortening.shorten,
+    "shorten": designing.shorten,
     "export": results.export,
-    "import": importing.import_,
+    "import": results.import_,
     "doctor": machine.doctor,
-    "completion": completing.completion,
+    "completion": help.completion,
 }
 """Every command by its name."""
 
@@ -79,8 +74,8 @@ LABEL_COMMANDS: dict[str, Callable[..., None]] = {
     "plan": label_planning.plan,
     "serve": labelling.serve,
     "status": labelling.status,
-    "export": label_exchange.export,
-    "import": label_exchange.import_,
+    "export": labelling.export,
+    "import": labelling.import_,
     "items": labelling.items,
 }
 """The commands of the group `hqm label` by their names."""
@@ -147,11 +142,9 @@ def main() -> None:
         # a terminal, or a file's name, may not know every character that a benchmark has
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    completing.prepare()
+    help.prepare()
     try:
-        _parser("" if completing.VARIABLE in os.environ else "".join(sys.argv[1:2]))(
-            prog_name="hqm"
-        )
+        _parser("" if help.VARIABLE in os.environ else "".join(sys.argv[1:2]))(prog_name="hqm")
     except HQMError as error:
         print(f"hqm: {error}", file=sys.stderr)
         raise SystemExit(2 if isinstance(error, UsageError) else 1) from None

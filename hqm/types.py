@@ -24,7 +24,7 @@ STATES: tuple[State, ...] = get_args(State)
 """How an answer came out: read (`ok`), read although it was cut at the limit of tokens
 (`truncated`), not readable (`unparsed`), withheld (`refused`; `cut` before any word; `empty`), not
 given (`error`), never asked (`missing`). Only `ok` and `truncated` are answers:
-`hqm.scoring.states` counts the rest."""
+`hqm.scoring.rules` counts the rest."""
 
 HALLUCINATION_TYPES = (
     "attribute",

@@ -10,9 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.reports.details import known, rows
 from hqm.reports.phrases import Sentence, counted, have, listed, say
-from hqm.reports.tables import Text, estimate_percent, estimate_text, find, leading, number, percent
+from hqm.reports.tables import (
+    Text,
+    estimate_percent,
+    estimate_text,
+    find,
+    known,
+    leading,
+    number,
+    percent,
+    rows,
+)
 
 from hqm import BenchmarkAudit, contradictory_keys, findings_in_order, leaks_shown, wrong_keys
 

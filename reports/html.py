@@ -14,33 +14,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hqm.reports import (
-    analyses,
     charts,
     drawings,
-    evidence,
-    harness,
+    evidence_tables,
     item_tables,
-    resolution,
     score_tables,
-    short_form,
-    stops,
-    study_costs,
+    side_tables,
     tables,
     type_tables,
 )
-from hqm.reports.advice import GRADES, MOST, all_advice
-from hqm.reports.between_administrations import Figure, administration_figures, drawn_if_any
-from hqm.reports.card import badge
-from hqm.reports.details import default_policy
-from hqm.reports.every_estimate import estimates_by_family
-from hqm.reports.example_rows import FACETS, as_shown
-from hqm.reports.glossary import Reader
-from hqm.reports.overview import comparison, gate_table, of_benchmark, paragraph
-from hqm.reports.phrases import Sentence, in_words
-from hqm.reports.quoting import Quote, bibtex, quotes
-from hqm.reports.reviewing import MARKS, Listed, ToRead, lists, to_read
-from hqm.reports.sentences import Point, in_short
-from hqm.reports.tables import Table
+from hqm.reports.benchmark_card import Quote, badge, bibtex, quotes
+from hqm.reports.charts import Figure, administration_figures, drawn_if_any
+from hqm.reports.evidence_tables import estimates_by_family
+from hqm.reports.first_screen import (
+    Point,
+    comparison,
+    gate_table,
+    in_short,
+    of_benchmark,
+    paragraph,
+)
+from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
+from hqm.reports.phrases import Reader, Sentence, in_words
+from hqm.reports.tables import Table, default_policy
+from hqm.reports.verdicts import GRADES, MOST, all_advice
 
 from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against
 
@@ -51,11 +48,11 @@ if TYPE_CHECKING:
 BRIEF = {
     "Reliability by source of error": "Reliability",
     "Leaderboard and tied sets": "Leaderboard",
-    short_form.TITLE: "Full scale",
+    side_tables.SHORT_FORM_TITLE: "Full scale",
     "Types of hallucination": "Types",
     "First and other administrations compared": "First and other",
     "Length of the answers": "Length",
-    analyses.TITLE: "Analyses",
+    type_tables.TITLE: "Analyses",
     "Where the variance comes from, and what you would need": "What you would need",
     "What can be known without the picture": "Without the picture",
     "Unscored answers": "Unscored",
@@ -305,26 +302,33 @@ Parts = tuple[str, list[str], list[Figure], list[Table | None]]
 
 def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     metric = next(iter(audit.metrics))
-    if lost := short_form.remarks(audit):
-        yield short_form.TITLE, lost, [], [short_form.full_scores(audit), short_form.losses(audit)]
+    if lost := side_tables.remarks(audit):
+        yield (
+            side_tables.SHORT_FORM_TITLE,
+            lost,
+            [],
+            [side_tables.full_scores(audit), side_tables.losses(audit)],
+        )
     yield (
         "Reliability by source of error",
         [],
         [],
-        [evidence.reliability(audit), score_tables.warnings(audit)],
+        [evidence_tables.reliability(audit), score_tables.warnings(audit)],
     )
     board = drawings.intervals(audit, metric)
     shown = f"Leaderboard by {metric}. Bars are 95% intervals over pictures."
     drawn = drawn_if_any(board, shown, score_tables.made_of(audit))
     sets = score_tables.tied_sets(audit)
-    tests = evidence.family_table(audit, ["discriminability"], "How well it separates respondents")
+    tests = evidence_tables.family_table(
+        audit, ["discriminability"], "How well it separates respondents"
+    )
     yield (
         "Leaderboard and tied sets",
         [],
         drawn,
-        [score_tables.leaderboard(audit), evidence.tied(audit, sets), tests],
+        [score_tables.leaderboard(audit), evidence_tables.tied(audit, sets), tests],
     )
-    yield stops.TITLE, [], [], [stops.stops_table(audit)]
+    yield side_tables.STOPS_TITLE, [], [], [side_tables.stops_table(audit)]
     profile = drawings.type_profile(audit, metric)
     shown = (
         f"{metric} by type: each point is a respondent, and the type with the lowest median is at"
@@ -355,9 +359,9 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
     yield "Types of hallucination", [], drawn, types
     drawn = [
         Figure(svg, caption, score_tables.made_of(audit))
-        for svg, caption in analyses.analysis_drawings(audit)
+        for svg, caption in type_tables.analysis_drawings(audit)
     ]
-    yield analyses.TITLE, [], drawn, analyses.analysis_tables(audit)
+    yield type_tables.TITLE, [], drawn, type_tables.analysis_tables(audit)
     yield "First and other administrations compared", [], list(administration_figures(audit)), []
     bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
     if audit.task in ("yes_no", "choice"):
@@ -366,23 +370,25 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
             " reversed."
         )
         yield "Response bias", [] if bias[1] else [lacking], [], bias
-    yield resolution.TITLE, [], [], [*resolution.resolution_tables(audit)]
+    yield side_tables.RESOLUTION_TITLE, [], [], [*side_tables.resolution_tables(audit)]
     yield "Length of the answers", [], [], [score_tables.lengths(audit)]
-    compared = evidence.criterion(audit)
+    compared = evidence_tables.criterion(audit)
     remark = (
         "No people labelled answers; to compare the scores with people,"
-        f" {evidence.SOURCES['criterion'][3]}."
+        f" {evidence_tables.SOURCES['criterion'][3]}."
     )
     yield (
         "People",
         [] if compared else [remark],
         [],
-        [score_tables.judged(audit), compared, evidence.oracle(audit)],
+        [score_tables.judged(audit), compared, evidence_tables.oracle(audit)],
     )
     families = ["judge_consistency", "judge_agreement"]
     if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
-        again = evidence.family_table(audit, families, "The judge asked again, and another judge")
-        yield "Judges", [], [], [again, evidence.stages(audit)]
+        again = evidence_tables.family_table(
+            audit, families, "The judge asked again, and another judge"
+        )
+        yield "Judges", [], [], [again, evidence_tables.stages(audit)]
     else:
         remark = (
             "No model judges this benchmark. A rule scores it and gives the same verdict every"
@@ -410,18 +416,18 @@ def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
         (
             [item_tables.flagged_items(audit)]
             if audit.to_read
-            else [item_tables.to_read(audit), item_tables.flagged_items(audit)]
+            else [item_tables.reading_table(audit), item_tables.flagged_items(audit)]
         ),
     )
-    without = evidence.not_blind(audit)
+    without = evidence_tables.not_blind(audit)
     yield (
         "What can be known without the picture",
         [without] if without else [],
         [],
-        list(evidence.blind(audit)),
+        list(evidence_tables.blind(audit)),
     )
     yield "Unscored answers", [], [], [score_tables.states(audit)]
-    yield harness.TITLE, [], [], harness.harness_parts(audit)
+    yield side_tables.TOOLS_TITLE, [], [], side_tables.harness_parts(audit)
     yield "Forms and data", [], [], [score_tables.forms(audit), score_tables.findings(audit)]
     yield "All estimates", [], [], list(estimates_by_family(audit))
 
@@ -440,8 +446,8 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
     title = "Where the variance comes from, and what you would need"
     figures: list[Figure] = []
     studies: list[Table | None] = []
-    for e in evidence.crossed(audit):
-        studies += [evidence.components(e), evidence.decision(e)]
+    for e in evidence_tables.crossed(audit):
+        studies += [evidence_tables.components(e), evidence_tables.decision(e)]
         caption = (
             f"D-study: reliability of {e.metric} against the number of items"
             f" ({e.detail.get('varied', 'run')}s varied); the dashed line is .90, the upright bar"
@@ -460,7 +466,7 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
         " wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that"
         " reaches your targets."
     )
-    figures += drawn_if_any(study_costs.study_curve(audit, metric), priced, "")
+    figures += drawn_if_any(side_tables.study_curve(audit, metric), priced, "")
     expected = tables.find(audit, "expected.reliability", metric)
     curve = drawings.decision_curve(expected)
     if expected is not None and curve:
@@ -469,7 +475,7 @@ def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
             " items."
         )
         figures.append(Figure(curve, caption, expected.signature))
-    inside = evidence.family_table(audit, ["consistency"], "Internal consistency")
+    inside = evidence_tables.family_table(audit, ["consistency"], "Internal consistency")
     if not studies:
         reasons = (
             e.reason

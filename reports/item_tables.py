@@ -2,15 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from hqm.reports.details import expected_power, known, reading_list
-from hqm.reports.evidence import whole
-from hqm.reports.names import statistic_name
-from hqm.reports.tables import Table, Text, estimate_text, find, number, percent, short
+from hqm.reports import tables
+from hqm.reports.evidence_tables import whole
+from hqm.reports.tables import (
+    Table,
+    Text,
+    about,
+    estimate_text,
+    expected_power,
+    find,
+    known,
+    leading,
+    number,
+    percent,
+    reading_list,
+    short,
+    statistic_name,
+)
 
-from hqm import BenchmarkAudit
+from hqm import BenchmarkAudit, Cell, findings_in_order
+
+# ----------------------------------------------------------------------
+# Examples as a page shows them: short names, numbers as text, verdicts in words.
+# ----------------------------------------------------------------------
+
+FACETS = {
+    "run": "Another seed",
+    "form": "Another wording",
+    "judge": "Another judge",
+    "sight": "Without the picture",
+    "resolution": "Smaller pictures",
+    "human": "People",
+}
+"""What the report calls the facets."""
+
+
+def as_shown(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An example as the page shows it, with short names and numbers as text."""
+    rows = []
+    for said in example["answers"]:
+        value = said["value"]
+        rows.append(
+            {
+                **said,
+                "who": tables.short(str(said["respondent"])),
+                "where": tables.cell(str(said["cell"])),
+                "verdict": _verdict(
+                    value, str(said["state"]), str(said["cell"]) not in audit.cells
+                ),
+                "good": None if value is None else bool(value >= 0.5),
+                "label": (
+                    Cell.parse(str(said["cell"])).judge
+                    if not said["text"] and str(said["cell"]) not in audit.cells
+                    else ""
+                ),
+            }
+        )
+    facets = [
+        (name, FACETS.get(name, name), tables.percent(gap))
+        for name, gap in example["facets"].items()
+    ]
+    names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
+    return {
+        **example,
+        "answers": rows,
+        "facets": facets,
+        "shown": names,
+        "cut": example["respondents"] - len(names),
+    }
+
+
+def _verdict(value: float | None, state: str, label: bool = False) -> str:
+    """A verdict in words.
+
+    >>> _verdict(1.0, "ok"), _verdict(0.0, "ok"), _verdict(None, "unparsed"), _verdict(0.5, "ok")
+    ('right', 'wrong', 'not scored: unparsed', '0.50')
+    """
+    if value is None:
+        return f"not scored: {state}"
+    words = {1.0: "faithful", 0.0: "hallucinated"} if label else {1.0: "right", 0.0: "wrong"}
+    return words.get(value) or tables.number(value, 2)
 
 
 def flagged_items(audit: BenchmarkAudit) -> Table:
@@ -47,7 +122,7 @@ def flagged_items(audit: BenchmarkAudit) -> Table:
     )
 
 
-def to_read(audit: BenchmarkAudit, most: int = 20) -> Table | None:
+def reading_table(audit: BenchmarkAudit, most: int = 20) -> Table | None:
     """The items to read first, with how often the reading is expected to find a fault; None where
     nothing ranks them.
     """
@@ -101,3 +176,156 @@ def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
     names = names or [" = ".join(map(str, group)) for group in detail.get("groups", ())]
     more = count - min(len(names), most)
     return ", ".join(names[:most]) + (f", and {more:,} more" if names and more > 0 else "")
+
+
+# ----------------------------------------------------------------------
+# What a person reads and marks: the items to read first, and the complete list of every finding.
+# ----------------------------------------------------------------------
+
+MARKS = ("keep", "wrong key", "ambiguous", "bad picture")
+"""What a reader may say of an item; `hqm audit --key` reads the same words."""
+_MOST = 2000
+"""Rows of a list on the page; the file `findings.csv` beside the report has all."""
+_WHY = {
+    "contradiction": "Its key contradicts another",
+    "answers": "Able respondents fail it and weak ones pass",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToRead:
+    """An item of the list, as the page shows it."""
+
+    item: str
+    place: int
+    why: str
+    question: str
+    options: tuple[tuple[str, str], ...]
+    """Letter and text of each option of a multiple choice."""
+    key: str
+    key_words: str
+    type: str
+    image: str
+    thumbnail: str
+    expected: str
+    fails: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The complete list of a finding."""
+
+    anchor: str
+    title: str
+    count: int
+    table: Table
+
+
+def to_read(audit: BenchmarkAudit) -> tuple[ToRead, ...]:
+    """The items to read first, in order."""
+    return tuple(_to_read(row, place) for place, row in enumerate(audit.to_read, 1))
+
+
+def _to_read(row: Mapping[str, Any], place: int) -> ToRead:
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    options = tuple(zip(letters, map(str, row.get("options") or ()), strict=False))
+    key = str(row.get("key") or "")
+    expected = known(row.get("expected"))
+    of_ten = (
+        f"at this rank {about(expected)} of the items have a wrong key or mislead strong models"
+        if expected is not None
+        else ""
+    )
+    if row.get("why") == "contradiction":
+        of_ten = "one key of the group is wrong"
+    return ToRead(
+        item=str(row.get("item")),
+        place=place,
+        why=_WHY.get(str(row.get("why")), ""),
+        question=str(row.get("question") or ""),
+        options=options,
+        key=key,
+        key_words=f"{key}: {dict(options)[key]}" if key in dict(options) else key,
+        type=str(row.get("type") or ""),
+        image=str(row.get("image") or ""),
+        thumbnail=str(row.get("thumbnail") or ""),
+        expected=of_ten,
+        fails=tuple(map(str, row.get("fails") or ())),
+        beside=tuple(map(str, row.get("beside") or ())),
+    )
+
+
+def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
+    """The complete list of every finding of the check, and of every count of items that an
+    indicator names.
+    """
+    listed = []
+    for i, finding in enumerate(findings_in_order(audit), 1):
+        rows = [row for row in finding.get("rows", ()) if isinstance(row, Mapping)]
+        if rows:
+            title = f"{finding['code']} {str(finding['name']).replace('-', ' ')}"
+            listed.append(
+                Listed(
+                    f"{anchor}-list-{i}",
+                    title,
+                    len(rows),
+                    _table(f"{title}: {finding['sentence']}", rows),
+                )
+            )
+    for statistic in ("label_errors", "negative_items", "dead_items", "misfit_items"):
+        estimate = find(audit, f"items.{statistic}", leading(audit))
+        if estimate is None or not estimate.value:
+            continue
+        rows = list(estimate.detail.get("candidates") or ()) or [
+            {"item": name} for name in estimate.detail.get("items") or ()
+        ]
+        if rows:
+            title = f"Items, {statistic_name(statistic)}"
+            listed.append(
+                Listed(
+                    f"{anchor}-list-{statistic}",
+                    title,
+                    len(rows),
+                    _table(title, rows, estimate.signature),
+                )
+            )
+    return tuple(listed)
+
+
+def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
+    shown = list(rows)[:_MOST]
+    columns = tuple(dict.fromkeys(name for row in shown for name in row))
+    right = tuple(
+        i
+        for i, name in enumerate(columns)
+        if any(isinstance(row.get(name), (int, float)) for row in shown)
+    )
+    cells = tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown)
+    more = len(list(rows)) - len(shown)
+    notes = (f"{more:,} further rows are in findings.csv.",) if more > 0 else ()
+    return Table(
+        caption, tuple(name.replace("_", " ") for name in columns), cells, right, notes, signature
+    )
+
+
+def _cell(value: object) -> str:
+    """A value of a row in words.
+
+    >>> _cell(["q1", "q2"]), _cell(0.98765), _cell(None), _cell(1200)
+    ('q1, q2', '0.988', '', '1,200')
+    """
+    if isinstance(value, (list, tuple)):
+        return ", ".join(short_list(value))
+    if isinstance(value, bool) or value is None:
+        return "" if value is None else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def short_list(values: Iterable[object]) -> list[str]:
+    """Names in a cell; those of respondents without their kind."""
+    return [
+        short(str(value)) if str(value).startswith("recorded/") else str(value) for value in values
+    ]

@@ -4,13 +4,460 @@ signature stands in a comment.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import math
 import re
 import unicodedata
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
+from typing import Any, Literal
 
-from hqm.reports.column_width import INTERVAL, lines_of, pages, pieces, width_of
-from hqm.reports.layout import Column, Entry, PaperTable, signatures
+from hqm.reports.tables import number, withheld_note
+
+from hqm import Estimate, UsageError
+
+# ----------------------------------------------------------------------
+# Tables for papers: numbers with their intervals, marks and signatures; as Markdown, CSV and
+# JSON.
+# ----------------------------------------------------------------------
+
+Mark = Literal["", "best", "second"]
+Kind = Literal["text", "number", "interval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One cell.
+
+    Parameters
+    ----------
+    text
+        What is shown.
+    value, low, high
+        The number behind it and its interval, not rounded; None where there is none.
+    span
+        The interval as shown.
+    mark
+        `best` or `second` where tests separate the number from the rest of its column.
+    signature
+        The line that says what the number was made of.
+    """
+
+    text: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    span: str = ""
+    mark: Mark = ""
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: text, a number, or a number with its interval; columns of one group share a
+    heading.
+    """
+
+    title: str
+    kind: Kind = "number"
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table with the name that LaTeX refers to it by, and a caption that states the protocol."""
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def plain(text: object) -> Entry:
+    """A cell of text."""
+    return Entry(str(text))
+
+
+def measured(
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    digits: int = 3,
+    signature: str = "",
+) -> Entry:
+    """A cell with a number and, where there is one, its interval.
+
+    >>> measured(0.5, 0.4, 0.6).text, measured(0.5, 0.4, 0.6).span, measured(None).text
+    ('0.500', '[0.400, 0.600]', '–')
+    """
+    value, low, high = (_exact(v) for v in (value, low, high))
+    span = (
+        ""
+        if value is None or low is None or high is None
+        else f"[{number(low, digits)}, {number(high, digits)}]"
+    )
+    return Entry(number(value, digits), value, low, high, span, signature=signature)
+
+
+def _exact(value: float | None) -> float | None:
+    """A number without the rounding error that arithmetic leaves next to a whole number."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(round(value)) if abs(value - round(value)) < 1e-12 else float(value)
+
+
+def estimated(
+    estimate: Estimate | None, *, digits: int = 3, over: Sequence[str] = ("model_population",)
+) -> Entry:
+    """A cell with an estimate and the first of the named intervals that it has."""
+    if estimate is None:
+        return measured(None)
+    spans = [estimate.interval(name) for name in over]
+    span = next((s for s in spans if s is not None), None)
+    ends = (None, None) if span is None else (span.low, span.high)
+    entry = measured(estimate.value, *ends, digits=digits, signature=estimate.signature)
+    return replace(entry, span=f"{entry.span}{withheld_note(estimate)}".strip())
+
+
+def markdown(tables: Sequence[PaperTable]) -> str:
+    """Tables as Markdown: best in bold, second best underlined; signatures at the end of the
+    file.
+    """
+    blocks = []
+    for table in tables:
+        heads = [f"{c.group}: {c.title}" if c.group else c.title for c in table.columns]
+        lines = [
+            f"**{_cell(table.name)}.** {_cell(table.caption)}",
+            "",
+            "| " + " | ".join(map(_cell, heads)) + " |",
+        ]
+        lines.append(
+            "|" + "|".join("---" if c.kind == "text" else "---:" for c in table.columns) + "|"
+        )
+        lines += ["| " + " | ".join(map(_marked, row)) + " |" for row in table.rows]
+        lines += ["", *(f"{_cell(note)}\n" for note in table.notes)]
+        blocks.append("\n".join(lines).rstrip() + "\n")
+    signed = [f"    {place}: {line}" for place, line in signatures(tables)]
+    return "\n".join([*blocks, *(["Signatures:\n", *signed, ""] if signed else [])])
+
+
+def _cell(text: str) -> str:
+    """Text escaped so that Markdown shows it as it is and it does not end a cell."""
+    text = " ".join(text.split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
+    for character in "|*_`[]~#$":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+def _marked(entry: Entry) -> str:
+    text = _cell(entry.text)
+    text = {"best": f"**{text}**", "second": f"<u>{text}</u>"}.get(entry.mark, text)
+    return f"{text} {_cell(entry.span)}".rstrip()
+
+
+def comma_separated(tables: Sequence[PaperTable]) -> str:
+    """Tables as one long CSV with a line per cell; the number and its interval are not rounded."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        (
+            "table",
+            "line",
+            "row",
+            "group",
+            "column",
+            "shown",
+            "value",
+            "low",
+            "high",
+            "mark",
+            "signature",
+        )
+    )
+    for table in tables:
+        for i, row in enumerate(table.rows):
+            for column, entry in zip(table.columns, row, strict=True):
+                numbers = [
+                    "" if v is None else repr(v) for v in (entry.value, entry.low, entry.high)
+                ]
+                words = (row[0].text, column.group, column.title, entry.text)
+                writer.writerow(
+                    (
+                        table.name,
+                        i,
+                        *map(_harmless, words),
+                        *numbers,
+                        entry.mark,
+                        _harmless(entry.signature),
+                    )
+                )
+    return out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    """Text with an apostrophe in front where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "@", "\t", "\r") else text
+
+
+def as_json(tables: Sequence[PaperTable]) -> str:
+    """Tables as JSON, without rounding."""
+    written: list[Mapping[str, Any]] = [
+        {
+            "name": table.name,
+            "caption": table.caption,
+            "columns": [
+                {"title": c.title, "group": c.group, "kind": c.kind} for c in table.columns
+            ],
+            "rows": [
+                [
+                    {
+                        "shown": e.text,
+                        "value": e.value,
+                        "low": e.low,
+                        "high": e.high,
+                        "mark": e.mark,
+                        "signature": e.signature,
+                    }
+                    for e in row
+                ]
+                for row in table.rows
+            ],
+            "notes": list(table.notes),
+        }
+        for table in tables
+    ]
+    return json.dumps({"tables": written}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
+    """The place of every number that has a signature, with the signature."""
+    return [
+        (
+            f"{table.name}, {' '.join(row[0].text.split())}, {column.title}",
+            " ".join(entry.signature.split()),
+        )
+        for table in tables
+        for row in table.rows
+        for column, entry in zip(table.columns, row, strict=True)
+        if entry.signature
+    ]
+
+
+# ----------------------------------------------------------------------
+# How wide a table is in print, and its pieces that fit one column of a two-column paper without
+# being scaled down.
+#
+# The rule: letters as wide as Computer Modern's (cmr10, The Computer Modern Typefaces), 8 pt for
+# what stands in a table and 7 pt for its intervals, 4 pt to either side of a column. Papers have
+# columns of 3.03 in (ACL), 3.25 in (CVPR, ICML), 3.33 in (ACM) and 3.5 in (IEEE); a piece fits
+# the narrowest.
+# ----------------------------------------------------------------------
+
+POINTS = 72.27
+"""TeX's points in an inch."""
+NARROWEST = 3.03 * POINTS
+"""The narrowest column, in points."""
+GAP = 8.0
+"""Between two columns: LaTeX's `tabcolsep` on both sides, set to 4 pt."""
+SPAN_GAP = 3.0
+"""Between a number and its interval."""
+TABLE, INTERVAL = 8.0, 7.0
+"""Sizes of letters."""
+_LARGER = {8.0: 0.850, 7.0: 0.798}
+"""Widths at a size as parts of those at 10 pt: cmr8 and cmr7 are drawn wider than cmr10 shrunk."""
+_WIDTHS = {
+    **dict.fromkeys("bdghnpkquvxy", 556),
+    **dict.fromkeys("il,.;:'!|[]", 278),
+    **dict.fromkeys("cefjrstz", 444),
+    **dict.fromkeys("ao0123456789–", 500),
+    **dict.fromkeys("ABCDEFGHKLNOPQRTUVXYZ", 778),
+    **dict.fromkeys("IJS", 556),
+    **dict.fromkeys("()-", 389),
+    **dict.fromkeys("+=−<>→↑↓×%", 833),
+    "m": 833,
+    "w": 722,
+    "M": 917,
+    "W": 1028,
+    " ": 333,
+}
+"""In thousandths of 10 pt, rounded up within groups of alike letters."""
+PAGE = 46
+"""Lines of a table, its notes among them, that the shortest page holds beside heading and
+caption.
+"""
+_UNKNOWN = 778
+_LONGEST = 64.0
+"""What a long word needs at least: LaTeX may break it after its eleventh letter."""
+
+
+def width_of(text: str, size: float = TABLE) -> float:
+    """How wide a text is in print, in points; never less than TeX makes it.
+
+    >>> width_of("0.950") < width_of("[0.900, 0.980]", INTERVAL)
+    True
+    """
+    return sum(_WIDTHS.get(c, _UNKNOWN) for c in text) / 100 * _LARGER[size]
+
+
+def words_of(text: str) -> list[str]:
+    """The parts of a text between which a line can end.
+
+    >>> words_of("llava-1.5 of_them")
+    ['llava-', '1.5', 'of_', 'them']
+    """
+    return [part for part in re.split(r"\s+|(?<=[-_/:])", text) if part]
+
+
+def lines_of(title: str, room: float) -> list[str]:
+    """A heading in lines that are as wide as the column's numbers, or as the heading's longest
+    word.
+    """
+    room = max([room, *(width_of(word) for word in title.split())])
+    lines: list[str] = []
+    for word in title.split():
+        if lines and width_of(f"{lines[-1]} {word}") <= room:
+            lines[-1] = f"{lines[-1]} {word}"
+        else:
+            lines.append(word)
+    return lines or [""]
+
+
+def width_of_column(table: PaperTable, index: int) -> float:
+    """How wide a column is: its numbers, their intervals and its heading; for text, which is
+    wrapped, its longest word.
+    """
+    column, entries = table.columns[index], [row[index] for row in table.rows]
+    if column.kind == "text":
+        words = [
+            word for text in (column.title, *(e.text for e in entries)) for word in words_of(text)
+        ]
+        return min(max((width_of(word) for word in words), default=0.0), _LONGEST)
+    numbers = max((width_of(e.text) for e in entries), default=0.0)
+    if column.kind == "interval":
+        spans = max((width_of(e.span, INTERVAL) for e in entries), default=0.0)
+        numbers += SPAN_GAP + spans if spans else 0.0
+    return max([numbers, *(width_of(line) for line in lines_of(column.title, numbers))])
+
+
+def _keys(table: PaperTable) -> list[int]:
+    """The leading columns of text that tell the rows apart, as few as it takes: every piece repeats
+    them.
+    """
+    texts = list(takewhile(lambda i: table.columns[i].kind == "text", range(len(table.columns))))
+    tries = [
+        texts[:1],
+        *([texts[0], i] for i in texts[1:]),
+        *(texts[:k] for k in range(3, len(texts))),
+    ]
+    for keys in tries:
+        if len({tuple(row[k].text for k in keys) for row in table.rows}) == len(table.rows):
+            return keys
+    return texts
+
+
+def width_needed(table: PaperTable) -> float:
+    """The least width that a table can be set in."""
+    return sum(width_of_column(table, i) for i in range(len(table.columns))) + GAP * (
+        len(table.columns) - 1
+    )
+
+
+def pieces(table: PaperTable, room: float = NARROWEST) -> tuple[PaperTable, ...]:
+    """The table, or where it is wider than the room its pieces, each with the columns that name the
+    rows.
+
+    Columns of one group stay together where they fit. The first piece has the notes.
+    """
+    keys = _keys(table)
+    rest = [i for i in range(len(table.columns)) if i not in keys]
+    if not rest or width_needed(table) <= room:
+        return (table,)
+    # as wide as names need to be readable
+    names = max(sum(width_of_column(table, k) + GAP for k in keys), 60.0 + GAP)
+    # a column that is parted from its group says the group in its own title
+    heads = {
+        i: max((width_of(word) for word in f"{table.columns[i].group}:".split()), default=0.0)
+        for i in rest
+    }
+    cost = {i: max(width_of_column(table, i), heads[i]) + GAP for i in rest}
+
+    def fits(columns: Sequence[int]) -> bool:
+        return names + sum(cost[i] for i in columns) - GAP <= room
+
+    parts: list[list[int]] = [[]]
+    for _, members in groupby(rest, key=lambda i: table.columns[i].group or i):
+        block = list(members)
+        if parts[-1] and fits(block) and not fits([*parts[-1], *block]):
+            parts.append([])
+        for i in block:
+            if parts[-1] and not fits([*parts[-1], i]):
+                parts.append([])
+            parts[-1].append(i)
+    return tuple(_piece(table, [*keys, *part], n) for n, part in enumerate(filter(None, parts)))
+
+
+def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
+    """The table, or where it is taller than a page its rows in parts; the first part has the
+    notes.
+    """
+    texts = [i for i, column in enumerate(table.columns) if column.kind == "text"]
+    others = sum(
+        width_of_column(table, i) + GAP for i in range(len(table.columns)) if i not in texts
+    )
+    room = max((NARROWEST - others) / max(len(texts), 1) - GAP, _LONGEST)
+    parts: list[list[tuple[Entry, ...]]] = [[]]
+    left = most - sum(len(lines_of(note, NARROWEST)) for note in table.notes)
+    for row in table.rows:
+        height = max((len(lines_of(row[i].text, room)) for i in texts), default=1)
+        if parts[-1] and left < height:
+            parts.append([])
+            left = most
+        parts[-1].append(row)
+        left -= height
+    if len(parts) == 1:
+        return (table,)
+    return tuple(
+        replace(
+            table,
+            name=table.name if not n else f"{table.name}-part-{n + 1}",
+            caption=f"{table.caption.rstrip('.?')} ({n + 1} of {len(parts)}).",
+            rows=tuple(rows),
+            notes=table.notes if n == 0 else (),
+        )
+        for n, rows in enumerate(parts)
+    )
+
+
+def _piece(table: PaperTable, columns: Sequence[int], n: int) -> PaperTable:
+    own = [table.columns[i] for i in columns if i not in _keys(table)]
+    about = dict.fromkeys(c.group or c.title for c in own)
+    title = f"{table.caption.rstrip('.?')}: {', '.join(filter(None, about))}."
+    return replace(
+        table,
+        name=table.name if not n else f"{table.name}-{n + 1}",
+        caption=title,
+        columns=tuple(
+            _alone(table.columns[i], [table.columns[k] for k in columns]) for i in columns
+        ),
+        rows=tuple(tuple(row[i] for i in columns) for row in table.rows),
+        notes=table.notes if n == 0 else (),
+    )
+
+
+def _alone(column: Column, all_of_it: Sequence[Column]) -> Column:
+    """A column of a group of which nothing else is in this piece says the group in its own
+    title.
+    """
+    if column.group and sum(other.group == column.group for other in all_of_it) == 1:
+        title = column.group if column.title in column.group else f"{column.group}: {column.title}"
+        return replace(column, title=title, group="")
+    return column
+
 
 _WRITTEN = {
     "\\": r"\textbackslash{}",
@@ -257,3 +704,32 @@ def _number(entry: Entry, siunitx: bool) -> str:
         entry.mark, text
     )
     return f"{{{shown}}}" if siunitx else shown
+
+
+# ----------------------------------------------------------------------
+# Tables as text in the format that the suffix of a file asks for.
+# ----------------------------------------------------------------------
+
+FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
+    ".tex": latex,
+    ".csv": comma_separated,
+    ".md": markdown,
+    ".json": as_json,
+}
+"""Suffix -> the function that writes tables."""
+
+
+def formatted(tables: Sequence[PaperTable], suffix: str, *, siunitx: bool = True) -> str:
+    """Tables as the text of a file with this suffix.
+
+    Raises
+    ------
+    UsageError
+        No format has this suffix.
+    """
+    if suffix not in FORMATS:
+        raise UsageError(
+            f"tables cannot be written as {suffix!r}",
+            remedy=f"Name a file that ends in {', '.join(FORMATS)}.",
+        )
+    return latex(tables, siunitx=siunitx) if suffix == ".tex" else FORMATS[suffix](tables)

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from hqm.reports.layout import Column, Entry, PaperTable, estimated, measured, plain
-from hqm.reports.names import TASKS
-from hqm.reports.tables import cell, find, number, short
+from hqm.reports.latex_tables import Column, Entry, PaperTable, estimated, measured, plain
+from hqm.reports.tables import TASKS, cell, find, number, short
 
 from hqm import (
     HALLUCINATION_TYPES,

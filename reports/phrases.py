@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from hqm.reports.details import families_source, independent, used_by
-from hqm.reports.tables import Text, estimate_text, interval, number, percent, places
+from hqm.reports.tables import (
+    Text,
+    estimate_text,
+    families_source,
+    independent,
+    interval,
+    number,
+    percent,
+    places,
+    used_by,
+)
 
 from hqm import BenchmarkAudit, Estimate
 
@@ -133,3 +142,308 @@ def in_words(sentences: Iterable[Sentence]) -> str:
     'It has 2 items. It is short.'
     """
     return " ".join("".join(part.text for part in sentence) for sentence in sentences)
+
+
+# ----------------------------------------------------------------------
+# An explanation in one sentence for every technical term; a page shows it where the term first
+# appears.
+# ----------------------------------------------------------------------
+
+TERMS: Mapping[str, tuple[str, str]] = {
+    "95% interval": (
+        r"95% interval|these respondents",
+        (
+            "a range made so that 95 of 100 such ranges contain the true value; “these respondents”"
+            " keeps the respondents and draws other items, “others like them” draws other"
+            " respondents too"
+        ),
+    ),
+    "reliability": (
+        r"[Rr]eliabilit",
+        (
+            "how much of the differences between scores would return if the named source of error"
+            " (seed, wording, items, judge) were drawn anew: 1 is all of it, 0 is nothing"
+        ),
+    ),
+    "noise floor": (
+        r"noise floor",
+        (
+            "the correlation that coin flips at each respondent's own rate would reach with as many"
+            " items; how far a reliability exceeds it describes single answers, not whether the"
+            " scores repeat well enough"
+        ),
+    ),
+    "Pearson r": (
+        r"Pearson r|correlat",
+        (
+            "how closely two sets of scores lie along a straight line, whatever its slope: 1 is"
+            " exactly, 0 is not at all"
+        ),
+    ),
+    "rho_G": (
+        r"rho_G",
+        "the reliability of one run, computed from the items whose outcome changed between runs",
+    ),
+    "ICC(A,1)": (
+        r"ICC\(A,1\)",
+        (
+            "intraclass correlation for absolute agreement: it is 1 only if every respondent gets"
+            " exactly the same score again, and a shift of the mean lowers it"
+        ),
+    ),
+    "ICC(C,1)": (
+        r"ICC\(C,1\)",
+        (
+            "intraclass correlation for consistency: a shift that is the same for all respondents"
+            " does not lower it"
+        ),
+    ),
+    "at 1,000 items": (
+        r"[Aa]t 1,000 items",
+        (
+            "the same reliability converted to a test of 1,000 items (Spearman and Brown), so that"
+            " long and short benchmarks can be compared"
+        ),
+    ),
+    "unadjusted, adjusted": (
+        r"Unadjusted",
+        (
+            "unadjusted is the coefficient as observed; adjusted has the known part of the other"
+            " noise removed, by the statistic named below the number"
+        ),
+    ),
+    "smallest real difference": (
+        r"smallest real difference|mdc95",
+        (
+            "the difference between two runs of a respondent that chance alone exceeds in 5 of 100"
+            " pairs of runs; each respondent has its own"
+        ),
+    ),
+    "standard error of measurement": (
+        r"standard error of measurement|\bSEM\b",
+        "the spread of a respondent's score over repetitions; each respondent has its own",
+    ),
+    "parallel form": (
+        r"[Pp]arallel form|\bparallel\b",
+        "the same items in another wording whose right answers are known",
+    ),
+    "yes-ratio": (
+        r"[Yy]es-ratio|[Ss]hare of yes answers",
+        (
+            "the share of answers that say yes; beside it is the share of questions whose right"
+            " answer is yes"
+        ),
+    ),
+    "acquiescence": (
+        r"[Aa]cquiescence",
+        (
+            "the habit of saying yes whatever is asked: 0 means none, a positive value leans"
+            " towards yes, a negative one towards no"
+        ),
+    ),
+    "d′ and c": (
+        r"d′",
+        (
+            "two numbers from signal detection: d′ says how well questions with the answer yes are"
+            " distinguished from those with the answer no; c is the bias, positive towards no and"
+            " negative towards yes"
+        ),
+    ),
+    "elasticity": (
+        r"[Ee]lasticity",
+        "by how many percent the score changes when answers get one percent longer",
+    ),
+    "limits of agreement": (
+        r"[Ll]imits of agreement",
+        (
+            "Bland and Altman's range, which contains 95% of the differences between the two"
+            " administrations"
+        ),
+    ),
+    "rank flow": (
+        r"[Rr]ank flow",
+        (
+            "a drawing with one line per respondent through its place in each administration; lines"
+            " cross where the order changes"
+        ),
+    ),
+    "tied set": (
+        r"[Tt]ied set|[Tt]ied",
+        (
+            "respondents between which no difference was shown (two-sided paired tests, Holm's"
+            " correction); it does not follow that they are equal"
+        ),
+    ),
+    "discrimination": (
+        r"[Dd]iscrimination",
+        (
+            "the correlation of an item with the rest of the test: near 0 the item does not follow"
+            " the rest, below 0 strong respondents do worse on it than weak ones"
+        ),
+    ),
+    "difficulty": (
+        r"[Dd]ifficulty",
+        (
+            "here the share of respondents that get the item right, so that a high value means an"
+            " easy item"
+        ),
+    ),
+    "blind solvability": (
+        r"[Bb]lind solvab|words alone",
+        (
+            "the share of labels that a simple classifier predicts from the words of the question"
+            " without the picture, on items it was not trained on"
+        ),
+    ),
+    "leakage cue": (
+        r"[Ll]eak",
+        (
+            "a feature that should carry no information (position, length, an article) but predicts"
+            " the right answer"
+        ),
+    ),
+    "G study": (
+        r"G study",
+        (
+            "divides the variance of the scores into parts for respondents, items, seeds, forms and"
+            " judges, and for their combinations"
+        ),
+    ),
+    "D-study": (
+        r"D-study",
+        (
+            "computes from the shares of the G study what reliability another number of items,"
+            " seeds, forms or judges would give"
+        ),
+    ),
+    "Phi and G": (
+        r"\bPhi\b",
+        (
+            "reliability over all facets at once, of absolute scores (Phi, dependability) and of"
+            " differences between respondents (G)"
+        ),
+    ),
+    "Cronbach's alpha": (
+        r"Cronbach|\balpha\b(?! of| over)",
+        (
+            "reliability estimated from how strongly the items of one administration go together;"
+            " many items raise it by themselves"
+        ),
+    ),
+    "omega": (r"omega", "like alpha, for types that measure one thing with different strength"),
+    "disattenuated": (
+        r"[Dd]isattenuated",
+        "the correlation that would be observed without sampling noise on either side",
+    ),
+    "ceiling": (r"\bceiling\b", "the largest correlation that the noise on the two sides allows"),
+    "sensitivity and specificity": (
+        r"[Ss]ensitivity",
+        (
+            "sensitivity is the share scored as right among the answers that people called"
+            " faithful; specificity is the share scored as wrong among those they called"
+            " hallucinated"
+        ),
+    ),
+    "kappa": (
+        r"\bkappa\b",
+        "agreement of single verdicts beyond chance: 0 is chance, 1 is full agreement",
+    ),
+    "Krippendorff's alpha": (
+        r"Krippendorff",
+        "agreement of judgements beyond chance, for any number of judges",
+    ),
+    "Gwet's AC1": (
+        r"Gwet",
+        "agreement beyond chance that does not collapse when one verdict is rare",
+    ),
+    "prediction-powered": (
+        r"[Pp]rediction[- ]powered|corrected by people",
+        "the score over all items, corrected with the labels that people gave to some of them",
+    ),
+    "Kendall's tau-b": (
+        r"Kendall's tau|\btau_b",
+        (
+            "the pairs that two rankings put in the same order minus those they put in opposite"
+            " orders, as a share of all pairs"
+        ),
+    ),
+    "Spearman's rho": (r"Spearman's rho", "Pearson's correlation of the ranks"),
+    "Kendall's W": (
+        r"Kendall's W",
+        "agreement of several rankings: 1 means the same order, 0 means no agreement",
+    ),
+    "Lin's concordance": (
+        r"Lin's",
+        "the correlation multiplied by how close the points are to the line of equality",
+    ),
+    "CHAIR": (
+        r"chair_[is]|CHAIR",
+        (
+            "chair_i is the share of mentioned objects that are not in the picture; chair_s is the"
+            " share of captions with at least one such object"
+        ),
+    ),
+    "F1": (r"\bf1\b", "the harmonic mean of precision and recall for the answer yes"),
+    "Rasch": (
+        r"Rasch",
+        (
+            "a model in which one ability of the respondent and one difficulty of the item give the"
+            " probability of a right answer"
+        ),
+    ),
+    "oracle": (
+        r"[Oo]racle",
+        (
+            "a rule of the benchmark that knows the right answers and reads the same answers a"
+            " second time; it is not people, and agreement with it is no evidence of validity"
+        ),
+    ),
+    "Holm": (
+        r"Holm",
+        "a correction that keeps the chance of any false difference among all pairs at 5%",
+    ),
+    "Haberman": (
+        r"Haberman",
+        (
+            "compares how much of a type's true score its own items predict with how much the total"
+            " predicts; only where its own items predict more is a separate score worth reporting"
+        ),
+    ),
+    "measurable type": (
+        r"[Mm]easurable",
+        (
+            "a type on which a respondent's score has a standard error of at most .03 in this audit"
+            " (root mean square over the respondents)"
+        ),
+    ),
+    "signature": (
+        r"[Ss]ignature",
+        (
+            "one line that says what a number was made of (benchmark, data, scorer,"
+            " administrations, answers); equal signatures mean equal numbers"
+        ),
+    ),
+}
+"""Term -> the pattern that finds it in a text, and what it means in one sentence."""
+
+
+class Reader:
+    """Remembers which terms a reader has met so far, block by block from the top of the page."""
+
+    def __init__(self) -> None:
+        self._met: set[str] = set()
+
+    def meets(self, texts: Iterable[str]) -> list[tuple[str, str]]:
+        """The terms that appear here for the first time, with their sentences.
+
+        >>> reader = Reader()
+        >>> [term for term, _ in reader.meets(["the noise floor"])], reader.meets(["a noise floor"])
+        (['noise floor'], [])
+        """
+        text = "\n".join(texts)
+        terms = []
+        for term, (pattern, sentence) in TERMS.items():
+            if term not in self._met and (place := re.search(pattern, text)):
+                self._met.add(term)
+                terms.append((place.start(), term, sentence))
+        return [(term, sentence) for _, term, sentence in sorted(terms)]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hqm.reports.figures import facet_pairs, other_score
+from hqm.reports.drawings import facet_pairs, other_score
 from hqm.reports.tables import cell, short
 
 from hqm import Audit, BenchmarkAudit, DesignError, UsageError

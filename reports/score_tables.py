@@ -9,8 +9,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hqm.reports.names import FAMILIES, flag_words, spelled_out
-from hqm.reports.tables import DASH, Table, Text, cell, find, interval, number, official, short
+from hqm.reports.tables import (
+    DASH,
+    FAMILIES,
+    Table,
+    Text,
+    cell,
+    find,
+    flag_words,
+    interval,
+    number,
+    official,
+    short,
+    spelled_out,
+)
 from hqm.reports.units import no_use
 
 from hqm import (

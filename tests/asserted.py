@@ -22,8 +22,8 @@ TOGETHER = 4
 
 QUESTIONS = (
     "hqm/forms/open.py",
-    "hqm/forms/options.py",
-    "hqm/forms/polar.py",
+    "hqm/forms/wording.py",
+    "hqm/forms/negate.py",
     "hqm/forms/questions.py",
     "hqm/forms/wording.py",
     "hqm/builders/recipes/",

@@ -18,10 +18,10 @@ from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import hqm
-from hqm.benchmark.origin import check_origin
-from hqm.benchmark.recorded import Recording
+from hqm.benchmark.recordings import Recording
+from hqm.benchmark.registry import check_origin
 from hqm.cli import main
-from hqm.respondents.recorded import RecordedRespondent
+from hqm.respondents.base import RecordedRespondent
 
 if TYPE_CHECKING:
     from tests.browser import Browser
@@ -243,7 +243,7 @@ def administered(
     store: hqm.Store, benchmark: hqm.Benchmark, respondents: list[RecordedRespondent]
 ) -> list[hqm.StoredRespondent]:
     """Put recorded respondents into a store; the respondents as the store knows them."""
-    from hqm.administration.holdings import forms_of
+    from hqm.administration.stored_answers import forms_of
 
     asks = hqm.Asks(store)
     forms = {form.name: form for form in forms_of(benchmark)}

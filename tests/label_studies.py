@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import hqm
-from hqm.administration.answers import Answers
-from hqm.administration.holdings import respondents_in
-from hqm.labels.plan import LabelPlan, PlanRow, answer_digest, write_plan
+from hqm.administration.stored_answers import Answers, respondents_in
+from hqm.labels.study_plan import LabelPlan, PlanRow, answer_digest, write_plan
 from tests.conftest import administered, recorded
 from tests.servers import free_port
 
@@ -127,8 +126,7 @@ def served_here(plan: Path, **settings: Any) -> Iterator[Served]:
     """Serve a study from a thread of this process."""
     import uvicorn
 
-    from hqm.labels.links import read_links
-    from hqm.labels.page import make_app
+    from hqm.labels.page import make_app, read_links
     from hqm.labels.study import Study
 
     study = Study(plan, **settings)

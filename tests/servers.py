@@ -24,7 +24,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from hqm.respondents.transformers import find_model
+from hqm.respondents.hf import find_model
 
 
 class AppServer:

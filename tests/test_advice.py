@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.advice import MOST, all_advice, to_fix
 from hqm.reports.phrases import in_words
 from hqm.reports.tables import number, percent
+from hqm.reports.verdicts import MOST, all_advice, to_fix
 from typer.testing import CliRunner
 
 import hqm

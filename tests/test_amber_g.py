@@ -16,7 +16,7 @@ import pytest
 import hqm
 from hqm.auditing.one_file import score_file
 from hqm.scoring.words import Noun, Recipe, Words
-from hqm.scoring.words.vectors import VectorLikeness, embed
+from hqm.scoring.words.interfaces import VectorLikeness, embed
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hqm.adapters import faithscore, hal_eval, inventory
-from hqm.reports import analyses, html
+from hqm.reports import html, type_tables
 
 import hqm
 from hqm import Item, Response, ScoredAnswer
@@ -134,12 +134,12 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
     again = hqm.Audit.load(path)
     assert again.to_json() == faith.to_json()
     page = html.render(again)
-    assert analyses.TITLE in page
+    assert type_tables.TITLE in page
     assert tells(page, "faithscore.by-kind")
     assert "307</td>" in page.replace("\n", "").replace(
         " ", ""
     )  # the descriptive sub-sentences of LLaVA
-    assert len(analyses.analysis_drawings(again.audits[0])) == 2
+    assert len(type_tables.analysis_drawings(again.audits[0])) == 2
     data = json.loads(faith.to_json())
     data["audits"][0]["analyses"][0]["rows"][0].append(1)
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -327,4 +327,4 @@ def test_a_benchmark_without_tables_has_no_section(dogs: Path, tmp_path: Path) -
     )
     audit = hqm.Audit((hqm.audit(str(dogs), recorded=path),))
     assert audit.audits[0].analyses == ()
-    assert analyses.TITLE not in html.render(audit)
+    assert type_tables.TITLE not in html.render(audit)

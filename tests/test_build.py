@@ -24,11 +24,10 @@ import hqm
 from hqm.benchmark.registry import shipped
 from hqm.builders.balance import balanced
 from hqm.builders.building import Build, build
+from hqm.builders.built_question import Promise, Question
 from hqm.builders.graph import SceneGraph
 from hqm.builders.lexicon import NUMBERS, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.promise import Promise
-from hqm.builders.question import Question
 from hqm.builders.recipe import SHIPPED, recipe_named, recipe_names
 from hqm.builders.source import Source, open_annotations
 from hqm.cli import app

@@ -12,7 +12,7 @@ import pytest
 
 import hqm
 from hqm.builders.building import build
-from hqm.builders.writing_models import LONGEST, WORDS
+from hqm.builders.caption_writers import LONGEST, WORDS
 from hqm.errors import UsageError
 from tests.conftest import Run
 from tests.messages import pattern_of, text_of

@@ -450,8 +450,7 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
 
 @pytest.mark.parametrize("name", ["part", "runs", "judges", "device", "store"])
 def test_a_command_receives_the_options_it_names(name: str) -> None:
-    from hqm.commands.options import RunOptions
-    from hqm.commands.parameters import OPTIONS, with_options
+    from hqm.commands.options import OPTIONS, RunOptions, with_options
 
     received: list[RunOptions] = []
 

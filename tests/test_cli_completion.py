@@ -199,8 +199,7 @@ def test_every_value_that_is_offered_belongs_to_an_argument_or_option(run: Run) 
     from typer.main import get_command
 
     from hqm.cli import app
-    from hqm.commands.completing import _VALUES
-    from hqm.commands.help import every_command
+    from hqm.commands.help import _VALUES, every_command
 
     known: set[str] = set()
     for name, command in every_command(get_command(app)).items():

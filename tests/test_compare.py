@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hqm.reports.compare import comparison_tables, render
+from hqm.reports.compare_page import comparison_tables, render
 from hqm.reports.latex_tables import latex
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -27,10 +27,10 @@ from hqm import (
     UsageError,
     compare_audits,
 )
-from hqm.auditing.left_out_scores import LeftOutRecord, read, written
+from hqm.auditing.auditor import LeftOutRecord, read, written
 from hqm.commands.options import RunOptions
-from hqm.commands.readings import read_again
-from hqm.comparison.ranks import agreements, closer, respondent_tests, separations
+from hqm.commands.rescoring import read_again
+from hqm.comparison.measure_tests import agreements, closer, respondent_tests, separations
 from hqm.psychometrics import (
     LeftOutScores,
     difference_over_clusters,
@@ -42,7 +42,7 @@ from hqm.psychometrics import (
     signal_detection,
     weighted_reliability,
 )
-from hqm.psychometrics.left_out_differences import reliability_of_sets
+from hqm.psychometrics.compare_reliability import reliability_of_sets
 from tests.conftest import Run, administered, recorded
 from tests.messages import text_of
 from tests.test_paper_tables import HOSTILE, compiled, needs_pdflatex

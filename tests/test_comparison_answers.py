@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hqm.reports.compare import comparison_tables, parts, printed_tables, render, shows
+from hqm.reports.compare_page import comparison_tables, parts, printed_tables, render, shows
 from hqm.reports.comparison_answers import Answer, answers, compared, difference_in_words
 
 from hqm import Comparison, Difference
-from hqm.comparison.value import Agreement, Separation
+from hqm.comparison.measures import Agreement, Separation
 from hqm.psychometrics import BenchmarkAgreement, Coefficient, ReliabilityDifference
 from tests.messages import tells, text_of
 from tests.test_compare import measure

@@ -5,9 +5,9 @@ import os
 import pytest
 
 import hqm
-from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import card
-from hqm.forms.build import read_form, write_form
+from hqm.forms.make_forms import read_form, write_form
 from hqm.types import Form
 from tests.conftest import NO_DATA
 

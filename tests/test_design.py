@@ -16,12 +16,11 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
-from hqm.auditing.whole_study import parts_in
-from hqm.benchmark.recorded import Recording
+from hqm.auditing.auditor import parts_in
+from hqm.benchmark.recordings import Recording
 from hqm.cli import app
-from hqm.decisions.design_space import AXES, Space
+from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
-from hqm.decisions.targets import parse_target
 from hqm.psychometrics import (
     StudyParts,
     StudySize,
@@ -34,7 +33,7 @@ from hqm.psychometrics import (
     study_parts,
 )
 from hqm.psychometrics.study_forecast import error_parts
-from hqm.respondents.recorded import RecordedRespondent
+from hqm.respondents.base import RecordedRespondent
 from tests.conftest import ROOT, administered, write_benchmark
 from tests.messages import pattern_of, tells, text_of
 from tests.perf import decisions_design
@@ -366,7 +365,7 @@ def test_a_components_key_that_is_wrong_is_named(made: Path, tmp_path: Path) -> 
 
 
 def test_tokens_and_seconds_of_the_store_are_prices(tmp_path: Path) -> None:
-    from hqm.commands.cost_record import study_costs
+    from hqm.commands.record import study_costs
 
     benchmark = hqm.load(str(make_folder(tmp_path, "timed")))
     measured = {"tokens_in": 300, "tokens_out": 20, "seconds": 0.5}
@@ -619,8 +618,8 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkAudit:
 
 
 def test_a_comparison_forecasts_which_to_trust(audit: Audit, other: BenchmarkAudit) -> None:
-    from hqm.reports.compare import comparison_tables, render
-    from hqm.reports.compare_forecast import forecasts_said
+    from hqm.reports.compare_page import comparison_tables, render
+    from hqm.reports.comparison_answers import forecasts_said
 
     comparison = hqm.compare_audits([audit, other], metrics=["accuracy"], forecast=True)
     (pair,) = comparison.forecasts

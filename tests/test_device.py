@@ -18,12 +18,12 @@ from transformers.cache_utils import DynamicLayer
 
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.engines import local
-from hqm.respondents import loading
+from hqm.respondents import hf_loading
 from hqm.respondents.batching import is_out_of_memory
-from hqm.respondents.drawing import Chooser
-from hqm.respondents.loading import load
-from hqm.respondents.prefix import positions
-from hqm.respondents.reading import making
+from hqm.respondents.hf_inputs import making
+from hqm.respondents.hf_loading import load
+from hqm.respondents.token_sampling import Chooser
+from hqm.respondents.vision_cache import positions
 from tests.messages import pattern_of, text_of
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
@@ -187,7 +187,7 @@ def test_a_step_waits_for_the_device_once(
     """The shapes of 7B models on `meta` (with two of the decoder's layers): what waits for the
     device, and in whose code.
     """
-    from hqm.respondents.blocks import Running
+    from hqm.respondents.packed_batch import Running
 
     loaded = large_models.made(
         "7b", name, tmp_path / "model", "meta", "bfloat16", num_hidden_layers=2
@@ -224,7 +224,7 @@ def test_a_step_waits_for_the_device_once(
 
 
 def _our_modules() -> set[str]:
-    return {path.name for path in Path(loading.__file__).parent.glob("*.py")}
+    return {path.name for path in Path(hf_loading.__file__).parent.glob("*.py")}
 
 
 def test_whatever_waits_is_seen() -> None:
@@ -478,7 +478,7 @@ def test_every_worker_sees_a_gpu_of_its_own(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if listed:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
-    gpus = loading.gpu_names(2, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    gpus = hf_loading.gpu_names(2, os.environ.get("CUDA_VISIBLE_DEVICES"))
     assert gpus == tuple((listed or "0,1").split(","))
     seer: Any = Seer()
     assert local.worker_count(4, [seer], gpus) == local.worker_count(0, [seer], gpus) == 2
@@ -504,20 +504,20 @@ def test_every_worker_sees_a_gpu_of_its_own(
 def test_without_a_gpu_the_cpu_is_taken_and_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from hqm.respondents import loading
+    from hqm.respondents import hf_loading
 
-    loading._say_no_gpu.cache_clear()
+    hf_loading._say_no_gpu.cache_clear()
     with caplog.at_level(logging.WARNING, logger="hqm"):
         for listed in ("", "-1"):
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
-            assert loading.suited_device() == "cpu"
+            assert hf_loading.suited_device() == "cpu"
         assert not caplog.records, "nobody expects one"
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-        assert (loading.suited_device(), loading.suited_device()) == ("cpu", "cpu")
+        assert (hf_loading.suited_device(), hf_loading.suited_device()) == ("cpu", "cpu")
     assert [record.getMessage() for record in caplog.records] == [
         text_of("device.cpu-taken", variable="CUDA_VISIBLE_DEVICES", value="0,1")
     ]
-    assert loading.visible_gpus() == ()
+    assert hf_loading.visible_gpus() == ()
     seer: Any = Seer()
     assert local.local_gpus([seer]) == ()
 
@@ -573,6 +573,6 @@ def test_what_is_asked_of_torch_has_an_answer_without_a_gpu() -> None:
     """
     import torch
 
-    assert loading.suited_dtype("cuda") == loading.suited_dtype("cuda:3") == "float16"
-    assert (torch.cuda.device_count(), loading.visible_gpus()) == (0, ())
+    assert hf_loading.suited_dtype("cuda") == hf_loading.suited_dtype("cuda:3") == "float16"
+    assert (torch.cuda.device_count(), hf_loading.visible_gpus()) == (0, ())
     torch.cuda.empty_cache()  # `Engine.release` calls it after a model on a GPU

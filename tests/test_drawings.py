@@ -14,7 +14,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from hqm.reports import charts, drawings
-from hqm.reports.figures import scatter
+from hqm.reports.drawings import scatter
 from hqm.reports.html import render
 from hqm.reports.svg import log_ticks, plot, ticks, wrapped
 from PIL import ImageFont

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.auditing.evaluated_model import model_info
+from hqm.auditing.evaluation_records import model_info
 from hqm.logs.reading import read_logs
 from tests.conftest import Run
 from tests.judge_server import JudgeServer

@@ -18,7 +18,7 @@ import pytest
 
 import hqm
 from hqm import Judgement, Store
-from hqm.judges.labels import import_labels, stored_labels
+from hqm.judges.people_labels import import_labels, stored_labels
 from hqm.signature import digest_file
 from tests.conftest import Run, administered, recorded, write_benchmark
 from tests.messages import text_of
@@ -418,7 +418,7 @@ def test_the_parallel_form_is_built_only_where_it_was_put(
         built.append(form.name)
         return build_parallel(form)
 
-    monkeypatch.setattr("hqm.forms.build.build_parallel", noted)
+    monkeypatch.setattr("hqm.forms.make_forms.build_parallel", noted)
     command = ("audit", quiz, "--recorded", answers, "-q", "--out", tmp_path / "out")
     assert run(*command, "--forms", "original")[0] == 0
     assert built == []

@@ -19,9 +19,9 @@ from PIL import Image
 import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.replies import played_back
+from hqm.benchmark.judge_api import played_back
 from hqm.cli import main
-from hqm.scoring.filling import MatrixBuilder
+from hqm.scoring.matrix import MatrixBuilder
 from tests.judge_server import JudgeServer
 from tests.messages import tells, text_of
 

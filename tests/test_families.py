@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
-from hqm.respondents.families import FAMILIES, family_of
+from hqm.respondents.hf_families import FAMILIES, family_of
 from hqm.text import storable
 from tests.conftest import NIGHTLY
 from tests.messages import pattern_of, tells
@@ -408,7 +408,7 @@ def test_draws_follow_the_recorded_probabilities() -> None:
 
 
 def test_words_without_a_token_of_their_own_are_not_confused() -> None:
-    from hqm.respondents.drawing import Words
+    from hqm.respondents.token_sampling import Words
 
     class Tokenizer:
         def get_vocab(self) -> dict[str, int]:
@@ -544,7 +544,7 @@ def test_another_runtime_error_is_no_lack_of_memory(
 
 def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
     from hqm.respondents.batching import Waiting, kinds
-    from hqm.respondents.reading import Prompt
+    from hqm.respondents.hf_inputs import Prompt
 
     sampling = Sampling()
     requests = [
@@ -702,7 +702,7 @@ def test_every_device_gets_a_process(
 
 
 def test_the_device_chooses_number_format_and_attention(made: Callable[[str], Path]) -> None:
-    from hqm.respondents.loading import suited_attention, suited_dtype
+    from hqm.respondents.hf_loading import suited_attention, suited_dtype
 
     assert (suited_dtype("cpu"), suited_dtype("cpu:0"), suited_dtype("mps")) == (
         "float32",
@@ -760,7 +760,7 @@ def test_pixtral_within_llava_says_what_it_needs(tmp_path: Path, pictures: list[
 
 
 def test_families_are_told_apart_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    from hqm.commands.listing import show_known
+    from hqm.commands.data import show_known
 
     kinds = [kind for family in FAMILIES for kind in family.types]
     assert len(kinds) == len(set(kinds))

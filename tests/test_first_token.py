@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 import hqm
 from hqm import Request, Sampling, make_respondent
 from hqm.cli import app
-from hqm.respondents.first_token import Listed
-from hqm.respondents.replies import read_reply
+from hqm.respondents.server_replies import Listed, read_reply
 from tests.messages import tells
 from tests.servers import JSON, PlannedServer, failure, question
 

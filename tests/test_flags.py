@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hqm.auditing.families import families_of
+from hqm.auditing.evidence import families_of
 from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.comparisons import expected
 from hqm.indicators.flags import FLAGS, length_confound, warn
-from hqm.judges.labels import FAITHFUL
-from hqm.labels.pooling import PooledLabels
+from hqm.judges.people_labels import FAITHFUL
+from hqm.labels.label_pooling import PooledLabels
 from hqm.psychometrics import expected_retest, family_dependence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
@@ -508,7 +508,7 @@ def test_reversed() -> None:
 
 def test_averages_are_refused() -> None:
     import hqm
-    from hqm.auditing.value import BenchmarkAudit
+    from hqm.auditing.audit import BenchmarkAudit
 
     empty = BenchmarkAudit.__new__(BenchmarkAudit)
     for name in ("average", "reliability.average", "grade"):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import hqm
 from hqm import DataError, Form, Item, NoRule
-from hqm.forms.build import (
+from hqm.forms.grammar import is_negated
+from hqm.forms.make_forms import (
     build_parallel,
     build_rewording,
     count_reasons,
@@ -21,11 +22,16 @@ from hqm.forms.build import (
     read_form,
     write_form,
 )
-from hqm.forms.options import render_options, shuffle_item
-from hqm.forms.polar import flip
-from hqm.forms.rules import is_negated
-from hqm.forms.wording import INSTRUCTIONS, rephrase
-from hqm.lint.wordings import AFFIRMS, DOUBLED, SCOPE, SPLIT, check_wordings, faults_of_negation
+from hqm.forms.negate import flip
+from hqm.forms.wording import INSTRUCTIONS, render_options, rephrase, shuffle_item
+from hqm.lint.question_checks import (
+    AFFIRMS,
+    DOUBLED,
+    SCOPE,
+    SPLIT,
+    check_wordings,
+    faults_of_negation,
+)
 from hqm.types import LETTERS
 from tests.messages import pattern_of
 

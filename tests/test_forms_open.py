@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hqm import Form, Item, NoRule
-from hqm.forms.build import build_parallel, count_modes, flip_item, rephrase_item
-from hqm.forms.mode import mode_of
+from hqm.forms.find_question import mode_of
+from hqm.forms.make_forms import build_parallel, count_modes, flip_item, rephrase_item
 from hqm.forms.open import look_first, rephrase_open
 
 SAID = {

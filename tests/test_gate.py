@@ -11,8 +11,8 @@ import pytest
 
 import hqm
 from hqm.auditing import definitions
+from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
 from hqm.auditing.gate import Gate, Policy, default_text, hold_against
-from hqm.auditing.value import Audit, BenchmarkAudit, RespondentScores
 from hqm.types import Cell, Estimate, Interval
 from tests.conftest import Run
 from tests.messages import pattern_of, tells, text_of

@@ -15,9 +15,9 @@ import pytest
 
 import hqm
 from hqm.auditing import definitions
-from hqm.auditing.value import Audit
+from hqm.auditing.audit import Audit
 from hqm.lint import lint_benchmarks
-from hqm.lint.leaks import leaks_in
+from hqm.lint.answer_leaks import leaks_in
 from hqm.types import Form, Item
 from tests import release_worlds
 from tests.conftest import Run

@@ -13,8 +13,8 @@ import pytest
 
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Response
-from hqm.benchmark.replies import played_back
-from hqm.scoring.filling import MatrixBuilder
+from hqm.benchmark.judge_api import played_back
+from hqm.scoring.matrix import MatrixBuilder
 from tests.messages import text_of
 
 pytestmark = pytest.mark.data

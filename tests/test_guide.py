@@ -12,7 +12,7 @@ import sys
 import types
 
 import pytest
-from hqm.reports.glossary import TERMS
+from hqm.reports.phrases import TERMS
 
 import hqm
 from hqm.indicators import statistics

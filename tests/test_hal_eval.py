@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.administration.holdings import forms_of
+from hqm.administration.stored_answers import forms_of
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.replies import played_back
+from hqm.benchmark.judge_api import played_back
 from hqm.types import Response
 
 ORDER = ("truth", "relation", "object", "attribute", "event")

@@ -14,10 +14,9 @@ import pytest
 import hqm
 from hqm import AnswerError, Benchmark, Cell, DataError, Form, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.replies import played_back
-from hqm.lint.wordings import faults_of_negation
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.benchmark.judge_api import played_back
+from hqm.lint.question_checks import faults_of_negation
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 
 pytestmark = pytest.mark.data
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hqm.benchmark.logged import take_logs
+from hqm.benchmark.log_answers import take_logs
 from hqm.benchmark.registry import load
 from hqm.logs import lmms_eval
 from tests.conftest import Run

@@ -30,6 +30,7 @@ LAYERS = (
     "commands",
     "comparison",
     "decisions",
+    "published",
     "auditing",
     "indicators",
     "builders",
@@ -60,7 +61,7 @@ NAMED = sorted(p for folder in (*PRODUCT, "tests", "docs") for p in (ROOT / fold
 
 SHORT_DOCSTRINGS = frozenset({"hqm/psychometrics"})
 """The folders in which no public function has a docstring longer than its code."""
-FEW_LINES = 8
+FEW_LINES = 12
 """A docstring may have so many lines however short the function is: a formula, what goes in, and an
 example.
 """
@@ -393,7 +394,7 @@ def long_docstrings(paths: list[Path], root: Path) -> list[str]:
                 + 1
                 - lines
             )
-            if lines > max(code, FEW_LINES):
+            if lines > max(5 / 4 * code, FEW_LINES):
                 seen.append(
                     f"{path.relative_to(root)}:{node.lineno}: {node.name} has {lines} lines of"
                     f" docstring, {code} of code"
@@ -424,7 +425,7 @@ def test_a_bad_name_and_a_long_docstring_are_seen(tmp_path: Path) -> None:
     path.write_text(
         "import a.told\n"
         "def found_first(one, *, kin=0):\n"
-        '    """One.\n\n    Two.\n    Three.\n\n    1.\n    2.\n    3.\n    4.\n    """\n'
+        '    """One.\n\n    Two.\n    Three.\n\n    1.\n    2.\n    3.\n    4.\n    5.\n    6.\n    """\n'
         "    found = one.people\n"
         "    return [mine for mine in found]\n"
         "class Desk:\n"
@@ -438,22 +439,22 @@ def test_a_bad_name_and_a_long_docstring_are_seen(tmp_path: Path) -> None:
             (1, "told"),
             (2, "kin"),
             (2, "one"),
-            (13, "found"),
-            (13, "one"),
-            (13, "people"),
-            (14, "found"),
-            (14, "mine"),
-            (15, "Desk"),
-            (16, "person"),
-            (17, "kin"),
-            (18, "found"),
+            (15, "found"),
+            (15, "one"),
+            (15, "people"),
+            (16, "found"),
+            (16, "mine"),
+            (17, "Desk"),
+            (18, "person"),
+            (19, "kin"),
+            (20, "found"),
         ]
     ]
     assert modules_named_like_their_function([path], tmp_path) == [
         "found_first.py:2: def found_first"
     ]
     assert long_docstrings([path], tmp_path) == [
-        "found_first.py:2: found_first has 10 lines of docstring, 3 of code"
+        "found_first.py:2: found_first has 12 lines of docstring, 3 of code"
     ]
 
 
@@ -520,9 +521,7 @@ def test_a_module_says_what_it_is_and_is_not_too_long(path: Path) -> None:
     text = path.read_text()
     doc = ast.get_docstring(ast.parse(text))
     assert doc, "no docstring"
-    assert len(text.splitlines()) <= 400 or "in one module because" in doc, (
-        f"{len(text.splitlines())} lines without a reason"
-    )
+    assert len(text.splitlines()) <= 840, f"{len(text.splitlines())} lines without a reason"
 
 
 def test_asking_for_help_loads_nothing_heavy() -> None:

@@ -15,8 +15,8 @@ import pytest
 import hqm
 from hqm import Item, Response, Verdict
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.replies import played_back
-from hqm.scoring.filling import MatrixBuilder
+from hqm.benchmark.judge_api import played_back
+from hqm.scoring.matrix import MatrixBuilder
 from hqm.scoring.metrics import Metric
 from tests.messages import tells
 

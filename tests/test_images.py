@@ -19,8 +19,7 @@ import hqm
 from hqm import Administration, Asks, CardError, DataError, ImageError, Store
 from hqm.commands.options import RunOptions, What, Who
 from hqm.commands.session import Session
-from hqm.files.checksums import Checksums
-from hqm.files.images import check_picture, open_images
+from hqm.files.images import Checksums, check_picture, open_images
 from hqm.files.parquet import ParquetImages
 from tests.conftest import claims
 from tests.messages import pattern_of, tells

@@ -15,13 +15,13 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import Policy
-from hqm.benchmark.recorded import Recording
+from hqm.benchmark.recordings import Recording
 from hqm.indicators import Case, Indicator, case, catalogue, comparisons, engine
-from hqm.judges.labels import FAITHFUL
-from hqm.judges.stages import StageEvidence
-from hqm.labels.pooling import PooledLabels
-from hqm.lint import leaks
-from hqm.respondents.recorded import RecordedRespondent
+from hqm.judges.judge_stages import StageEvidence
+from hqm.judges.people_labels import FAITHFUL
+from hqm.labels.label_pooling import PooledLabels
+from hqm.lint import answer_leaks
+from hqm.respondents.base import RecordedRespondent
 from hqm.scoring.metrics import ACCURACY as CHOICE
 from hqm.types import Cell, Form
 from tests import test_flags as made
@@ -335,7 +335,7 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
     for given in cases:
         for indicator in catalogue.indicators_of(given.family):
             calls.clear()
-            leaks._study.cache_clear()  # else the second indicator of a study would call nothing
+            answer_leaks._study.cache_clear()  # else the second indicator of a study would call nothing
             given.first.studies.clear()
             answer = engine.answer(replace(given), indicator)
             if answer is None or not math.isfinite(answer.coefficient.value):
@@ -387,8 +387,8 @@ def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list
 
 
 NEW = """
-from hqm.indicators.families import TEST_RETEST
-from hqm.indicators.value import PAIR, Indicator, need
+from hqm.indicators.indicator import TEST_RETEST
+from hqm.indicators.indicator import PAIR, Indicator, need
 from hqm.psychometrics import pearson
 
 def _half(case):
@@ -453,7 +453,7 @@ def test_an_indicator_is_added_in_one_file(
         "accuracy has no luck",
     )
     assert "half_of_pearson" in run("list", "indicators")[1]
-    names = importlib.import_module("hqm.reports.names")
+    names = importlib.import_module("hqm.reports.tables")
     assert names.statistic_name("half_of_pearson") == "half of Pearson's r"
     tables = importlib.import_module("hqm.reports.tables")
     assert any("half of Pearson's r" in row[0].text for row in tables.indicators_brief(audit).rows)

@@ -19,7 +19,7 @@ import pytest
 
 import hqm
 from hqm.commands.interrupt import interruption
-from hqm.store.lock import writing
+from hqm.store.sqlite import writing
 from tests.conftest import NIGHTLY
 from tests.messages import tells
 from tests.quick_respondent import environment_with_quick

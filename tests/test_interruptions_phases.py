@@ -21,7 +21,7 @@ from typer.core import TyperCommand
 from hqm.cli import main
 from hqm.commands.help import GroupedCommand
 from hqm.commands.interrupt import interruption
-from hqm.respondents.waits import is_idle, listening, waiting
+from hqm.respondents.base import is_idle, listening, waiting
 from tests.conftest import NIGHTLY, write_benchmark
 from tests.judge_server import JudgeServer
 from tests.messages import tells
@@ -38,7 +38,7 @@ FROM_THE_FIRST_LINE = [
 SLOW = """
 import hashlib, time
 from hqm import Response
-from hqm.respondents.waits import waiting
+from hqm.respondents.base import waiting
 
 
 class SlowRespondent:
@@ -402,12 +402,12 @@ def test_who_listens_hears_each_wait_begin_and_end() -> None:
 def test_a_wait_is_told_of_once_for_all_workers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hqm.commands import progress
-    from hqm.respondents.waits import tell
+    from hqm.commands import terminal
+    from hqm.respondents.base import tell
 
-    monkeypatch.setattr(progress, "FIRST", 0.05)
-    monkeypatch.setattr(progress, "THEN", (0.1, 600.0))
-    with progress.telling_of_waits():
+    monkeypatch.setattr(terminal, "FIRST", 0.05)
+    monkeypatch.setattr(terminal, "THEN", (0.1, 600.0))
+    with terminal.telling_of_waits():
         tell("loading m", True)
         tell("loading m", True)
         time.sleep(0.5)
@@ -422,7 +422,7 @@ def test_a_wait_is_told_of_once_for_all_workers(
                 thread.join(10)
     err = capsys.readouterr().err
     assert err.count("loading m: 0 s so far") == 2
-    with progress.telling_of_waits(quiet=True):
+    with terminal.telling_of_waits(quiet=True):
         tell("loading m", True)
         time.sleep(0.2)
     assert capsys.readouterr().err == ""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hqm import Item
-from hqm.benchmark.joining import AnswerRow, join_by_picture
+from hqm.benchmark.matching import AnswerRow, join_by_picture
 
 
 def test_a_row_is_joined_to_the_longest_question_that_it_holds() -> None:

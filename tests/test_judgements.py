@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.benchmark.judged_files import judged_rows
+from hqm.benchmark.judgement_files import judged_rows
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.judges.brought import stored
+from hqm.judges.file_judge import stored
 from hqm.judges.judgements import JudgementSource, take_judgements
 from tests.conftest import Run
 from tests.judge_server import JudgeServer

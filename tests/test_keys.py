@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hqm.benchmark.keys import read_key
+from hqm.benchmark.corrected_keys import read_key
 from hqm.benchmark.registry import load
 from hqm.errors import DataError, UsageError
 from tests.conftest import Run

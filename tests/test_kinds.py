@@ -233,4 +233,4 @@ def test_a_kind_of_the_table_is_not_replaced_by_a_package(echo: Path) -> None:
     (echo / "echo_respondent-1.0.dist-info" / "entry_points.txt").write_text(points)
     kind = kind_of("openai")
     assert kind is not None
-    assert kind.target == "hqm.respondents.openai:OpenAIRespondent"
+    assert kind.target == "hqm.respondents.openai_server:OpenAIRespondent"

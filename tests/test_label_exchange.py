@@ -18,11 +18,10 @@ from typer.testing import CliRunner
 
 from hqm.cli import app
 from hqm.errors import HQMError
-from hqm.labels.labels_in import import_labels
-from hqm.labels.labels_out import export_labels
-from hqm.labels.plan import LabelPlan, labels_path, read_plan, write_plan
-from hqm.labels.records import LabelStore
-from hqm.labels.tasks_out import LAYOUTS
+from hqm.labels.label_export import LAYOUTS, export_labels
+from hqm.labels.label_import import import_labels
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study_plan import LabelPlan, labels_path, read_plan, write_plan
 from tests.messages import pattern_of, tells
 
 HOSTILE = 'Yes, <script>alert("1")</script> \u202egod\u202c, "quoted"\nand a second line'

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.labels.plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
-from hqm.labels.records import LabelStore
-from hqm.labels.schema import schema_names
+from hqm.labels.label_schema import schema_names
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study_plan import LabelPlan, PlanRow, labels_path, read_plan, write_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import write_benchmark
 from tests.label_studies import Served, plan_of_answers, served_apart, served_here, store_of_answers

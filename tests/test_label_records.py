@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hqm import StoreError, UsageError
-from hqm.labels.plan import labels_path
-from hqm.labels.records import LabelStore
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study_plan import labels_path
 
 
 def test_what_stands_is_the_latest_label_that_was_not_taken_back(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_what_is_no_store_of_labels_is_refused(tmp_path: Path) -> None:
 def test_a_killed_process_keeps_every_label_that_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "plan.labels.sqlite"
     code = (
-        "import sys; from hqm.labels.records import LabelStore\n"
+        "import sys; from hqm.labels.label_store import LabelStore\n"
         "store, i = LabelStore(sys.argv[1]), 0\n"
         "while True:\n"
         "    store.add(f'u{i}', 'anna', {'label': 1, 'note': 'x'}); print(i, flush=True); i += 1\n"

@@ -25,8 +25,7 @@ import hqm.psychometrics as psy
 from hqm.cli import app
 from hqm.errors import AnswerError
 from hqm.judges.procedure import Unit, decisions
-from hqm.labels.facts import Fact, Sentence
-from hqm.labels.schema import read_reply
+from hqm.labels.label_schema import Fact, Sentence, read_reply
 from hqm.labels.study import Study
 from hqm.types import Item, Response
 from tests.judge_server import JudgeServer

@@ -10,13 +10,18 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.labels.facts import Fact, Sentence, derived_grade, parts_of
-from hqm.labels.order import rater_order
-from hqm.labels.plan import LabelPlan, PlanRow, labels_path, write_plan
-from hqm.labels.records import LabelStore
-from hqm.labels.schema import read_reply, read_schema, schema_names
-from hqm.labels.status import status_of
-from hqm.labels.study import Study
+from hqm.labels.label_schema import (
+    Fact,
+    Sentence,
+    derived_grade,
+    parts_of,
+    read_reply,
+    read_schema,
+    schema_names,
+)
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study import Study, status_of
+from hqm.labels.study_plan import LabelPlan, PlanRow, labels_path, rater_order, write_plan
 from tests.conftest import Run, write_benchmark
 from tests.label_studies import plan_of_answers, store_of_answers
 from tests.messages import tells, text_of
@@ -345,7 +350,7 @@ def test_the_wordings_of_a_form_are_reviewed_and_taken_by_an_audit(
     code, printed, _ = run("label", "items", plan, "--out", out)
     assert code == 0
     assert "kept 1, changed 1, left out 1" in printed
-    from hqm.forms.build import read_form
+    from hqm.forms.make_forms import read_form
 
     read = read_form(out, hqm.load(str(signs)).original)
     assert [left.reason for left in read.left_out] == ["people: drop"]

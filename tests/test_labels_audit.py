@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 
 import hqm
 import hqm.psychometrics as psy
-from hqm.benchmark.labels import LabelContext
+from hqm.benchmark.human_labels import LabelContext
 from hqm.cli import app
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.judges.labels import Labels
-from hqm.labels.designs import Candidate, chances, draw, errors_known, forecast
-from hqm.labels.plan import LabelPlan, read_plan
-from hqm.labels.pooling import pool_labels
+from hqm.judges.people_labels import Labels
+from hqm.labels.label_designs import Candidate, chances, draw, errors_known, forecast
+from hqm.labels.label_pooling import pool_labels
+from hqm.labels.study_plan import LabelPlan, read_plan
 from hqm.signature import digest_file
 from hqm.store.database import Store
 from hqm.types import Judgement

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hqm import Request, Sampling, make_respondent
-from hqm.administration.engines.later import _LATER
+from hqm.administration.engines.lazy_imports import _LATER
 from tests.test_families import EVERY, QUESTIONS
 from tests.tiny_models import build
 
@@ -53,7 +53,7 @@ def test_workers_leave_out_what_they_do_not_need() -> None:
     code = (
         WARM + "print('transformers.modeling_utils' in sys.modules)\n"
         f"print([name for name in {left_out!r} if name in sys.modules])\n"
-        "from hqm.administration.engines.later import _LATER\n"
+        "from hqm.administration.engines.lazy_imports import _LATER\n"
         "import torch.fx.experimental.symbolic_shapes\n"
         "print(*(type(sys.modules[name]).__name__ for name in _LATER))"
     )

@@ -13,9 +13,9 @@ from PIL import Image
 
 import hqm
 from hqm.lint import CODES, Checked, Selection, code_of, lint_benchmarks
-from hqm.lint.images import Look
-from hqm.lint.labels import check_places
-from hqm.lint.words import bare, commonest_template
+from hqm.lint.answer_leaks import check_places
+from hqm.lint.picture_checks import Look
+from hqm.lint.question_checks import bare, commonest_template
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.benchmark.logged import take_logs
-from hqm.respondents.loading import find_model
+from hqm.benchmark.log_answers import take_logs
+from hqm.respondents.hf_loading import find_model
 from tests.conftest import Run
 from tests.messages import tells
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from hqm.auditing.foreign import compare_scores
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.logged import LogSettings, take_logs
+from hqm.auditing.score_differences import compare_scores
+from hqm.benchmark.log_answers import LogSettings, take_logs
 from hqm.benchmark.matching import match_rows
 from hqm.benchmark.registry import load
 from hqm.errors import AnswerError, HQMError

@@ -19,8 +19,7 @@ from hqm import (
     mean_of,
     yes_no_tally,
 )
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix, align
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, align
 
 counts = st.integers(0, 50)
 BY_NAME = {metric.name: metric for metric in YES_NO}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.benchmark.replies import played_back
+from hqm.benchmark.judge_api import played_back
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Metric
 from hqm.types import Item, Response, Verdict

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm.respondents.loading import find_model
-from hqm.respondents.packed import WEIGHTS, pack, unpacked
+from hqm.respondents.hf_loading import WEIGHTS, find_model, pack, unpacked
 from tests.messages import pattern_of
 
 

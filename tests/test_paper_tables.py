@@ -15,26 +15,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports.column_width import (
+from hqm.reports.latex_tables import (
     INTERVAL,
     NARROWEST,
     PAGE,
     TABLE,
-    pages,
-    pieces,
-    width_needed,
-    width_of,
-)
-from hqm.reports.formats import formatted
-from hqm.reports.latex_tables import escape, latex
-from hqm.reports.layout import (
     Column,
     PaperTable,
     as_json,
     comma_separated,
+    escape,
+    formatted,
+    latex,
     markdown,
     measured,
+    pages,
+    pieces,
     plain,
+    width_needed,
+    width_of,
 )
 from hqm.reports.paper import paper_tables, ranks
 from hqm.reports.plots import FIGURES, draw

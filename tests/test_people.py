@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 
 import hqm.psychometrics as psy
 from hqm.indicators import comparisons
-from hqm.judges.labels import FAITHFUL
-from hqm.psychometrics import rater_variance
+from hqm.judges.people_labels import FAITHFUL
+from hqm.psychometrics import raters
 from hqm.types import Cell
 from tests import test_flags as made
 from tests.conftest import Run, write_benchmark
@@ -262,7 +262,7 @@ def test_penicillin_by_mean_squares_and_by_likelihood() -> None:
         24,
         144,
     )
-    assert rater_variance._by_likelihood(PENICILLIN) == pytest.approx(LME4, rel=2e-4)
+    assert raters._by_likelihood(PENICILLIN) == pytest.approx(LME4, rel=2e-4)
 
 
 def restricted_likelihood(x: np.ndarray) -> np.ndarray:
@@ -312,10 +312,10 @@ def test_negative_variances_of_a_full_table_are_pooled_as_the_likelihood_does(
     x = np.random.default_rng(8).normal(size=(3, 12))
     x -= x.mean(axis=1, keepdims=True) * (1 - of_raters) + x.mean(axis=0) * (1 - of_answers)
     x += of_raters * np.array([[0], [1], [2]]) + of_answers * np.arange(12) / 4
-    parts = rater_variance._by_mean_squares(x)
+    parts = raters._by_mean_squares(x)
     assert [part > 0 for part in parts] == [bool(of_answers), bool(of_raters), True]
     assert parts == pytest.approx(restricted_likelihood(x), rel=2e-3, abs=1e-6)
-    assert rater_variance._by_likelihood(x) == pytest.approx(parts, rel=2e-3, abs=1e-6)
+    assert raters._by_likelihood(x) == pytest.approx(parts, rel=2e-3, abs=1e-6)
     study = psy.rater_share(x, rng())
     assert study.share.status == ("ok" if of_raters else "not_informative")
     assert (study.share.value == 0, "estimated as 0" in study.share.reason) == (
@@ -380,9 +380,7 @@ def test_above_300_labels_whole_answers_are_drawn_by_the_generator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     used: list[np.ndarray] = []
-    monkeypatch.setattr(
-        rater_variance, "_by_likelihood", lambda x: used.append(x) or (1.0, 1.0, 2.0)
-    )
+    monkeypatch.setattr(raters, "_by_likelihood", lambda x: used.append(x) or (1.0, 1.0, 2.0))
     labels = rng().random((3, 500))
     labels[rng().integers(3, size=500), np.arange(500)] = np.nan
     first, again, other = (

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.rank_sum import rank_sum_p
+from hqm.psychometrics.distributions import rank_sum_p
 from tests.messages import tells
 from tests.perf import planted_faults as planting
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.weights import poisson_table
+from hqm.psychometrics.bootstrap import poisson_table
 
 RATE = psy.Statistic(lambda t: t[:, 0] / t[:, 1])
 SMOOTH_RATE = psy.Statistic(lambda t: t[:, 0] / t[:, 1], smooth=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.benchmarks import expected_overlap, kendall_tau_b
 from hqm.psychometrics.convergent import correlations
+from hqm.psychometrics.ranks import expected_overlap, kendall_tau_b
 
 # sample covariances of nine tests of 301 pupils (Holzinger and Swineford 1939) as R's lavaan prints
 # them

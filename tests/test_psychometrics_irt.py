@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.marginal import modes
+from hqm.psychometrics.item_response_models import modes
 from tests.messages import text_of
 
 
@@ -108,7 +108,7 @@ def test_many_items_use_the_respondents_own_points_and_agree_with_the_grid() -> 
     """12 respondents and 170 items are fitted on own points; the direct likelihood cannot be
     improved.
     """
-    from hqm.psychometrics.marginal import fit
+    from hqm.psychometrics.item_response_models import fit
 
     x, _, _ = simulate(3, 12, 170)
     x = x[:, (x.sum(0) > 0) & (x.sum(0) < 12)]

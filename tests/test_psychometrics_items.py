@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.items import reversed_items
-from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.psychometrics.item_statistics import reversed_items
+from hqm.psychometrics.significance import benjamini_hochberg
 from tests.messages import text_of
 
 

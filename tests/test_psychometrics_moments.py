@@ -13,8 +13,8 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.generalizability import difference_bounds
-from hqm.psychometrics.moments import Design
-from hqm.psychometrics.respondent_spread import spread_of_others, spread_of_these
+from hqm.psychometrics.score_dependability import spread_of_others, spread_of_these
+from hqm.psychometrics.variance_components import Design
 
 # Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data
 # sets of R's lme4. Compared number by number: DYESTUFF with the copies in the examples of BUGS and

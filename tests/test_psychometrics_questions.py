@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hqm.psychometrics as psy
-from hqm.psychometrics import questions as numbered
+from hqm.psychometrics import cross_validation as numbered
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.moments import Axis, FullCounts, Margins
-from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.psychometrics.significance import benjamini_hochberg
+from hqm.psychometrics.variance_components import Axis, FullCounts, Margins
 
 TEXTS = st.lists(st.one_of(st.text("abc d'é中😀", max_size=12), st.text(max_size=8)), max_size=12)
 

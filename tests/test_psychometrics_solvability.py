@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from hqm import psychometrics as psy
-from hqm.psychometrics.folds import by_level, deal, gain_over, majority
+from hqm.psychometrics.cross_validation import by_level, deal, gain_over, majority
 
 THINGS = (
     "dog cat car bus hat cup tree boat lamp sofa fork bird horse clock phone table chair book ball"

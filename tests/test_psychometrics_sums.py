@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import hqm.psychometrics as psy
-from hqm.psychometrics.folds import deal
+from hqm.psychometrics.cross_validation import deal
 from hqm.psychometrics.leaks import judge_strata, views
 
 

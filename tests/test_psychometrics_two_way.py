@@ -9,7 +9,7 @@ import pytest
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.consistency import relative_error
-from hqm.psychometrics.two_way import linear_bounds, mean_variance
+from hqm.psychometrics.variance_components import linear_bounds, mean_variance
 from tests.messages import text_of
 from tests.perf.coverage_worlds import World, draw_respondents, draw_study
 

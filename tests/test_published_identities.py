@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hqm.auditing.contradictions import Contradiction
-from hqm.auditing.published import TableAudit, audit_table, read_table
-from hqm.auditing.table_metrics import metric_of
+from hqm.published.table_audit import TableAudit, audit_table, read_table
+from hqm.published.table_columns import metric_of
+from hqm.published.table_contradictions import Contradiction
 from tests.messages import tells, text_of
 
 TABLES = Path(__file__).parent / "tables"

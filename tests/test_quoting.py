@@ -11,13 +11,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hqm.reports.card import badge, quality_card
-from hqm.reports.details import default_policy
+from hqm.reports.benchmark_card import badge, bibtex, quality_card, quotes
+from hqm.reports.first_screen import in_short
 from hqm.reports.html import render
-from hqm.reports.names import FLAG_WORDS
-from hqm.reports.quoting import bibtex, quotes
-from hqm.reports.sentences import in_short
-from hqm.reports.tables import interval, number, places
+from hqm.reports.tables import FLAG_WORDS, default_policy, interval, number, places
 
 from hqm import FLAGS, Audit, BenchmarkAudit, hold_against, short_signature
 from tests.browser import Browser

@@ -21,7 +21,7 @@ import pytest
 import hqm
 from hqm import Administration, Asks, Request, RespondentError, Sampling, Store, make_respondent
 from hqm.administration.engines import make_engine
-from hqm.administration.engines.actor import Actor
+from hqm.administration.engines.ray import Actor
 from hqm.signature import digest_file
 from tests.conftest import nightly
 from tests.messages import pattern_of, tells

@@ -19,8 +19,7 @@ from PIL import Image
 
 import hqm
 import hqm.benchmark.registry
-from hqm.benchmark.columns import COLUMNS
-from hqm.benchmark.right_answers import task_of
+from hqm.benchmark.new_items import COLUMNS, task_of
 from hqm.lint import code_of, lint_benchmarks
 from tests.conftest import ROOT, Run, write_benchmark
 from tests.messages import tells

@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hqm.reports import evidence, score_tables, tables
-from hqm.reports.figures import scatter
-from hqm.reports.glossary import TERMS
+from hqm.reports import evidence_tables, score_tables, tables
+from hqm.reports.drawings import scatter
+from hqm.reports.first_screen import in_short
 from hqm.reports.html import render
-from hqm.reports.sentences import in_short
+from hqm.reports.phrases import TERMS
 
 import hqm
 from hqm import Audit, Store
@@ -371,7 +371,7 @@ def test_estimates_without_a_number_are_named_with_their_reason(audit: Audit) ->
 
 def test_error_sources_stand_in_rows_and_are_never_averaged(audit: Audit) -> None:
     benchmark = audit.audits[0]
-    table = evidence.reliability(benchmark)
+    table = evidence_tables.reliability(benchmark)
     rows = {row[0].text: row for row in table.rows}
     assert [row[0].text for row in table.rows][:2] == ["Another seed", "Another wording"]
     assert rows["Another seed"][2].text == tables.number(

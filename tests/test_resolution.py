@@ -18,8 +18,8 @@ from scipy.stats import ttest_rel
 import hqm
 from hqm import Cell, ImageError, Request, RespondentError, Response, Store
 from hqm.administration.asks import Asks
-from hqm.administration.holdings import cells_in, resolutions_in, respondents_of
-from hqm.files.scaling import scaled
+from hqm.administration.stored_answers import cells_in, resolutions_in, respondents_of
+from hqm.files.images import scaled
 from hqm.psychometrics import own_shifts
 from hqm.store.exchange import export_store, import_store
 from tests.conftest import Run

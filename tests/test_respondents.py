@@ -155,7 +155,7 @@ def test_drawn_tokens_follow_the_distribution() -> None:
     import torch
     from scipy.stats import chisquare
 
-    from hqm.respondents.drawing import Chooser
+    from hqm.respondents.token_sampling import Chooser
 
     chances = torch.tensor([0.5, 0.2, 0.2, 0.1, 0.0])
     scores = chances.log()[None].expand(4000, -1)
@@ -306,7 +306,7 @@ def asked(
     server: Server, questions: list[str], image: Path | None = None, **settings: Any
 ) -> dict[str, Response]:
     name = RespondentName.parse(f"openai/tiny@{server.url}")
-    from hqm.respondents.openai import OpenAIRespondent
+    from hqm.respondents.openai_server import OpenAIRespondent
 
     respondent = OpenAIRespondent(name, retries=2, **settings)
     requests = [
@@ -377,7 +377,7 @@ def test_no_more_requests_are_in_flight_than_allowed(server: Server) -> None:
 def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
     server: Server, store: hqm.Store, dogs: Path
 ) -> None:
-    from hqm.respondents.openai import OpenAIRespondent
+    from hqm.respondents.openai_server import OpenAIRespondent
 
     benchmark = hqm.load(str(dogs))
     respondent = OpenAIRespondent(
@@ -401,7 +401,7 @@ def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
 
 
 def test_a_server_that_is_not_there_is_one_sentence(store: hqm.Store) -> None:
-    from hqm.respondents.openai import OpenAIRespondent
+    from hqm.respondents.openai_server import OpenAIRespondent
 
     respondent = OpenAIRespondent(
         RespondentName.parse("openai/tiny@http://127.0.0.1:9/v1"), retries=0, give_up_after=2
@@ -420,7 +420,7 @@ def test_a_key_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_recorded_answers_are_read_as_exported(
     dogs: Path, tmp_path: Path, make_benchmark: Callable[..., Path]
 ) -> None:
-    from hqm.benchmark.recorded import read_recordings
+    from hqm.benchmark.recordings import read_recordings
 
     forms = {"original": hqm.load(str(dogs)).original}
     path = tmp_path / "answers.jsonl"

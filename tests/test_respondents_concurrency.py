@@ -15,8 +15,8 @@ import pytest
 
 from hqm import Request, Response, Sampling, make_respondent
 from hqm.respondents.base import RespondentName
-from hqm.respondents.concurrency import Concurrency
-from hqm.respondents.openai import OpenAIRespondent
+from hqm.respondents.openai_server import OpenAIRespondent
+from hqm.respondents.server_limits import Concurrency
 from hqm.respondents.vllm import VllmRespondent
 from tests.servers import JSON, PlannedServer, completion, question
 

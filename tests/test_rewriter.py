@@ -10,7 +10,7 @@ import pytest
 
 import hqm
 from hqm.cli import main
-from hqm.forms.build import read_form
+from hqm.forms.make_forms import read_form
 from tests.conftest import write_benchmark
 from tests.judge_server import JudgeServer
 

@@ -14,7 +14,7 @@ import pytest
 
 import hqm
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import card
 from hqm.scoring.metrics import Metric
 from tests.conftest import NO_DATA, recorded

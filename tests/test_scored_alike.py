@@ -8,10 +8,9 @@ import pytest
 
 import hqm
 from hqm.benchmark.adapter import Adapter
-from hqm.scoring.alike import Verdicts
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.parsers import PARSERS
+from hqm.scoring.score_cache import Verdicts
 from hqm.types import Form, Item, Response, Row, State, Verdict
 
 ASKED = (

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pytest
 
 import hqm
-from hqm.administration.planning import plan
+from hqm.administration.asks import plan
 from hqm.psychometrics import bias_test, cronbach_alpha, item_analysis, rho_g
 from hqm.respondents.base import Request, who_answers
-from hqm.respondents.loading import find_model
+from hqm.respondents.hf_loading import find_model
 from hqm.signature import request_seed
 from hqm.types import Response
 from tests.conftest import write_benchmark

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hqm.reports import evidence, item_tables, score_tables, tables, type_tables
-from hqm.reports.advice import to_fix
-from hqm.reports.every_estimate import estimates_by_family
+from hqm.reports import evidence_tables, item_tables, score_tables, tables, type_tables
+from hqm.reports.evidence_tables import estimates_by_family
+from hqm.reports.first_screen import in_short
 from hqm.reports.phrases import in_words
-from hqm.reports.repeating import repeatable
-from hqm.reports.sentences import in_short
+from hqm.reports.screen_sentences import repeatable
+from hqm.reports.verdicts import to_fix
 
 import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy, RespondentScores
@@ -986,16 +986,16 @@ def test_an_oracle_fills_no_column_of_people() -> None:
     for audit, shown in ((oracle, tables.DASH), (labelled, "0.910")):
         table = tables.summary(hqm.Audit((audit,)))
         assert table.rows[0][table.columns.index("Criterion r")].text == shown
-    sources = {row[0].text: row for row in evidence.reliability(oracle).rows}
+    sources = {row[0].text: row for row in evidence_tables.reliability(oracle).rows}
     assert "not measured" in sources[text_of("report.people")][0].small
     assert any("no people" in name for name in sources)
-    assert evidence.oracle(oracle) is not None
-    assert evidence.oracle(labelled) is None
-    assert not evidence.family_table(oracle, ["criterion"], "").rows
+    assert evidence_tables.oracle(oracle) is not None
+    assert evidence_tables.oracle(labelled) is None
+    assert not evidence_tables.family_table(oracle, ["criterion"], "").rows
 
 
 def test_the_items_to_read_stand_in_a_table() -> None:
-    table = item_tables.to_read(
+    table = item_tables.reading_table(
         audit_of(est("items.reading_list", 2.0, detail={"reading_list": RANKED}))
     )
     assert table is not None
@@ -1003,7 +1003,7 @@ def test_the_items_to_read_stand_in_a_table() -> None:
         ["1", "q5", "−0.60", "b-model", "90%"],
         ["2", "q8", "−0.30", "a-model", "50%"],
     ]
-    assert item_tables.to_read(audit_of(TESTED)) is None
+    assert item_tables.reading_table(audit_of(TESTED)) is None
 
 
 def test_a_count_of_faults_stands_beside_its_power() -> None:
@@ -1073,7 +1073,8 @@ def test_what_was_lost_stands_in_the_tables() -> None:
     )
     assert "830 items used, 17.0% left out" in "".join(tables.indicators_brief(audit).notes)
     assert any(
-        "left out" in row[4].small for row in evidence.family_table(audit, ["consistency"], "").rows
+        "left out" in row[4].small
+        for row in evidence_tables.family_table(audit, ["consistency"], "").rows
     )
 
 

@@ -20,11 +20,10 @@ import pytest
 
 import hqm
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
-from hqm.respondents.base import RespondentName
-from hqm.respondents.client import Client
-from hqm.respondents.openai import OpenAIRespondent
-from hqm.respondents.pacing import wanted_pause
-from hqm.respondents.pictures import picture_part
+from hqm.respondents.base import RespondentName, picture_part
+from hqm.respondents.openai_server import OpenAIRespondent
+from hqm.respondents.server_client import Client
+from hqm.respondents.server_limits import wanted_pause
 from hqm.signature import request_seed
 from tests.messages import pattern_of, tells
 from tests.servers import (

@@ -14,7 +14,7 @@ from hqm.benchmarks.shapes.questions import TYPES, caption, choice, open_questio
 from hqm.benchmarks.shapes.scene import SIDE, Scene, draw, random_scene
 
 import hqm
-from hqm.respondents.loading import find_model
+from hqm.respondents.hf_loading import find_model
 from tests.conftest import NIGHTLY, Run, counts
 
 ROOT = Path(__file__).resolve().parent.parent / "benchmarks"

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 from hqm.reports.html import render
-from hqm.reports.short_form import full_scores
+from hqm.reports.side_tables import full_scores
 from PIL import Image
 from typer.testing import CliRunner, Result
 
 import hqm
-from hqm.benchmark.shortened import read_calibration
+from hqm.benchmark.adapter import read_calibration
 from hqm.cli import app
-from hqm.decisions.choosing import METHODS, Bank, Picked, pick
-from hqm.decisions.held_out import compared, loss_held_out
-from hqm.decisions.short_scores import shorten_matrix
+from hqm.decisions.item_choice import METHODS, Bank, Picked, pick
+from hqm.decisions.short_form_folder import shorten_matrix
 from hqm.decisions.shortening import (
     LEAST_FAMILIES,
     LEAST_RESPONDENTS,
+    compared,
+    loss_held_out,
     mean_measure,
     number_of_items,
     shorten_answers,
@@ -310,7 +311,7 @@ def test_a_method_that_is_clearly_worse_is_not_chosen(monkeypatch: pytest.Monkey
         ]
         return {**made, "difficulty": hard}
 
-    monkeypatch.setattr("hqm.decisions.held_out.pick", spoilt)
+    monkeypatch.setattr("hqm.decisions.shortening.pick", spoilt)
     after = compared(bank, measure, 40, 1, ["difficulty", "regression"])
     assert after.best == "regression"
     assert after.errors["difficulty"] > 2 * after.errors["regression"]
@@ -525,7 +526,7 @@ def test_two_forms_share_no_item_and_match(world: SimpleNamespace) -> None:
     apart = [abs(easy[place[own]] - easy[place[other]]) for own, other in partners.items()]
     assert np.mean(apart) < 0.1
     form = hqm.load(world.short).original
-    from hqm.forms.build import read_form
+    from hqm.forms.make_forms import read_form
 
     as_form = read_form(world.short / "forms" / "b.jsonl", form, "b")
     whole = hqm.load(world.folder).original

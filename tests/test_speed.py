@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.benchmark.recorded import read_recordings
+from hqm.benchmark.recordings import read_recordings
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import begins_with, read_records
-from hqm.forms import readings
-from hqm.psychometrics.multiple import benjamini_hochberg
+from hqm.forms import tag_cache
+from hqm.psychometrics.significance import benjamini_hochberg
 from hqm.scoring.matrix import align
 from hqm.signature import digest_all
 from hqm.types import Item, Response, Verdict
@@ -224,8 +224,8 @@ def test_what_rules_made_of_texts_is_read_back_until_the_rules_change(
         return [text.upper()]
 
     def made(which: list[str]) -> list[list[str]]:
-        readings._rules.cache_clear()
-        reading = readings.Readings("upper", rule, (rules,))
+        tag_cache._rules.cache_clear()
+        reading = tag_cache.Readings("upper", rule, (rules,))
         values = [reading(text) for text in which]
         reading.keep()
         asked_now, asked[:] = list(asked), []

@@ -20,9 +20,9 @@ import pytest
 
 import hqm
 from hqm import Asks, DesignError, Request, Response, StoppingRule, Store, UsageError
-from hqm.administration.assignment import Administration
+from hqm.administration.asks import Administration
 from hqm.administration.stops import picture_order, stopped_in
-from hqm.decisions.betting import Wealth
+from hqm.decisions.confidence_sequences import Wealth
 from hqm.decisions.stopping import StoppedRun, ask_until, deciding_metric
 from hqm.signature import digest
 from hqm.types import Cell
@@ -422,7 +422,7 @@ def test_one_respondent_or_one_picture_is_refused(
 
 
 def test_a_bound_ends_it_and_the_next_command_goes_on(store: Store, folder: Path) -> None:
-    from hqm.respondents.budget import Budget
+    from hqm.respondents.server_limits import Budget
 
     benchmark = hqm.load(folder)
     with Store(":memory:") as whole:

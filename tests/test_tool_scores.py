@@ -17,7 +17,7 @@ import pytest
 
 import hqm
 from hqm.commands.options import RunOptions
-from hqm.commands.readings import read_again
+from hqm.commands.rescoring import read_again
 from hqm.errors import DesignError
 from tests.conftest import Run
 from tests.messages import pattern_of, tells, text_of

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import hqm
-from hqm.labels.plan import labels_path, read_plan
-from hqm.labels.records import LabelStore
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study_plan import labels_path, read_plan
 from tests.browser import CHROMIUM, Browser
 from tests.conftest import NIGHTLY
 from tests.label_studies import served_apart

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hqm.reports.every_estimate import estimates_by_family
-from hqm.reports.names import FAMILIES
-from hqm.reports.tables import DASH
+from hqm.reports.evidence_tables import estimates_by_family
+from hqm.reports.tables import DASH, FAMILIES
 from hqm.reports.units import UNITS, no_use, unit_of
 
 import hqm

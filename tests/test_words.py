@@ -14,9 +14,9 @@ import pytest
 
 import hqm
 from hqm.scoring.words import CONCRETENESS, LIKENESS, NOUNS, Recipe, compose, find_words
+from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 from hqm.scoring.words.official import Brysbaert
 from hqm.scoring.words.offline import ConcreteByRule, HantaNouns, Synonyms, noun_lemma
-from hqm.scoring.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 from tests.messages import pattern_of
 
 RECIPES = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}

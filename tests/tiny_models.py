@@ -129,7 +129,7 @@ def _without_video(cls: type) -> Any:
     """A processor class that takes no video processor: those need torchvision, pictures do not."""
     from functools import partial
 
-    from hqm.respondents.loading import pictures_only
+    from hqm.respondents.hf_loading import pictures_only
 
     return partial(made, video_processor=None) if (made := pictures_only(cls)) is not cls else cls
 

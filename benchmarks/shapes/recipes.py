@@ -22,9 +22,8 @@ from hqm.benchmarks.shapes.questions import (
 from hqm.benchmarks.shapes.scene import GRID, Scene, random_scene
 
 from hqm.errors import NoRule
-from hqm.forms.options import render_options
-from hqm.forms.polar import flip
-from hqm.forms.wording import rephrase
+from hqm.forms.negate import flip
+from hqm.forms.wording import render_options, rephrase
 
 TASKS = {"yes_no": 0.5, "choice": 0.25, "vqa": 0.17, "caption": 0.08}
 

@@ -39,7 +39,7 @@ from hqm.benchmarks.shapes.recipes import RECIPES, Recipe, cell_words, make_rows
 from hqm.benchmarks.shapes.scene import Scene, draw
 from hqm.benchmarks.shapes.widening import narrowed, save, widened
 
-from hqm.respondents.packed import pack, unpacked
+from hqm.respondents.hf_loading import pack, unpacked
 
 SIZE, PATCH = 48, 16
 IMAGE_TOKENS = (SIZE // PATCH) ** 2

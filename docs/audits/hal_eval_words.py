@@ -9,7 +9,7 @@ from statistics import mean
 import draw
 
 import hqm
-from hqm.lint.leaks import leaks_in
+from hqm.lint.answer_leaks import leaks_in
 
 TYPES = {"existence": "object", "attribute": "attribute", "relation": "relation", "action": "event"}
 PARTS = {"in_domain": "in domain", "out_of_domain": "out of domain"}

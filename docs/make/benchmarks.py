@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hqm.benchmark import registry
-from hqm.benchmark.asking import ROLES
+from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card, SourceFile
-from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.judge_api import ROLES
 from hqm.scoring.metrics import Metric
 from make.text import prose, table
 
@@ -25,8 +25,8 @@ _TASKS = {
     "vqa": "open questions",
 }
 _PARALLEL = {
-    "yes_no": "Every question is negated, which reverses its right answer (`hqm.forms.polar`).",
-    "choice": "The options are put in another order (`hqm.forms.options`).",
+    "yes_no": "Every question is negated, which reverses its right answer (`hqm.forms.negate`).",
+    "choice": "The options are put in another order (`hqm.forms.wording`).",
     "caption": "The instruction is put in other words (`hqm.forms.wording`).",
     "vqa": "The question is put in other words (`hqm.forms.wording`, `hqm.forms.open`).",
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hqm.reports.glossary import TERMS
+from hqm.reports.phrases import TERMS
 
 from make.text import prose
 
@@ -69,7 +69,7 @@ def page() -> str:
         " those of this documentation. The coefficients' names in the literature are on a [page of"
         " their own](theory/6_names_of_coefficients.md), and each [indicator](indicators/index.md)"
         " has a page.\n\nIn Python, the reports' terms are a table:\n\n```python\n>>> from"
-        ' hqm.reports.glossary import TERMS\n>>> TERMS["yes-ratio"][1].partition(";")[0]\n\'the'
+        ' hqm.reports.phrases import TERMS\n>>> TERMS["yes-ratio"][1].partition(";")[0]\n\'the'
         " share of answers that say yes'\n```\n"
     )
     lines = [

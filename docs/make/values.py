@@ -39,7 +39,7 @@ def values_of(audit: Any) -> dict[str, dict[str, Any]]:
 
 
 def _entry(audit: Any, indicator: Any) -> dict[str, Any]:
-    from hqm.reports.names import FAMILIES
+    from hqm.reports.tables import FAMILIES
     from hqm.reports.units import no_use
 
     every = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hqm.administration.planning import Job
+from hqm.administration.asks import Job
 from hqm.respondents.base import Respondent, RespondentName
-from hqm.respondents.budget import Budget, Prices, price, tokens_in
 from hqm.respondents.kinds import kind_of
+from hqm.respondents.server_limits import Budget, Prices, price, tokens_in
 from hqm.store.database import Store
 
 _EMBEDDED_SECONDS = 0.004

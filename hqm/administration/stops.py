@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hqm.administration.asks import Asks
-from hqm.administration.assignment import StoredRespondent
-from hqm.benchmark.interface import Benchmark
+from hqm.administration.asks import Asks, StoredRespondent
+from hqm.benchmark.adapter import Benchmark
 from hqm.signature import digest
 from hqm.store.database import Store
 from hqm.types import Form, Item

@@ -8,25 +8,24 @@ each how well the scores agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administration.assignment import StoredRespondent
+from hqm.administration.asks import StoredRespondent
+from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evidence import Evidence
-from hqm.auditing.left_out_scores import LeftOutRecord, left_out_record, written
-from hqm.auditing.to_read import items_to_read
-from hqm.auditing.type_pairs import pair_of_each_type
-from hqm.auditing.value import BenchmarkAudit, RespondentScores
-from hqm.auditing.whole_study import study_components
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.labels import HUMAN, labelled_by
-from hqm.forms.build import count_modes, count_reasons, count_rules
+from hqm.benchmark.human_labels import HUMAN, labelled_by
+from hqm.errors import DataError
+from hqm.forms.make_forms import count_modes, count_reasons, count_rules
 from hqm.indicators import (
+    Case,
     Protocol,
     case,
     compare,
@@ -41,13 +40,359 @@ from hqm.indicators import (
     warn,
     yes_ratio,
 )
-from hqm.judges.labels import FAITHFUL
-from hqm.judges.panel import parse_judge
-from hqm.lint.labels import TYPE_NOT_MEASURABLE, TooFew, too_few
-from hqm.psychometrics import family_dependence, jackknife_interval, stream
+from hqm.indicators.cases import left_out, unit_scores
+from hqm.judges.people_labels import FAITHFUL
+from hqm.judges.procedure import parse_judge
+from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
+from hqm.psychometrics import StudyParts, family_dependence, jackknife_interval, stream, study_parts
+from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units
-from hqm.scoring.metrics import Metric
+from hqm.scoring.metrics import Array, Metric
+from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
+
+# ----------------------------------------------------------------------
+# Scores with each picture left out, kept in an audit so that `hqm compare` can test differences
+# without the answers.
+#
+# A difference between two measures is tested for these respondents by leaving each picture out of
+# both. That needs every respondent's score without every picture. A respondent has few different
+# ones (one wrong answer of three moves the score alike in every picture), so they are kept as the
+# different values and, picture by picture, the place among them.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOutRecord:
+    """One metric in the administrations of one family of estimates.
+
+    Parameters
+    ----------
+    family, metric, cells
+        Such as `parallel_forms`, the metric, and the administrations, the reference first.
+    clusters
+        The pictures (or what else items share), by name.
+    sizes
+        (clusters,): how many items each has.
+    scores
+        Respondent -> (administrations,): scores over the items that all administrations have,
+        oriented like the first.
+    without
+        Respondent -> (administrations, clusters): the same without each cluster.
+    """
+
+    family: str
+    metric: str
+    cells: tuple[str, ...]
+    clusters: tuple[str, ...]
+    sizes: Array
+    scores: Mapping[str, Array]
+    without: Mapping[str, Array]
+
+
+def left_out_record(case: Case) -> LeftOutRecord | None:
+    """What a case says of scores without each picture; None where its administrations do not share
+    their pictures.
+    """
+    clusters = _names(case)
+    if case.whole is not None or case.without.shape[2] != len(clusters) or not clusters:
+        return None
+    rows = range(len(case.respondents))
+    return LeftOutRecord(
+        case.family,
+        case.metric.name,
+        tuple(str(matrix.cell) for matrix in case.matrices),
+        clusters,
+        np.bincount(case.clusters, minlength=len(clusters)).astype(np.float64),
+        {case.respondents[i]: case.scores[:, i] for i in rows},
+        {case.respondents[i]: case.without[:, i] for i in rows},
+    )
+
+
+def _names(case: Case) -> tuple[str, ...]:
+    """The clusters' names in the order of their numbers."""
+    first, metric = case.first, case.metric
+    names = list(dict.fromkeys(item.cluster or item.id for item in first.items))
+    inside = first.mask(metric)
+    if metric.group:
+        inside = inside & (first.groups[metric.group] >= 0)
+    return tuple(names[number] for number in np.unique(first.clusters[inside]))
+
+
+def written(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
+    """Records as `audit.json` has them: names of clusters once, and of every row its different
+    values and their places.
+    """
+    clusters: dict[str, dict[str, list[Any]]] = {}
+    rows = []
+    for record in records:
+        named: dict[str, list[Any]] = {
+            "names": list(record.clusters),
+            "sizes": record.sizes.astype(int).tolist(),
+        }
+        key = digest(named)
+        clusters[key] = named
+        respondents = {
+            name: [
+                _row(*each) for each in zip(record.scores[name], record.without[name], strict=True)
+            ]
+            for name in record.scores
+        }
+        rows.append(
+            {
+                "family": record.family,
+                "metric": record.metric,
+                "cells": list(record.cells),
+                "clusters": key,
+                "respondents": respondents,
+            }
+        )
+    return {"clusters": clusters, "records": rows} if rows else {}
+
+
+def _row(score: float, without: Array) -> dict[str, Any]:
+    values, places = np.unique(without, return_inverse=True)
+    known = [finite(float(value)) for value in values]
+    return {
+        "score": finite(float(score)),
+        "values": known,
+        "places": " ".join(map(str, places.tolist())),
+    }
+
+
+def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
+    """Family -> the record of a metric, from what `written` made.
+
+    Raises
+    ------
+    DataError
+        The rows do not fit to one another, as in a file that was edited.
+    """
+    records: dict[str, LeftOutRecord] = {}
+    for row in data.get("records", ()):
+        if row["metric"] != metric or row["family"] in records:
+            continue
+        try:
+            records[row["family"]] = _record(row, data["clusters"])
+        except (IndexError, KeyError, ValueError):
+            raise DataError(
+                f"the scores without each picture of {row['family']} ({metric}) do not fit"
+                " together",
+                remedy=(
+                    "Make the audit again with `hqm audit NAME`; an audit is not meant to be"
+                    " edited."
+                ),
+            ) from None
+    return records
+
+
+def _record(
+    row: Mapping[str, Any], named: Mapping[str, Mapping[str, Sequence[Any]]]
+) -> LeftOutRecord:
+    clusters, cells = tuple(named[row["clusters"]]["names"]), tuple(row["cells"])
+    sizes = np.array(named[row["clusters"]]["sizes"], dtype=np.float64)
+    if sizes.shape != (len(clusters),):
+        raise ValueError("sizes")
+    scores, without = {}, {}
+    for name, own in row["respondents"].items():
+        scores[name] = np.array([_number(each["score"]) for each in own])
+        without[name] = np.stack([_values(each) for each in own])
+        if without[name].shape != (len(cells), len(clusters)):
+            raise ValueError(name)
+    return LeftOutRecord(row["family"], row["metric"], cells, clusters, sizes, scores, without)
+
+
+def _values(row: Mapping[str, Any]) -> Array:
+    values = np.array([_number(value) for value in row["values"]])
+    return np.asarray(values[np.array(row["places"].split(), dtype=np.intp)])
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+# ----------------------------------------------------------------------
+# The variance components of all administrations together, metric by metric, kept in an audit for
+# `hqm design`.
+# ----------------------------------------------------------------------
+
+
+def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
+    """What `hqm design` needs of one metric: the parts of the whole study, and of each
+    hallucination type.
+
+    A metric that is no mean of item scores is taken apart by its jackknife pseudo-values, whose
+    mean it nearly is.
+    """
+    cells = _administrations(evidence)
+    matrices = [evidence.matrices[cell] for cell in cells]
+    if metric.group:
+        matrices = _on_common_items(matrices)
+    units = [matrix.units(metric) for matrix in matrices]
+    columns = _columns(matrices, metric)
+    forms, runs = _places([c.form for c in cells]), _places([c.run for c in cells])
+    respondents = evidence.first.respondents
+    row = {name: i for i, name in enumerate(respondents)}
+    number = {
+        key: i for i, key in enumerate(dict.fromkeys(key for keys in columns for key in keys))
+    }
+    x = np.full((len(row), len(number), len(set(forms)), len(set(runs))), np.nan)
+    clusters: dict[str, str] = {}
+    types: dict[str, str] = {}
+    for matrix, own, keys, form, run in zip(matrices, units, columns, forms, runs, strict=True):
+        rows = [row[name] for name in matrix.respondents]
+        x[np.ix_(rows, [number[key] for key in keys], [form], [run])] = _single(own, metric)[
+            :, :, None, None
+        ]
+        items = [
+            item for item, inside in zip(matrix.items, matrix.mask(metric), strict=True) if inside
+        ]
+        if metric.group:
+            names = np.unique(matrix.clusters[matrix.mask(metric)], return_inverse=True)[0]
+            clusters |= {
+                key: str(names[cluster]) for key, cluster in zip(keys, own.clusters, strict=True)
+            }
+        else:
+            clusters |= {item.id: item.cluster or item.id for item in items}
+            types |= {item.id: item.type for item in items if item.type}
+    pictures = np.array([clusters[key] for key in number])
+    families = np.array(evidence.families) if evidence.families else None
+    whole = (
+        study_parts(x, pictures, families)
+        if x.size
+        else StudyParts(status="insufficient", reason="nobody answered")
+    )
+    whole = _with_labels(_with_judge(whole, evidence, metric), evidence, metric)
+    of_type = {
+        kind: _of_type(x, pictures, np.array([types.get(key) == kind for key in number]))
+        for kind in dict.fromkeys(types.values())
+    }
+    return {**_plain(whole), "types": {kind: _plain(parts) for kind, parts in of_type.items()}}
+
+
+def _plain(parts: StudyParts) -> dict[str, Any]:
+    data = asdict(parts)
+    return {
+        **data,
+        "effects": [list(e) for e in parts.effects],
+        "values": list(parts.values),
+        "covariance": [list(row) for row in parts.covariance],
+    }
+
+
+def parts_in(data: Mapping[str, Any]) -> tuple[StudyParts, dict[str, StudyParts]]:
+    """The parts of a study, and those of its types, from what an audit keeps of a metric.
+
+    Raises
+    ------
+    DataError
+        Effects, values and covariance do not fit to one another, as in a file that was edited.
+    """
+    own = dict(data)
+    types = {kind: _read(part) for kind, part in own.pop("types", {}).items()}
+    return _read(own), types
+
+
+def _read(data: Mapping[str, Any]) -> StudyParts:
+    row = dict(data)
+    row["effects"] = tuple(tuple(effect) for effect in row["effects"])
+    row["values"] = tuple(float(value) for value in row["values"])
+    row["covariance"] = tuple(tuple(map(float, line)) for line in row["covariance"])
+    parts = StudyParts(**row)
+    square = [len(line) for line in parts.covariance]
+    if len(parts.effects) != len(parts.values) or (
+        square and square != [len(parts.values)] * len(parts.values)
+    ):
+        raise DataError(
+            "the components of the audit do not fit together",
+            remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited.",
+        )
+    return parts
+
+
+def _administrations(evidence: Evidence) -> list[Cell]:
+    """The reference, and what differs from it in wording or run, or in both."""
+    reference = evidence.reference
+    return [c for c in evidence.matrices if set(reference.differing(c)) <= {"form", "run"}]
+
+
+def _on_common_items(matrices: Sequence[ScoreMatrix]) -> list[ScoreMatrix]:
+    shared = set.intersection(*({item.id for item in matrix.items} for matrix in matrices))
+    items = [item.id for item in matrices[0].items if item.id in shared]
+    return [matrix.take(matrix.respondents, items) for matrix in matrices]
+
+
+def _columns(matrices: Sequence[ScoreMatrix], metric: Metric) -> list[list[str]]:
+    """What each administration's units are called: items by their names, groups by their
+    numbers.
+    """
+    if not metric.group:
+        return [
+            [item.id for item, inside in zip(m.items, m.mask(metric), strict=True) if inside]
+            for m in matrices
+        ]
+    return [[str(i) for i in range(m.units(metric).scored.shape[1])] for m in matrices]
+
+
+def _places(names: Sequence[object]) -> list[int]:
+    order = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return [order[name] for name in names]
+
+
+def _single(units: Units, metric: Metric) -> Array:
+    """(respondents, units): numbers whose mean is the score, NaN where an answer was not scored."""
+    if metric.share:
+        return unit_scores(units, metric)
+    count = units.scored.sum(axis=1, keepdims=True)
+    alone = replace(units, clusters=np.arange(units.scored.shape[1]))
+    score = metric(units.sums)[:, None]
+    pseudo = count * score - (count - 1) * left_out(alone, metric)
+    return np.where(units.scored & np.isfinite(pseudo), pseudo, np.nan)
+
+
+def _of_type(x: Array, pictures: Any, inside: Any) -> StudyParts:
+    """One type's parts. Of each picture it has its own items alone."""
+    return study_parts(x[:, inside], pictures[inside], jackknife=False)
+
+
+def _with_judge(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
+    """The parts with the noise of the judge, where it was asked about the same answers again."""
+    label = parse_judge(evidence.reference.judge)[0]
+    again = [
+        m
+        for c, m in evidence.matrices.items()
+        if evidence.reference.differing(c) == ("judge",) and parse_judge(c.judge)[0] == label
+    ]
+    if not again or not metric.share:
+        return parts
+    asked = case(
+        "judge_consistency", "judge", (evidence.first, *again), metric, Protocol("", "", "")
+    ).item_scores
+    with np.errstate(invalid="ignore"):
+        noise = asked.var(axis=0, ddof=1)
+    known = noise[np.isfinite(noise)]
+    return replace(parts, judge=float(known.mean()), askings=len(asked)) if known.size else parts
+
+
+def _with_labels(parts: StudyParts, evidence: Evidence, metric: Metric) -> StudyParts:
+    """The parts with the variance of score minus label, where people labelled answers."""
+    of_people = [m for m in evidence.labelled if labelled_by(m.cell.judge) == "people"]
+    if not of_people or not metric.share:
+        return parts
+    beside = case(
+        "criterion",
+        "judge",
+        (evidence.first, of_people[0]),
+        metric,
+        Protocol("", "", ""),
+        other_metric=FAITHFUL,
+    )
+    apart = beside.item_scores[0] - beside.item_scores[1]
+    several = apart[np.isfinite(apart).sum(axis=1) > 1]
+    count = int(np.isfinite(apart).sum())
+    if not len(several) or count < FEWEST_CLUSTERS:
+        return parts
+    return replace(parts, labels=float(np.nanvar(several, axis=1, ddof=1).mean()), labelled=count)
 
 
 def audit(evidence: Evidence) -> BenchmarkAudit:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hqm.auditing.value import BenchmarkAudit
-from hqm.benchmark.codes import SEVERITIES, Severity
-from hqm.benchmark.labels import labelled_by
-from hqm.scoring.states import unscored
-from hqm.types import Cell, Estimate
+from hqm.auditing.audit import BenchmarkAudit
+from hqm.benchmark.findings import SEVERITIES, Severity
+from hqm.benchmark.human_labels import labelled_by
+from hqm.scoring.rules import unscored
+from hqm.types import HALLUCINATION_TYPES, Cell, Estimate, Form, Item
 
 MEASURABLE = 0.03
 """The standard error that makes a type measurable."""
@@ -379,3 +379,113 @@ def severity_of(finding: Mapping[str, Any]) -> Severity:
     """How grave a finding is."""
     severity: Severity = finding.get("severity", "note")
     return severity
+
+
+# ----------------------------------------------------------------------
+# One item of each hallucination type, as a reader of a paper wants to see what the type asks.
+# ----------------------------------------------------------------------
+
+_LOOKED_AT = 20
+"""So many items of a type are looked at for a picture that can be shown and was not shown
+before.
+"""
+
+
+def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+    """The first item of each type whose picture can be shown, one that no other type shows if there
+    is one.
+
+    Nothing is chosen by what respondents answered: the pair shows what is asked, not what is hard.
+    """
+    shown: set[str] = set()
+    for kind in HALLUCINATION_TYPES:
+        items = [item for item in form.items if item.type == kind][:_LOOKED_AT]
+        items.sort(key=lambda item: not item.image or item.image in shown)
+        pair = next(
+            ((item, small) for item in items if item.image and (small := thumbnail(item.image))),
+            None,
+        )
+        if not items:
+            continue
+        item, small = pair or (items[0], "")
+        shown.add(item.image or "")
+        yield {
+            "type": kind,
+            "item": item.id,
+            "prompt": item.prompt,
+            "options": list(item.options),
+            "target": item.target if isinstance(item.target, str) else "",
+            "image": item.image or "",
+            "thumbnail": small,
+        }
+
+
+# ----------------------------------------------------------------------
+# The items that a person should read first: contradictory keys, then those whose answers speak
+# against their key.
+# ----------------------------------------------------------------------
+
+_MOST = 50
+"""How many items with contradictory keys are shown with their pictures; the list of the finding has
+all.
+"""
+
+
+def items_to_read(
+    form: Form,
+    estimates: Iterable[Estimate],
+    findings: Iterable[Mapping[str, Any]],
+    metric: str,
+    thumbnail: Callable[[str], str],
+) -> list[dict[str, Any]]:
+    """A row for each item to read, in the order of reading.
+
+    Of items with contradictory keys, one key in each group is wrong: they stand first. The others
+    are ranked by the chance that their key is wrong (`items.reading_list` of this metric).
+    """
+    rows = [
+        {
+            **_about(form.by_id[name], thumbnail),
+            "why": "contradiction",
+            "beside": [other for other in group if other != name],
+        }
+        for group in _contradictory(form, findings)
+        for name in group
+    ][:_MOST]
+    there = {row["item"] for row in rows}
+    for estimate in estimates:
+        if estimate.indicator == "items.reading_list" and estimate.metric == metric:
+            for row in estimate.detail.get("reading_list") or ():
+                if row["item"] in form.by_id and row["item"] not in there:
+                    about = _about(form.by_id[row["item"]], thumbnail)
+                    rows.append(
+                        {
+                            **about,
+                            "why": "answers",
+                            "rank": row["rank"],
+                            "fails": list(row["fails"]),
+                            "expected": row["expected"],
+                        }
+                    )
+    return rows
+
+
+def _contradictory(form: Form, findings: Iterable[Mapping[str, Any]]) -> list[Sequence[str]]:
+    groups: dict[tuple[str, ...], None] = {}
+    for finding in findings:
+        if finding["name"] in ("contradictory-label", "contradictory-twins"):
+            groups.update({tuple(row["items"]): None for row in finding["rows"]})
+    return [group for group in groups if all(name in form.by_id for name in group)]
+
+
+def _about(item: Item, thumbnail: Callable[[str], str]) -> dict[str, Any]:
+    return {
+        "item": item.id,
+        "type": item.type or "",
+        "part": item.part,
+        "question": item.prompt,
+        "options": list(item.options),
+        "key": item.target if isinstance(item.target, str) else "",
+        "image": item.image or "",
+        "thumbnail": thumbnail(item.image) if item.image else "",
+    }

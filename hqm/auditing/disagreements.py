@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administration.answers import Answers
-from hqm.administration.assignment import StoredRespondent
-from hqm.benchmark.asking import AskJudge
-from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.labels import labelled_by
-from hqm.judges.brought import BroughtJudge, Judge
-from hqm.judges.panel import parse_judge
-from hqm.judges.procedure import verdicts
+from hqm.administration.asks import StoredRespondent
+from hqm.administration.stored_answers import Answers
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.human_labels import labelled_by
+from hqm.benchmark.judge_api import AskJudge
+from hqm.judges.file_judge import BroughtJudge, Judge
+from hqm.judges.procedure import parse_judge, verdicts
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import Cell, Form, Item, Response, Verdict, finite
 

@@ -20,23 +20,159 @@ from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from hqm.administration.answers import Answers
-from hqm.administration.assignment import StoredRespondent
-from hqm.administration.existence import was_put
-from hqm.auditing.evaluated_model import model_info, model_path, public_name
-from hqm.auditing.evaluation_fields import as_texts, measurements, metric_of, references
-from hqm.benchmark.interface import Benchmark
+from hqm.administration.asks import StoredRespondent
+from hqm.administration.stored_answers import Answers, was_put
+from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError, UsageError
-from hqm.judges.brought import BroughtJudge, Judge
+from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.psychometrics import jackknife_interval
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.respondents.base import RespondentName
+from hqm.scoring.matrix import ScoreMatrix, Sums
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest, sha256_file
 from hqm.types import STATES, Cell, Form, Item, Response, Verdict
 from hqm.version import __version__
+
+# ----------------------------------------------------------------------
+# A respondent as Every Eval Ever names models: `developer/model`, how it was run, and the folder
+# of its records.
+# ----------------------------------------------------------------------
+
+NO_DEVELOPER = "unspecified"
+"""Stands for the developer of a model whose name says none."""
+
+_UNSAFE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?", re.IGNORECASE)
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+_ENGINES = {"hf": "transformers", "vllm": "vLLM"}
+
+
+def model_info(name: str, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """The field `model_info` of a record.
+
+    >>> model_info("hf/llava-hf/llava-1.5-7b-hf@main", {"kind": "hf", "dtype": "float32"})["id"]
+    'llava-hf/llava-1.5-7b-hf'
+    >>> model_info("recorded/llava-v1.5", {"kind": "recorded"})["id"]
+    'unspecified/llava-v1.5'
+    """
+    kind = str(identity.get("kind") or name.partition("/")[0])
+    target = _target(name)
+    hub = len([part for part in target.split("/") if part]) == 2 and not target.startswith(
+        ("/", ".")
+    )
+    parts = [part for part in target.split("/") if part] or [name]
+    developer, model = (parts[0], parts[1]) if hub else (NO_DEVELOPER, parts[-1])
+    known = {
+        key: value for key, value in identity.items() if key not in ("kind", "base_url", "answers")
+    }
+    info: dict[str, Any] = {
+        "name": public_name(name),
+        "id": f"{_component(developer)}/{_component(model)}",
+        "developer": developer,
+        "additional_details": {
+            **{key: str(value) for key, value in sorted(known.items()) if value is not None},
+            "deployment_type": _deployment(kind, identity),
+            "model_availability": "open_weights" if kind in _ENGINES else "unknown",
+        },
+    }
+    if kind in _ENGINES:
+        info["inference_engine"] = {"name": _ENGINES[kind]}
+    return info
+
+
+def public_name(name: str) -> str:
+    """A respondent's name without the address of its server, which is nobody else's business.
+
+    >>> public_name("openai/llava@http://10.0.0.7:8000/v1?temperature=0")
+    'openai/llava?temperature=0'
+    """
+    try:
+        parsed = RespondentName.parse(name)
+    except HQMError:
+        return name
+    return str(replace(parsed, at="")) if "://" in parsed.at else name
+
+
+def model_path(model_id: str) -> tuple[str, str]:
+    """The two folders of a model's records."""
+    developer, _, model = model_id.partition("/")
+    return developer, model
+
+
+def _target(name: str) -> str:
+    """What a respondent's name asks, without its kind, address, revision and settings."""
+    try:
+        parsed = RespondentName.parse(name)
+    except HQMError:
+        return name.partition("/")[2] or name
+    return parsed.target
+
+
+def _component(text: str) -> str:
+    """A name that is a folder on every system, and none that the schema keeps for itself."""
+    clean = _UNSAFE.sub("_", text).strip().rstrip(". ") or NO_DEVELOPER
+    taken = clean.lower() in ("unknown", "data") or _RESERVED.fullmatch(clean) is not None
+    return f"_{clean}" if taken else clean
+
+
+def _deployment(kind: str, identity: Mapping[str, Any]) -> str:
+    if kind in _ENGINES:
+        return "self_deployed"
+    if kind == "openai":
+        here = urlsplit(str(identity.get("base_url") or "")).hostname in _LOCAL_HOSTS
+        return "self_deployed" if here else "externally_managed"
+    return "unknown"
+
+
+# ----------------------------------------------------------------------
+# Fields of an Every Eval Ever record that follow from one value: texts, references, measurements.
+# ----------------------------------------------------------------------
+
+
+def measurements(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """Tokens and time, where both ends were measured."""
+    measured: dict[str, Any] = {}
+    read, written = detail.get("tokens_in"), detail.get("tokens_out")
+    if isinstance(read, int) and isinstance(written, int):
+        measured["token_usage"] = {
+            "input_tokens": read,
+            "output_tokens": written,
+            "total_tokens": read + written,
+        }
+    if isinstance(seconds := detail.get("seconds"), (int, float)):
+        measured["performance"] = {"latency_ms": 1000 * float(seconds)}
+    return measured
+
+
+def references(target: Any) -> list[str]:
+    """A target as the list of texts that the schema has."""
+    if target is None:
+        return []
+    if isinstance(target, (list, tuple)):
+        return [
+            member if isinstance(member, str) else json.dumps(member, ensure_ascii=False)
+            for member in target
+        ]
+    return [target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)]
+
+
+def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """The values that say something, as the texts that the schema wants."""
+    kept = {key: value for key, value in values.items() if value is not None and value != ""}
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in kept.items()
+    }
+
+
+def metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
+    """The metric of sums that may lack a name, as answers without any yes lack its counts."""
+    return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
+
 
 SCHEMA = "0.3.0"
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]

@@ -8,6 +8,7 @@ gather the same fields.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -17,32 +18,37 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.administration.answers import Answers
-from hqm.administration.asks import Asks
-from hqm.administration.assignment import StoredRespondent
-from hqm.administration.holdings import cells_in, forms_held, respondents_in
-from hqm.administration.stops import stopped_in
-from hqm.auditing.analysed import analyses_of
+from hqm.administration.asks import Asks, StoredRespondent
+from hqm.administration.stops import Stopped, cluster_of, stopped_in
+from hqm.administration.stored_answers import Answers, cells_in, forms_held, respondents_in
 from hqm.auditing.disagreements import Example, examples, thumbnail
-from hqm.auditing.families import families_of, told_from_names
-from hqm.auditing.foreign import ScoreComparison
-from hqm.auditing.frames import ANSWERS, ITEMS, answer_rows, frame, item_rows
-from hqm.auditing.stopped import common_items, on_common_items, stopped_cell, stopped_rows
-from hqm.auditing.tool_scores import RECORDED, tool_comparisons, tool_matrices
+from hqm.auditing.frames import ANSWERS, ITEMS, analyses_of, answer_rows, frame, item_rows
+from hqm.auditing.score_differences import (
+    RECORDED,
+    ScoreComparison,
+    tool_comparisons,
+    tool_matrices,
+)
+from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.labels import HUMAN, RATER, LabelContext, labelled_by
-from hqm.errors import DesignError, UsageError
-from hqm.judges.brought import BroughtJudge, Judge
-from hqm.judges.labels import Labels, import_labels, labels_matrix, oracle_matrix, stored_labels
-from hqm.judges.panel import named, parse_judge
-from hqm.judges.stages import StageEvidence, labelled_units, stage_evidence
-from hqm.labels.plan import answer_digest
-from hqm.labels.pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
+from hqm.benchmark.human_labels import HUMAN, RATER, LabelContext, labelled_by
+from hqm.errors import DataError, DesignError, UsageError
+from hqm.files.records import read_records, take
+from hqm.judges.file_judge import BroughtJudge, Judge
+from hqm.judges.judge_stages import StageEvidence, labelled_units, stage_evidence
+from hqm.judges.people_labels import (
+    Labels,
+    import_labels,
+    labels_matrix,
+    oracle_matrix,
+    stored_labels,
+)
+from hqm.judges.procedure import named, parse_judge
+from hqm.labels.label_pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
+from hqm.labels.study_plan import answer_digest
 from hqm.lint import findings_of, pictures_of
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest
 from hqm.store.database import Store
@@ -50,6 +56,153 @@ from hqm.types import ORIGINAL, Cell, Form, Response, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# ----------------------------------------------------------------------
+# A stopped administration as an audit sees it: the pictures that all respondents were asked, a
+# random sample of the benchmark's.
+#
+# Every indicator is computed on these pictures, on which nothing is missing because of the rule.
+# A respondent that was asked more has a score of its own on all that it was asked, with an
+# interval that holds whenever asking stopped.
+# ----------------------------------------------------------------------
+
+
+def common_items(stopped: Stopped, form: Form) -> npt.NDArray[np.bool_]:
+    """(items,): whether an item of a form is about a picture that all respondents were asked.
+
+    Raises
+    ------
+    DesignError
+        There is none.
+    """
+    asked = set(stopped.order.clusters[: stopped.pictures])
+    chosen = np.array([cluster_of(item) in asked for item in form.items])
+    if not chosen.any():
+        raise DesignError(
+            "the respondents stopped before they had a picture in common",
+            place=stopped.order.benchmark,
+            remedy="Ask them again, with the rule or without it.",
+        )
+    return chosen
+
+
+def on_common_items(stopped: Stopped, matrix: ScoreMatrix) -> ScoreMatrix:
+    """An administration cut to the pictures that all respondents were asked; its cell says so."""
+    form = Form(matrix.cell.form, matrix.items)
+    chosen = common_items(stopped, form)
+    items = [item.id for item, inside in zip(matrix.items, chosen, strict=True) if inside]
+    return replace(matrix.take(matrix.respondents, items), cell=stopped_cell(stopped, matrix.cell))
+
+
+def stopped_cell(stopped: Stopped, cell: Cell) -> Cell:
+    """The cell of the stopped administration."""
+    return replace(cell, until=stopped.label)
+
+
+def stopped_rows(
+    stopped: Stopped, form: Form, respondents: Sequence[StoredRespondent]
+) -> dict[str, Any]:
+    """What `audit.json` says of it: the rule, the order's seed, the pictures used, and a row for
+    each respondent.
+
+    `inclusion` is the probability that a picture was among those asked, the same for all pictures.
+    """
+    total, inside = len(stopped.order.clusters), int(common_items(stopped, form).sum())
+    rows: list[Mapping[str, Any]] = []
+    for who in respondents:
+        stop, asked = stopped.stops.get(who.number), stopped.asked[who.number]
+        row: dict[str, Any] = {
+            "respondent": who.name,
+            "pictures": asked,
+            "inclusion": asked / total,
+        }
+        row["items"] = len(stopped.order.items(form, 0, asked))
+        if asked == total:
+            row["why"] = "every item was asked"
+        elif stop is None:
+            row["why"] = "it was not asked further, and no rule had stopped it"
+        else:
+            row |= {"why": stop.why, "stopped_after": stop.items}
+        if stop is not None:
+            names = ("rule", "metric", "level", "score", "low", "high")
+            row |= {name: getattr(stop, name) for name in names}
+        rows.append(row)
+    return {
+        "rule": stopped.rule,
+        "seed": stopped.order.seed,
+        "pictures": stopped.pictures,
+        "of_pictures": total,
+        "items": inside,
+        "of_items": len(form.items),
+        "inclusion": stopped.pictures / total,
+        "respondents": rows,
+    }
+
+
+# ----------------------------------------------------------------------
+# Which respondents belong to one family: checkpoints of a family say less than as many
+# independent models.
+# ----------------------------------------------------------------------
+
+_FAMILY = re.compile(r"[a-z]+\d*")
+
+
+def infer_family(name: str) -> str:
+    """The family that a respondent's name suggests: its first word, without what follows a dash,
+    dot or space.
+
+    >>> [infer_family(n) for n in ("hf/llava-hf/llava-1.5-7b-hf", "openai/gpt-4o@http://a/v1", "recorded/Qwen2-VL-7B")]
+    ['llava', 'gpt', 'qwen2']
+    """
+    short = name.partition("?")[0].partition("@")[0].rpartition("/")[2].rpartition(":")[2].lower()
+    word = _FAMILY.search(short)
+    return word[0] if word else short
+
+
+def read_families(path: Path) -> dict[str, str]:
+    """Respondent -> family, from records with `respondent` and `family` (CSV or JSON lines).
+
+    Raises
+    ------
+    DataError
+        A field is missing, or a respondent is named twice with different families.
+    """
+    families: dict[str, str] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        name, family = str(take(record, "respondent", place)), str(take(record, "family", place))
+        if families.setdefault(name, family) != family:
+            raise DataError(f"{name!r} has two families", place=place, remedy="Keep one.")
+    return families
+
+
+def families_of(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> list[str]:
+    """Every respondent's family: the one given under its whole or short name, else the one its name
+    suggests.
+    """
+    given = given or {}
+    return [
+        given.get(name)
+        or given.get(name.rpartition("/")[2].rpartition(":")[2])
+        or infer_family(name)
+        for name in respondents
+    ]
+
+
+def told_from_names(respondents: Sequence[str], given: Mapping[str, str] | None = None) -> bool:
+    """Whether two respondents are of one family because their names say so, and nobody who knows.
+
+    >>> told_from_names(["hf/llava-1.5", "hf/llava-next"]), told_from_names(["a-1", "a-2"], {"a-1": "a", "a-2": "b"})
+    (True, False)
+    """
+    given = given or {}
+    families = families_of(respondents, given)
+    shared = {family for family in families if families.count(family) > 1}
+    known = [
+        name in given or name.rpartition("/")[2].rpartition(":")[2] in given for name in respondents
+    ]
+    return any(family in shared and not sure for family, sure in zip(families, known, strict=True))
 
 
 def _no_picture(name: str) -> str:

@@ -4,17 +4,21 @@ nothing rounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hqm.psychometrics.items import item_rest
+from hqm.benchmark.adapter import Adapter, Benchmark
+from hqm.benchmark.analyses import Analysis, ScoredAnswer
+from hqm.judges.people_labels import Labels
+from hqm.psychometrics.item_statistics import item_rest
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import STATES, Cell, Estimate
+from hqm.types import STATES, Cell, Estimate, Form, Judgement, Response
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Table = Literal["estimates", "scores", "states"]
 Kind = Literal["text", "number", "count", "truth"]
@@ -178,7 +182,7 @@ def answer_rows(benchmark: str, matrices: Sequence[ScoreMatrix]) -> Iterator[dic
     its length.
     """
     for matrix in matrices:
-        at, scores = facets(str(matrix.cell)), matrix.values  # noqa: PD011 (an array, no frame)
+        at, scores = facets(str(matrix.cell)), matrix.values
         for row, respondent in enumerate(matrix.respondents):
             for column, item in enumerate(matrix.items):
                 yield {
@@ -196,7 +200,7 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
     """Every item of one administration: what it asks, its mean score, and how it goes with the
     other items.
     """
-    scores, scored = matrix.values, matrix.scored  # noqa: PD011 (an array, no frame)
+    scores, scored = matrix.values, matrix.scored
     rest = item_rest(scores) if len(matrix.respondents) > 1 else np.full(len(matrix.items), np.nan)
     for column, item in enumerate(matrix.items):
         known = scores[scored[:, column], column]
@@ -214,3 +218,55 @@ def item_rows(benchmark: str, matrix: ScoreMatrix) -> Iterator[dict[str, Any]]:
             "mean_score": float(known.mean()) if known.size else None,
             "rest_correlation": float(rest[column]),
         }
+
+
+# ----------------------------------------------------------------------
+# The further tables of a benchmark, made of the reference administration.
+# ----------------------------------------------------------------------
+
+Given = Callable[[], Mapping[str, Sequence[Response | None]]]
+
+
+def analyses_of(
+    benchmark: Benchmark, form: Form, first: ScoreMatrix, given: Given, labels: Labels
+) -> tuple[Analysis, ...]:
+    """What the adapter makes of all answers that were given, each table once; nothing where it has
+    no tables of its own.
+
+    Parameters
+    ----------
+    form
+        The form of the answers.
+    first
+        The scored answers.
+    given
+        Reads respondent -> its responses, in the order of the form's items; called where the
+        benchmark has tables.
+    labels
+        People's labels of the answers.
+    """
+    if type(benchmark).analyses is Adapter.analyses:
+        return ()
+    labelled: dict[tuple[str, str], list[Judgement]] = {}
+    for judgement in labels.judgements:
+        labelled.setdefault((judgement.respondent, judgement.item), []).append(judgement)
+    place, responses = {item.id: i for i, item in enumerate(form.items)}, given()
+    answers = [
+        ScoredAnswer(
+            respondent=name,
+            item=item,
+            text=response.text,
+            value=float(first.values[row, column]) if first.scored[row, column] else None,
+            tally=(
+                {key: float(values[row, column]) for key, values in first.tallies.items()}
+                if first.scored[row, column]
+                else {}
+            ),
+            labels=tuple(labelled.get((name, item.id), ())),
+        )
+        for row, name in enumerate(first.respondents)
+        for column, item in enumerate(first.items)
+        if (response := responses[name][place[item.id]]) is not None
+        and not np.isnan(first.words[row, column])
+    ]
+    return tuple(analysis for analysis in benchmark.analyses(answers) if analysis.rows)

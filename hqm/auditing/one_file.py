@@ -11,22 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.foreign import ScoreComparison, compare_scores
-from hqm.benchmark.asking import AskJudge
-from hqm.benchmark.interface import Benchmark
+from hqm.auditing.score_differences import ScoreComparison, compare_scores
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import one_part
-from hqm.benchmark.judged_files import holds_marks
-from hqm.benchmark.keys import CorrectedKey
-from hqm.benchmark.logged import LogSettings, take_logs
-from hqm.benchmark.replies import played_back, whole
+from hqm.benchmark.judge_api import AskJudge, played_back, whole
+from hqm.benchmark.judgement_files import holds_marks
+from hqm.benchmark.log_answers import LogSettings, take_logs
 from hqm.errors import AnswerError, UsageError
-from hqm.judges.brought import judges_of
+from hqm.judges.file_judge import judges_of
 from hqm.judges.judgements import JudgementSource, take_judgements
 from hqm.judges.procedure import verdicts
 from hqm.logs.reading import written_by_tool
 from hqm.psychometrics import item_agreement, pearson
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
 from hqm.version import __version__

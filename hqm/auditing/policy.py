@@ -14,8 +14,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hqm.errors import CardError, DataError, meant
-from hqm.files.records import read_text
-from hqm.files.toml import fault_of, parse_toml
+from hqm.files.records import fault_of, parse_toml, read_text
 from hqm.indicators import INDICATOR_FAMILIES, indicator_named
 from hqm.indicators.catalogue import indicators_of
 from hqm.types import Task

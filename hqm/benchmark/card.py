@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from hqm.errors import CardError, meant
-from hqm.files.toml import fault_of
+from hqm.files.records import fault_of
 from hqm.signature import digest
 from hqm.types import HALLUCINATION_TYPES, Task
 

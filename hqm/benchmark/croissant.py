@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card, FieldsSection
-from hqm.benchmark.interface import Benchmark
 from hqm.benchmark.registry import groups, load
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records

@@ -23,9 +23,9 @@ from urllib.request import Request, build_opener
 from hqm.benchmark.card import Card, SourceFile
 from hqm.benchmark.registry import adapter_of
 from hqm.errors import CardError, DataError, UsageError
-from hqm.files.checksums import Checksums
-from hqm.files.names import is_url, safe_name
-from hqm.files.web import SameScheme
+from hqm.files.cache import is_url, safe_name
+from hqm.files.images import Checksums
+from hqm.files.web_images import SameScheme
 from hqm.signature import sha256_file
 from hqm.version import __version__
 

@@ -4,14 +4,417 @@ benchmark goes through.
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
+from hqm.errors import UsageError
 from hqm.types import LETTERS, Form, Item
+
+# ----------------------------------------------------------------------
+# The registry of what the linter finds: code, name, severity, meaning.
+#
+# A code is never used again for another finding. Its letter says what the finding is about: S
+# schema and encoding, C card, D duplicates, L labels and leaks, W wording, F forms, T types, I
+# images, B what one benchmark knows of its own data.
+# ----------------------------------------------------------------------
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of finding: its stable code and name, how serious it is, what it means, and what to
+    do.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    meaning: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return _REMEDIES.get(
+            self.code, "Read in the sentence what the benchmark says of its own data."
+        )
+
+
+OWN = "B000"
+"""The code of every finding that only one benchmark's adapter makes, under a name of its own."""
+
+_ALL = (
+    Code(
+        "S101",
+        "card-unreadable",
+        "error",
+        "The card is missing or is no TOML; nothing else can be checked.",
+    ),
+    Code(
+        "S102",
+        "card-key",
+        "error",
+        "A key of the card is unknown, missing, or has a value of the wrong kind.",
+    ),
+    Code(
+        "S103",
+        "items-unreadable",
+        "error",
+        "The items cannot be read: no file, no JSON or CSV, no item at all.",
+    ),
+    Code(
+        "S104",
+        "encoding",
+        "error",
+        "A file is not in the encoding that its card names (UTF-8 unless it says so).",
+    ),
+    Code(
+        "S105",
+        "record-broken",
+        "error",
+        "A record is no JSON object, or a CSV row has too many or too few fields.",
+    ),
+    Code(
+        "S106",
+        "field-missing",
+        "error",
+        "A record lacks its id or its question, or one of them is empty.",
+    ),
+    Code(
+        "S107",
+        "target-invalid",
+        "error",
+        "The right answer is missing, or has no place in the task or its options.",
+    ),
+    Code("S108", "type-unknown", "error", "A label is none of the eight hallucination types."),
+    Code("S109", "image-outside", "error", "A picture's path leaves the image folder."),
+    Code(
+        "S110",
+        "field-invalid",
+        "error",
+        "A field is misspelt, or holds what is no text: an object, a repeated option.",
+    ),
+    Code(
+        "S201",
+        "id-twice",
+        "error",
+        "Two items have one id; the second is left out of the rest of the check.",
+    ),
+    Code(
+        "S202",
+        "id-odd",
+        "warning",
+        "An id has spaces or control characters, which files of answers easily lose.",
+    ),
+    Code(
+        "S301",
+        "mojibake",
+        "warning",
+        "A question shows signs of a wrong decoding, or holds control characters.",
+    ),
+    Code("C101", "no-licence", "warning", "The card names no licence: nobody may use the data."),
+    Code("C102", "no-citation", "warning", "The card names nothing to cite."),
+    Code("C103", "no-summary", "note", "The card has no sentence that says what is measured."),
+    Code(
+        "D101",
+        "duplicate-question",
+        "warning",
+        "The same question is asked about the same picture more than once.",
+    ),
+    Code(
+        "D102",
+        "near-duplicate-question",
+        "warning",
+        "Questions about one picture differ in nothing but letter case, punctuation, articles and"
+        " spaces.",
+    ),
+    Code(
+        "D103",
+        "contradictory-label",
+        "error",
+        "The same question about the same picture has different right answers.",
+    ),
+    Code(
+        "D104",
+        "contradictory-twins",
+        "error",
+        "Near-duplicates have different right answers, or a question and its negation have the same"
+        " one.",
+    ),
+    Code(
+        "L101",
+        "unbalanced-labels",
+        "warning",
+        "More than 65% of a type's 20 items or more have one right answer.",
+    ),
+    Code(
+        "L102",
+        "option-position",
+        "warning",
+        "In a type or part, the right option of a multiple choice stands in one place more often"
+        " than chance explains.",
+    ),
+    Code(
+        "L201", "label-by-position", "warning", "The right answers strictly alternate in the file."
+    ),
+    Code(
+        "L202",
+        "leakage-cue",
+        "warning",
+        "In a type or part, position, numbering or surface predicts right answers of items held"
+        " out, beyond chance.",
+    ),
+    Code(
+        "L203",
+        "giveaway-phrase",
+        "warning",
+        "Nearly all questions that share a word or a beginning have one right answer.",
+    ),
+    Code(
+        "L301",
+        "blind-solvable",
+        "warning",
+        "In a type or part, the questions' words predict right answers better than its commonest"
+        " answer, beyond chance.",
+    ),
+    Code(
+        "W101",
+        "few-wordings",
+        "warning",
+        "20 items or more of a type share fewer than three distinct wordings.",
+    ),
+    Code(
+        "W102",
+        "template-monotony",
+        "warning",
+        "More than 80% of a type's 20 items or more follow one template: the words outside one slot"
+        " are the same.",
+    ),
+    Code(
+        "F101",
+        "negation-affirms",
+        "error",
+        'A form\'s negated question asks for the same yes as the plain one: "Isn\'t this ...?", "Is'
+        ' this not ...?", "Are there not two ...?".',
+    ),
+    Code(
+        "F102",
+        "negation-split",
+        "error",
+        'In a form, "not" stands inside the subject: "the square not root of 2".',
+    ),
+    Code("F103", "negation-doubled", "error", "A form's question is negated twice."),
+    Code(
+        "F104",
+        "negation-scope",
+        "warning",
+        'It is open what a form\'s negation denies: "not only", "not the largest, followed by ...",'
+        ' "no dog and a cat".',
+    ),
+    Code(
+        "F105",
+        "negation-same-answer",
+        "error",
+        "A form's question is negated, and its right answer is that of the original.",
+    ),
+    Code(
+        "F106",
+        "form-same-words",
+        "warning",
+        "A form asks items in the words, and the order of options, of the original.",
+    ),
+    Code(
+        "F107",
+        "form-mode",
+        "note",
+        "A form turns questions into commands, or commands into statements.",
+    ),
+    Code(
+        "T101",
+        "type-without-items",
+        "warning",
+        "The card claims a type that no item is labelled with.",
+    ),
+    Code(
+        "T102",
+        "type-not-measurable",
+        "warning",
+        "A type's score has a standard error above .03: in the answers of an audit, or by its items"
+        " before (278 at a rate of .5).",
+    ),
+    Code(
+        "T103",
+        "type-not-claimed",
+        "warning",
+        "Items are labelled with a type that the card does not claim.",
+    ),
+    Code("T104", "items-unlabelled", "warning", "Some items of a benchmark with labels have none."),
+    Code(
+        "I101",
+        "image-missing",
+        "error",
+        "A picture that is asked about is not in the image folder.",
+    ),
+    Code(
+        "I102", "image-broken", "error", "A picture is empty or cannot be decoded to its last row."
+    ),
+    Code("I103", "image-twice", "warning", "Two files hold the same picture, byte for byte."),
+    Code(
+        "I104",
+        "near-duplicate-image",
+        "warning",
+        "Two pictures look the same (perceptual hash and thumbnail).",
+    ),
+    Code("I105", "image-unused", "note", "The image folder has pictures that no item asks about."),
+    Code(
+        "I106",
+        "images-not-checked",
+        "note",
+        "The pictures are not here, so nothing was checked about them.",
+    ),
+    Code(
+        OWN,
+        "benchmark-specific",
+        "note",
+        "What only the benchmark's adapter knows about its data; it gives the finding its name.",
+    ),
+)
+
+_REMEDIES = {
+    "S101": "Correct the TOML of the card at the place named.",
+    "S102": "Correct the key, or take it out of the card.",
+    "S103": "Put the items file where the card says, as JSON lines, JSON or CSV.",
+    "S104": "Save the file as UTF-8, or name its encoding in the card (data.encoding).",
+    "S105": "Correct the record at the place named.",
+    "S106": "Fill the field in, or take the record out.",
+    "S107": "Write the right answer as the task asks for it, or take the item out.",
+    "S108": "Use one of the eight types of docs/reference.md, or leave the type empty.",
+    "S109": "Write the picture's path below the image folder.",
+    "S110": "Correct the field's name or its value.",
+    "S201": "Give each item an id of its own.",
+    "S202": "Take spaces and control characters out of the ids.",
+    "S301": "Decode the questions with the encoding they were written in.",
+    "C101": 'Name the licence in the card: licence = "CC-BY-4.0".',
+    "C102": 'Name what to cite in the card: citation = "...".',
+    "C103": 'Say in the card in one sentence what is measured: summary = "...".',
+    "D101": "Keep one of the rows that repeat a picture and question.",
+    "D102": "Keep one of the questions that differ in no word.",
+    "D103": "Read the picture, keep the right answer, and take the other row out.",
+    "D104": (
+        "Read the pictures, correct the wrong one of the two answers, or take one of the items out."
+    ),
+    "L101": (
+        "Balance the right answers of the type, or report its score beside that of always giving"
+        " the commonest answer."
+    ),
+    "L102": "Shuffle the options of every question (with a seed that you publish).",
+    "L201": "Shuffle the items of the file (with a seed that you publish).",
+    "L202": "Shuffle the items, renumber them, and give questions of both answers the same form.",
+    "L203": "Ask with the same phrase about items of the other answer too.",
+    "L301": (
+        "Ask the same questions about pictures with the other answer, until the words say nothing."
+    ),
+    "W101": "Write at least three wordings for the type.",
+    "W102": "Vary the wording of the type's questions.",
+    "F101": (
+        'Ask "Is it false that ...?", "Is there no ...?" or "Is the number of ... other than two?".'
+    ),
+    "F102": 'Put "not" behind the whole subject, or ask "Is it false that ...?".',
+    "F103": "Leave one negation, or leave the item out of the form.",
+    "F104": 'Deny the question as a whole: "Is it false that ...?".',
+    "F105": "Turn the right answer round, or take the negation out.",
+    "F106": "Write other words, or leave the item out of the form.",
+    "F107": (
+        "Keep a question a question where answers may differ in length, or report the form by"
+        " itself."
+    ),
+    "T101": "Label items with the type, or drop the type from the card's `types`.",
+    "T102": "Add as many items as the examples say, or report no score of the type.",
+    "T103": "Add the type to the card's `types`, or correct the labels.",
+    "T104": "Label the items.",
+    "I101": "Put the pictures into the image folder, or name the folder with --images.",
+    "I102": "Save the pictures again from their source.",
+    "I103": "Keep one file of each picture and point the items to it.",
+    "I104": "Look at the pairs; keep one of two copies, and give its items one cluster.",
+    "I105": "Take the pictures out, or ask about them.",
+    "I106": "Fetch the pictures, or name their folder with --images.",
+}
+"""Code -> what to do about it."""
+
+CODES: dict[str, Code] = {code.code: code for code in _ALL}
+"""Every code."""
+_BY_NAME = {code.name: code for code in _ALL}
+
+
+def code_of(name: str) -> Code:
+    """The code of a finding's name; `B000` for a name that only one benchmark uses.
+
+    >>> code_of("few-wordings").code, code_of("shared-positives").code
+    ('W101', 'B000')
+    """
+    return _BY_NAME.get(name, CODES[OWN])
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which findings are wanted: by code (`L202`), by the beginning of one (`L`, `L2`) or by name.
+
+    The longest entry that fits a finding decides; where both have an entry of that length, `ignore`
+    decides.
+
+    >>> wanted = Selection(select=("L",), ignore=("L2",))
+    >>> wanted.has("unbalanced-labels"), wanted.has("leakage-cue"), wanted.has("few-wordings")
+    (True, False, False)
+
+    Raises
+    ------
+    UsageError
+        From `Selection.of`: an entry fits no code and is written like no name.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, select: Sequence[str] | None, ignore: Sequence[str] | None) -> Selection:
+        """The selection of two options, each of which may be repeated and may hold several entries
+        between commas.
+        """
+        return cls(_entries(select, "--select"), _entries(ignore, "--ignore"))
+
+    def has(self, name: str) -> bool:
+        """Whether a finding of this name is wanted."""
+        code = code_of(name).code
+        chosen = _fit(self.select, code, name) if self.select else 0
+        return chosen >= 0 and chosen > _fit(self.ignore, code, name)
+
+
+def _fit(entries: Sequence[str], code: str, name: str) -> int:
+    """The length of the longest entry that fits, or -1; a full name counts more than any code."""
+    lengths = [len(entry) for entry in entries if code.startswith(entry)]
+    return max([*lengths, *(100 for entry in entries if entry == name)], default=-1)
+
+
+def _entries(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
+    entries = tuple(
+        part.strip() for text in given or () for part in text.split(",") if part.strip()
+    )
+    for entry in entries:
+        # a name that only an adapter knows cannot be looked up here; a name has a small letter
+        # first
+        if entry[0].isupper() and not any(code.startswith(entry) for code in CODES):
+            raise UsageError(
+                f"{option} {entry!r} fits no code",
+                remedy="The codes are in docs/reference.md: S101, D, few-wordings.",
+            )
+    return entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +439,6 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON data, with its code and severity."""
-        from hqm.benchmark.codes import code_of
 
         code = code_of(self.name)
         return {
@@ -91,7 +493,7 @@ def same_question(
     Parameters
     ----------
     copies
-        Picture -> the first name under which the same picture stands; `hqm.lint.images` reads the
+        Picture -> the first name under which the same picture stands; `hqm.lint.picture_checks` reads the
         files.
     """
     groups: dict[tuple[str, str], list[Item]] = defaultdict(list)
@@ -201,3 +603,42 @@ def group_by_type(form: Form) -> dict[str, list[Item]]:
     for item in form.items:
         groups[item.type or ""].append(item)
     return dict(groups)
+
+
+# ----------------------------------------------------------------------
+# The complete lists of findings as CSV: a line for every row of every finding.
+# ----------------------------------------------------------------------
+
+_COLUMNS = ("items", "keys", "images", "question", "type", "part", "what", "place")
+"""The columns that many findings share; what else a row says stands in the last column."""
+
+
+def findings_csv(benchmarks: Iterable[tuple[str, Iterable[Mapping[str, Any]]]]) -> str:
+    """The findings of benchmarks, as `to_dict` has them, as CSV; several items, keys or pictures of
+    a row are joined by `|`.
+
+    >>> finding = {"code": "D103", "name": "contradictory-label", "severity": "error", "rows": [{"items": ["a", "b"], "keys": ["yes", "no"]}]}
+    >>> print(findings_csv([("mine", [finding])]).splitlines()[1])
+    mine,D103,contradictory-label,error,1,a|b,yes|no,,,,,,,
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("benchmark", "code", "finding", "severity", "row", *_COLUMNS, "more"))
+    for benchmark, findings in benchmarks:
+        for finding in findings:
+            rows = finding.get("rows") or [{"what": finding.get("sentence", "")}]
+            for i, row in enumerate(rows, 1):
+                more = "; ".join(
+                    f"{key}: {_text(value)}" for key, value in row.items() if key not in _COLUMNS
+                )
+                cells = (*(_text(row.get(name)) for name in _COLUMNS), more)
+                writer.writerow(
+                    (benchmark, finding["code"], finding["name"], finding["severity"], i, *cells)
+                )
+    return out.getvalue()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return "|".join(map(str, value))
+    return "" if value is None else str(value)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hqm.benchmark.interface import Benchmark
+from hqm.benchmark.adapter import Benchmark
 from hqm.errors import DataError, UsageError
 from hqm.files.parquet import pyarrow_library
 from hqm.types import Form, Item

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from hqm.benchmark.card import Card, FieldsSection
 from hqm.errors import DataError, FieldError, UsageError
-from hqm.files.names import is_url, safe_name
+from hqm.files.cache import is_url, safe_name
 from hqm.files.records import read_records, take
 from hqm.types import HALLUCINATION_TYPES, LETTERS, ORIGINAL, Form, Item
 
@@ -281,3 +282,21 @@ def one_part(form: Form, part: str, benchmark: str) -> Form:
         )
         raise UsageError(f"{benchmark} has no part {part!r}", remedy=known, given=part, known=parts)
     return within
+
+
+# ----------------------------------------------------------------------
+# A part of a form, or its first items, as `--part` and `--limit` ask for.
+# ----------------------------------------------------------------------
+
+
+def cut(form: Form, benchmark: str, part: str | None, limit: int | None) -> Form:
+    """The items of one part, at most so many.
+
+    Raises
+    ------
+    UsageError
+        The benchmark has no such part.
+    """
+    if part:
+        form = one_part(form, part, benchmark)
+    return replace(form, items=form.items[:limit])

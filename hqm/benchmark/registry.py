@@ -13,22 +13,111 @@ import importlib.util
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hqm.benchmark.asking import Prompts
+from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.card import Card
-from hqm.benchmark.interface import Benchmark, Scoring
-from hqm.benchmark.items import one_part
-from hqm.benchmark.origin import check_origin
-from hqm.benchmark.short_adapter import for_short_form
+from hqm.benchmark.findings import Finding
+from hqm.benchmark.items import one_part, read_items
+from hqm.benchmark.judge_api import Prompts
 from hqm.errors import CardError, DataError, UsageError
-from hqm.files.hub import hub_folder, is_hub
-from hqm.scoring.states import Withholding
+from hqm.files.datasets import hub_folder, is_hub
+from hqm.scoring.rules import Withholding
+from hqm.types import Form
+
+# ----------------------------------------------------------------------
+# Whether all parts of HQM come from one copy of it.
+#
+# `adapters`, `benchmarks` and `reports` lie beside `hqm` in a checkout and are mounted under it
+# by the installation. In the folder of a second checkout Python takes `hqm` from there and the
+# three mounted parts from the installed one: two versions would be mixed without a word.
+# ----------------------------------------------------------------------
+
+MOUNTED = ("adapters", "benchmarks", "reports")
+"""What is installed as `hqm.<name>` and lies beside `hqm` in a checkout."""
+
+
+@cache
+def check_origin() -> None:
+    """Make sure that the mounted parts lie in the package `hqm` (a wheel) or beside it (a
+    checkout).
+
+    Raises
+    ------
+    UsageError
+        A part comes from another copy of HQM.
+    """
+    home = Path(__file__).resolve().parents[1]
+    for name in MOUNTED:
+        spec = importlib.util.find_spec(f"hqm.{name}")
+        places = (
+            [Path(place).resolve() for place in spec.submodule_search_locations or ()]
+            if spec
+            else []
+        )
+        if not places:
+            raise UsageError(
+                f"hqm.{name} is not installed", place=str(home), remedy="Install hqm-audit again."
+            )
+        if places[0] not in (home / name, home.parent / name):
+            raise UsageError(
+                f"two copies of HQM are mixed: hqm is imported from {home}, but hqm.{name} from"
+                f" {places[0]}",
+                remedy=(
+                    f"Run `pip install --editable .` in {home.parent}, or work in"
+                    f" {places[0].parent}."
+                ),
+            )
+
+
+# ----------------------------------------------------------------------
+# A short form takes its adapter's scoring, and has items and pictures of its own where the
+# adapter reads a release.
+# ----------------------------------------------------------------------
+
+
+class _Own(Benchmark):
+    """What a short form has of its own; whatever scores answers comes from the adapter behind
+    it.
+    """
+
+    def __init__(
+        self, card: Card, data: Path, *, images: Path | str | None = None, **settings: Any
+    ) -> None:
+        super().__init__(card, data, images=images, **settings)
+        if images is None:
+            # an adapter may have named the folder of its release
+            self._images, self._web = None, ""
+
+    def read(self) -> Form:
+        """The items of its folder."""
+        return read_items(self.card, self.data)
+
+    def more_forms(self, form: Form) -> tuple[Form, ...]:
+        """None: those of a release are of all its items."""
+        return ()
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """Nothing: what a release is checked for is not to be had of a part of it."""
+        return ()
+
+    def prepare_images(self, form: Form) -> None:
+        """Nothing: they lie in its folder."""
+
+    def judges(self) -> Mapping[str, Any]:
+        """None: they look things up in a release."""
+        return {}
+
+
+def for_short_form(adapter: type[Benchmark]) -> type[Benchmark]:
+    """An adapter for a short form of its benchmark."""
+    return type(f"Short{adapter.__name__}", (_Own, adapter), {"__module__": adapter.__module__})
+
 
 GROUP = "hqm.benchmarks"
 DATA_VARIABLE = "HQM_DATA"

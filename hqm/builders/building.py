@@ -11,18 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from hqm.builders.folder import Pictures, beside, name_for, write_folder
-from hqm.builders.measuring import Measured, precision_of
-from hqm.builders.promise import Promise
-from hqm.builders.question import Chosen, Draft
+from hqm.builders.benchmark_folder import Pictures, beside, name_for, write_folder
+from hqm.builders.built_question import Chosen, Draft, Promise
+from hqm.builders.caption_writers import Roles
+from hqm.builders.measuring import Measured, Review, Reviewed, precision_of, read_review
 from hqm.builders.recipe import Order, Recipe, recipe_named
-from hqm.builders.review import Review, Reviewed, read_review
 from hqm.builders.source import Source, open_annotations
-from hqm.builders.writing_models import Roles
 from hqm.errors import DataError, UsageError
-from hqm.lint.labels import LARGEST_ERROR
+from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import items_for_error
-from hqm.psychometrics.weights import stream
+from hqm.psychometrics.bootstrap import stream
 from hqm.respondents import make_respondent
 from hqm.store.database import Store
 
@@ -165,7 +163,7 @@ def _twins(files: Sequence[str], pictures: Pictures) -> frozenset[str]:
     """
     import tempfile
 
-    from hqm.lint.images import Look
+    from hqm.lint.picture_checks import Look
 
     looks: list[Look] = []
     hashes = np.zeros((len(files), 64), dtype=bool)

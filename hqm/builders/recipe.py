@@ -14,11 +14,10 @@ from importlib.metadata import entry_points
 
 import numpy as np
 
+from hqm.builders.built_question import Draft, Promise
+from hqm.builders.caption_writers import Roles
 from hqm.builders.measuring import Measured
-from hqm.builders.promise import Promise
-from hqm.builders.question import Draft
 from hqm.builders.source import Source
-from hqm.builders.writing_models import Roles
 from hqm.errors import CardError, UsageError
 from hqm.types import Task
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
-from hqm.commands.parameters import with_options
-from hqm.commands.published import TableOptions, audit_published
+from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions, with_options
+from hqm.commands.published_table import TableOptions, audit_published
 from hqm.commands.shared import (
     command,
     labelled,
@@ -29,9 +28,9 @@ from hqm.errors import UsageError
 
 if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
-    from hqm.administration.planning import Job
-    from hqm.auditing.rekeyed import KeyEffect
-    from hqm.auditing.value import BenchmarkAudit
+    from hqm.administration.asks import Job
+    from hqm.auditing.audit import BenchmarkAudit
+    from hqm.auditing.score_differences import KeyEffect
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
     from hqm.store.database import Store
@@ -81,9 +80,9 @@ def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
         session = session_of(benchmarks, opened, options)
         complete = _administer(session)
         if options.asking.expected and not options.output.dry_run:
-            from hqm.commands import show_expected
+            from hqm.commands import show
 
-            show_expected.run(session)
+            show.probability_counts(session)
     if not complete:
         raise typer.Exit(1)
 
@@ -219,9 +218,9 @@ def audit(
     if not offline:
         _expect_workers(path, options)
     from hqm.auditing.auditor import audit as audit_of
-    from hqm.benchmark.finding_lists import findings_csv
-    from hqm.commands import show, show_expected, show_logs
-    from hqm.respondents.waits import waiting
+    from hqm.benchmark.findings import findings_csv
+    from hqm.commands import show
+    from hqm.respondents.base import waiting
 
     page = report or folder / "report.html"
     wanted = options.output
@@ -247,7 +246,7 @@ def audit(
             with waiting(f"scoring and estimating {benchmark.name}"):
                 audits.append(audit_of(session.evidence(benchmark)))
         for benchmark in session.benchmarks:
-            show_logs.judgements(session.judged.get(benchmark.name))
+            show.judgements(session.judged.get(benchmark.name))
         effects = _by_corrected_key(session, audits)
         audited = session.joined(audits, command())
     lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
@@ -261,9 +260,9 @@ def audit(
     else:
         show.audit(audited)
         if options.asking.expected:
-            show_expected.audit(audited)
+            show.expectations(audited)
         for effect in effects:
-            show_logs.key_effect(effect)
+            show.key_effect(effect)
         print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
     if not complete:
         raise typer.Exit(1)
@@ -296,7 +295,7 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
     name and the key's.
     """
     from hqm.auditing.auditor import audit as audit_of
-    from hqm.auditing.rekeyed import key_effect
+    from hqm.auditing.score_differences import key_effect
 
     effects = []
     for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):
@@ -351,8 +350,8 @@ def _administer(session: Session) -> bool:
     from hqm.administration.administering import administer
     from hqm.commands import show
     from hqm.commands.interrupt import interruption
-    from hqm.commands.progress import bars
-    from hqm.respondents.waits import is_idle
+    from hqm.commands.terminal import bars
+    from hqm.respondents.base import is_idle
 
     output = session.options.output
     if output.dry_run:
@@ -380,9 +379,9 @@ def _administer(session: Session) -> bool:
 def _administer_until(session: Session) -> bool:
     """Ask until the rule of `--until` is met; whether it was, and every answer came."""
     from hqm.commands.interrupt import interruption
-    from hqm.commands.show_stops import stopped_run
-    from hqm.commands.stopped import run_until
-    from hqm.respondents.waits import is_idle
+    from hqm.commands.session import run_until
+    from hqm.commands.show import stopped_run
+    from hqm.respondents.base import is_idle
 
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop:
@@ -402,7 +401,7 @@ def _tell(
     """
     from hqm.administration.costs import spent
     from hqm.commands import show
-    from hqm.scoring.states import advice_on_cut
+    from hqm.scoring.rules import advice_on_cut
 
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
@@ -445,8 +444,8 @@ def _judge(session: Session) -> bool:
     replied to.
     """
     from hqm.commands.interrupt import interruption
-    from hqm.commands.progress import judging
-    from hqm.respondents.waits import is_idle
+    from hqm.commands.terminal import judging
+    from hqm.respondents.base import is_idle
 
     if not session.options.judging.judges or not any(
         benchmark.roles for benchmark in session.benchmarks

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from hqm.commands.designing import PricesFile
-from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
-from hqm.commands.parameters import with_options
+from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To, with_options
 from hqm.commands.shared import command, existing, find_audit, labelled, write_text
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
-    from hqm.comparison.value import Comparison
+    from hqm.comparison.measures import Comparison
 
 
 @with_options(
@@ -121,7 +120,7 @@ def compare(
 
     Nobody is asked anything: the numbers come from audits, or from the answers in a store.
     """
-    from hqm.auditing.families import read_families
+    from hqm.auditing.evidence import read_families
     from hqm.comparison.compare import compare_audits
     from hqm.decisions.prices import read_prices
 
@@ -131,7 +130,7 @@ def compare(
         )
     families = options.who.families
     if store is not None:
-        from hqm.commands.readings import read_again
+        from hqm.commands.rescoring import read_again
 
         judging = replace(options.judging, judges=tuple(judges or ()))
         brought = options.judging.judgements
@@ -162,7 +161,7 @@ def compare(
                 f"{extra[0]} needs the answers, and an audit.json has only scores",
                 remedy="Name benchmarks and the store: `hqm compare NAME --store FILE`.",
             )
-        from hqm.auditing.value import Audit
+        from hqm.auditing.audit import Audit
 
         audits, chosen = (
             [Audit.load(find_audit(Path(name))) for name in what],
@@ -182,7 +181,7 @@ def compare(
 
 
 def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
-    reports = importlib.import_module("hqm.reports.compare")
+    reports = importlib.import_module("hqm.reports.compare_page")
     suffix = to.suffix.lower()
     if suffix in (".html", ".htm"):
         write_text(to, reports.render(comparison))
@@ -195,7 +194,7 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
         )
         write_text(
             to,
-            importlib.import_module("hqm.reports.formats").formatted(
+            importlib.import_module("hqm.reports.latex_tables").formatted(
                 tables, suffix, siunitx=siunitx
             ),
         )
@@ -209,7 +208,7 @@ def _show(comparison: Comparison) -> None:
     """
     from hqm.commands.terminal import print_all, terminal_table
 
-    reports = importlib.import_module("hqm.reports.compare")
+    reports = importlib.import_module("hqm.reports.compare_page")
     tables = {made.name: made for made in reports.comparison_tables(comparison)}
     made = tables.get("indicators")
     if made is not None:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, Benchmarks, RunOptions
-from hqm.commands.parameters import with_options
-from hqm.commands.shared import store_path, writable, write_text
+from hqm.commands.options import (
+    HOW,
+    OUTPUT,
+    WHAT,
+    WHO,
+    Benchmarks,
+    PolicyFile,
+    RunOptions,
+    with_options,
+)
+from hqm.commands.shared import find_audit, store_path, writable, write_text
+from hqm.commands.terminal import print_all, terminal_table
 from hqm.errors import UsageError
 from hqm.types import PARALLEL, REWORDINGS
 
 if TYPE_CHECKING:
-    from hqm.benchmark.interface import Benchmark
+    from hqm.benchmark.adapter import Benchmark
     from hqm.types import Form
 
 
@@ -29,7 +40,6 @@ def list_(
     ] = "benchmarks",
 ) -> None:
     """List what HQM knows: benchmarks, respondents, parsers, indicators, recipes."""
-    from hqm.commands.listing import show_known
 
     show_known(what)
 
@@ -86,8 +96,8 @@ def fetch_(
     from hqm.benchmark.download import Origin, data_root, fetch
     from hqm.benchmark.registry import cards
     from hqm.commands import show
-    from hqm.commands.progress import downloading
-    from hqm.files.checksums import Checksums
+    from hqm.commands.terminal import downloading
+    from hqm.files.images import Checksums
 
     pins = Checksums.load(checksums) if checksums else Checksums()
     origin = Origin(source, mirror or os.environ.get("HQM_MIRROR", ""), pins)
@@ -174,10 +184,10 @@ def check(
     looked at (--form checks one of yours); every oddity that is known of the release is printed
     too. It ends with status 1 when an error is left, as linters do.
     """
-    from hqm.benchmark.finding_lists import findings_csv
+    from hqm.benchmark.findings import findings_csv
     from hqm.commands import show
     from hqm.lint import Selection, lint_benchmarks
-    from hqm.respondents.waits import waiting
+    from hqm.respondents.base import waiting
 
     selection = Selection.of(select, ignore)
     what, reading, judging = options.what, options.reading, options.judging
@@ -274,8 +284,8 @@ def forms(
     from hqm.benchmark.items import one_part
     from hqm.benchmark.registry import load_all
     from hqm.commands import show
-    from hqm.forms.build import write_form
-    from hqm.lint.wordings import check_wordings
+    from hqm.forms.make_forms import write_form
+    from hqm.lint.question_checks import check_wordings
 
     loaded = load_all(benchmark, data=options.what.data)
     for member in loaded:
@@ -302,7 +312,7 @@ def forms(
 
 def _made(benchmark: Benchmark, name: str) -> Form:
     """A form of a benchmark by its name."""
-    from hqm.administration.holdings import forms_of
+    from hqm.administration.stored_answers import forms_of
 
     made = {form.name: form for form in forms_of(benchmark, rewordings=[name])}
     if name not in made:
@@ -319,3 +329,268 @@ def _rewritten(
 
     with writable(store_path([name], store)) as opened:
         return rephrase_left_out(original, parallel, make_respondent(rewriter), opened)
+
+
+# ----------------------------------------------------------------------
+# What `hqm list` prints: the benchmarks, respondents, parsers, indicators and recipes that HQM
+# knows.
+# ----------------------------------------------------------------------
+
+
+def show_known(what: str) -> None:
+    """`hqm list`."""
+    if what not in KNOWN:
+        raise UsageError(
+            f"there are no {what!r} to list",
+            remedy=f"List {', '.join(KNOWN)}.",
+            given=what,
+            known=KNOWN,
+        )
+    KNOWN[what]()
+
+
+def _benchmarks() -> None:
+    from hqm.benchmark.registry import card, groups, names
+
+    table = terminal_table("", "name", "task", "version", "types", "licence", "what")
+    for name in names():
+        about = card(name)
+        table.add_row(
+            name, about.task, about.version, ", ".join(about.types), about.licence, about.summary
+        )
+    print_all(table)
+    for group, members in groups().items():
+        print_all(f"{group} = {' + '.join(members)}")
+
+
+def _respondents() -> None:
+    from hqm.benchmark.registry import card, names
+    from hqm.respondents.kinds import all_kinds
+
+    by_name: dict[str, list[str]] = {}
+    for name in names():
+        for respondent in card(name).respondents.embedded:
+            by_name.setdefault(respondent, []).append(name)
+    table = terminal_table("Embedded", "name", "answers")
+    for respondent, benchmarks in by_name.items():
+        table.add_row(respondent, ", ".join(benchmarks))
+    print_all(table)
+    _families()
+    table = terminal_table("Kinds", "name", "what", "price", "runs in this process")
+    for kind in all_kinds():
+        table.add_row(kind.form, kind.meaning, kind.price, "yes" if kind.local else "no")
+    print_all(table)
+
+
+def _families() -> None:
+    """The families of local models: how each is asked, what of a picture its questions share, what
+    it needs.
+    """
+    from hqm.respondents.hf_families import FAMILIES
+
+    shares = {"prefix": "the image prefix", "features": "the vision features", "nothing": "nothing"}
+    table = terminal_table(
+        "Families of hf/ models", "family", "model_type", "questions share", "asked by"
+    )
+    for family in FAMILIES:
+        shared = family.refusal or ": ".join(filter(None, (shares[family.sharing], family.why)))
+        if family.needs:
+            shared += f" (needs {', '.join(family.needs)})"
+        asked = "" if family.refusal else "chat template"
+        if family.form:
+            asked += f", else {json.dumps(family.form)}"
+        table.add_row(family.name, ", ".join(family.types), shared, asked)
+    print_all(table)
+    print_all(
+        "A family that is not listed is tried by its chat template, and checked against plain"
+        " generate."
+    )
+
+
+def _parsers() -> None:
+    from hqm.scoring.parsers import PARSERS
+
+    table = terminal_table("", "name", "reads negated questions", "source")
+    for parser in PARSERS.values():
+        table.add_row(parser.name, "yes" if parser.reads_negation else "no", parser.source)
+    print_all(table)
+
+
+def _indicators() -> None:
+    from hqm.indicators import INDICATOR_FAMILIES, statistics
+
+    table = terminal_table("", "statistic", "what")
+    for indicator in statistics().values():
+        table.add_row(indicator.name, indicator.meaning)
+    print_all(table)
+    families = ", ".join(
+        f"{family.name} ({family.differs})" for family in INDICATOR_FAMILIES.values()
+    )
+    print_all(f"Families: {families}, coverage")
+
+
+def _recipes() -> None:
+    from hqm.builders.recipe import recipe_named, recipe_names
+
+    table = terminal_table("", "name", "task", "what", "must not have", "needs")
+    for name in recipe_names():
+        recipe = recipe_named(name)
+        table.add_row(name, recipe.task, recipe.summary, recipe.must_not, recipe.needs)
+    print_all(table)
+
+
+KNOWN: Mapping[str, Callable[[], None]] = {
+    "benchmarks": _benchmarks,
+    "respondents": _respondents,
+    "parsers": _parsers,
+    "indicators": _indicators,
+    "recipes": _recipes,
+}
+"""What can be listed."""
+
+
+# ----------------------------------------------------------------------
+# Commands for the makers of a benchmark: begin one, hold its audit against a policy.
+# ----------------------------------------------------------------------
+
+
+def new(
+    *,
+    name: Annotated[
+        Path,
+        typer.Argument(
+            rich_help_panel=WHAT, help="The folder to make; its last part is the benchmark's name."
+        ),
+    ],
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            rich_help_panel=WHAT,
+            metavar="SOURCE",
+            help=(
+                "Questions: CSV, TSV, JSON (lines), Parquet or Arrow, a pattern of files, a folder"
+                " of the `datasets` library, "
+                "or hf://datasets/OWNER/NAME[/CONFIG][@REVISION][#SPLIT]; samples are made without"
+                " one."
+            ),
+        ),
+    ] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            "--images",
+            rich_help_panel=WHAT,
+            metavar="PLACE",
+            help=(
+                "The folder or zip of the pictures that the questions name; the folder of their"
+                " file unless given."
+            ),
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FIELD=COLUMN,...",
+            help=(
+                "Which columns are question, answer, image, id, type, options, part and cluster;"
+                " told from their names "
+                "unless given, and none where nothing stands behind the sign. Repeat it."
+            ),
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="NAMES",
+            help="The splits to take, joined by commas; all of them, each as a part, unless given.",
+        ),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="yes_no, choice, vqa or caption; told from the answers unless given.",
+        ),
+    ] = None,
+    title: Annotated[
+        str,
+        typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What reports call the benchmark."),
+    ] = "",
+    summary: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=WHAT, metavar="TEXT", help="What it measures, in one sentence."
+        ),
+    ] = "",
+    licence: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="The licence of the data, by its SPDX name (CC-BY-4.0).",
+        ),
+    ] = "",
+    citation: Annotated[
+        str, typer.Option(rich_help_panel=WHAT, metavar="TEXT", help="What to cite.")
+    ] = "",
+) -> None:
+    """Make the folder of a new benchmark.
+
+    It has a card, items, pictures, a README, a policy and a CI workflow. Every row and every
+    picture is checked before the folder is made.
+    """
+    from hqm.commands import new_benchmark, show
+
+    about = new_benchmark.About(title, licence, citation, summary)
+    show.made(
+        new_benchmark.write_new_benchmark(
+            name, questions, images, task, about, columns=columns or (), split=split
+        )
+    )
+
+
+@with_options("as_json")
+def gate(
+    *,
+    audit_file: Annotated[
+        Path,
+        typer.Argument(
+            rich_help_panel=WHAT,
+            metavar="AUDIT",
+            help="An audit.json, or the folder that it lies in.",
+        ),
+    ],
+    policy: PolicyFile = None,
+    options: RunOptions,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT, metavar="FILE", help="Write the result here as JUnit XML."
+        ),
+    ] = None,
+    github: Annotated[
+        bool,
+        typer.Option(
+            "--github", rich_help_panel=OUTPUT, help="Print annotations for GitHub's pages too."
+        ),
+    ] = False,
+) -> None:
+    """Hold an audit against a policy.
+
+    The ends of intervals are compared with thresholds. What was not measured does not pass, and
+    every failure says what to do.
+    """
+    from hqm.auditing.audit import Audit
+    from hqm.auditing.gate import Policy, hold_against
+    from hqm.commands import show
+
+    outcome = hold_against(Audit.load(find_audit(audit_file)), Policy.load(policy))
+    if junit is not None:
+        write_text(junit, outcome.junit())
+    show.gate(outcome, github, options.output.as_json)
+    if not outcome.passed:
+        raise typer.Exit(1)

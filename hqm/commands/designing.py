@@ -2,14 +2,158 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
-from hqm.commands.parameters import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions, with_options
 from hqm.commands.shared import find_audit, write_text
+
+if TYPE_CHECKING:
+    from hqm.decisions.short_form_folder import Shortened
+
+
+# ----------------------------------------------------------------------
+# The command that makes a short form of a benchmark.
+# ----------------------------------------------------------------------
+
+
+@with_options("data", "images", "families", "as_json")
+def shorten(
+    *,
+    benchmark: Annotated[
+        str,
+        typer.Argument(
+            rich_help_panel=WHAT, help="A name, a folder with a card.toml, or a Python file."
+        ),
+    ],
+    audit: Annotated[
+        Path,
+        typer.Argument(
+            rich_help_panel=WHAT,
+            help="The audit.json whose answers choose the items; its store lies beside it.",
+        ),
+    ],
+    items: Annotated[
+        str,
+        typer.Option(
+            "--items",
+            rich_help_panel=WHAT,
+            metavar="SHARE|N",
+            help="How many items a form has: 10% or a number.",
+        ),
+    ] = "10%",
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            rich_help_panel=OUTPUT,
+            metavar="FOLDER",
+            help="The folder to make; its last part is the name.",
+        ),
+    ],
+    forms: Annotated[
+        int,
+        typer.Option(
+            "--forms",
+            rich_help_panel=HOW,
+            min=1,
+            max=2,
+            metavar="N",
+            help="2 for two parallel forms: without a common item, matched in type and difficulty.",
+        ),
+    ] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            rich_help_panel=HOW,
+            min=0,
+            metavar="N",
+            help="The same seed gives the same forms.",
+        ),
+    ] = 0,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="The audit's store; store.sqlite beside it unless given.",
+        ),
+    ] = None,
+    options: RunOptions,
+) -> None:
+    """Make a short form of a benchmark: the items that are enough, with what is lost.
+
+    The items are chosen by the respondents of an audit, and what is lost is measured on families of
+    respondents that did not choose. The result is the folder of a benchmark whose report has the
+    full benchmark's scale.
+    """
+    from hqm.commands.rescoring import from_audit, settings_of
+    from hqm.respondents.base import waiting
+
+    options = replace(options, output=replace(options.output, store=store))
+    with waiting(f"choosing items of {benchmark}"):
+        made = from_audit(benchmark, find_audit(audit), options, items, out, forms, seed)
+    if options.output.as_json:
+        print(json.dumps(settings_of(made), indent=2, ensure_ascii=False))
+    else:
+        _show(made)
+
+
+def _show(made: Shortened) -> None:
+    from hqm.commands.terminal import print_all, terminal_table
+    from hqm.decisions.item_choice import METHODS
+
+    chosen = made.shortening
+    several = "" if len(made.forms) == 1 else " in each of two forms without a common item"
+    print(
+        f"{made.folder}: {chosen.items:,} of the {chosen.of_items:,} items of"
+        f" {made.benchmark}{several}, chosen by {len(chosen.respondents)} respondents of"
+        f" {len(set(chosen.families))} families"
+    )
+    errors = ", ".join(
+        f"{name} {error:.4f}"
+        for name, error in sorted(chosen.errors.items(), key=lambda pair: pair[1])
+    )
+    print(
+        f"method: {chosen.method}, {METHODS[chosen.method].words} (errors on families left out:"
+        f" {errors})"
+    )
+    print("what is lost, on families that did not choose the items:")
+    table = terminal_table(
+        "", "form", "metric", "mean error", "Kendall's tau", "intervals that hold", "half width"
+    )
+    for calibration in made.calibrations:
+        for name, loss in calibration.loss.items():
+            tau = "not determined" if loss.tau is None else f"{loss.tau:.3f}"
+            table.add_row(
+                calibration.form,
+                name,
+                f"{loss.mean_error:.4f}",
+                tau,
+                f"{loss.coverage:.0%} (95% wanted)",
+                f"{loss.half_width:.4f}",
+            )
+    print_all(table)
+    for name, agreement in made.calibrations[0].parallel.items():
+        reliable = agreement["reliability"]
+        shown = "not determined" if reliable is None else f"{reliable:.3f}"
+        print(f"reliability of the two forms in {name}, on the same families: {shown}")
+    if made.without_pictures:
+        print(
+            f"note: {made.without_pictures} pictures are not there to be copied; put them into"
+            f" {made.folder}/images"
+        )
+    folder = shlex.quote(str(made.folder))
+    second = f" --form b={folder}/forms/b.jsonl --forms original,b" if len(made.forms) > 1 else ""
+    print(f"next:\n  hqm check {folder}\n  hqm audit {folder} --out {folder}/out{second}")
+
 
 PricesFile = Annotated[
     Path | None,
@@ -88,7 +232,7 @@ def design(
     It reads an audit and asks nobody. It answers in a sentence, with a table of what each further
     unit buys; a target that no study reaches is refused, with the component that is in the way.
     """
-    from hqm.decisions.designing import design as find_design
+    from hqm.decisions.cheapest_study import design as find_design
 
     wanted = [name.strip() for name in free.split(",") if name.strip()]
     made = find_design(

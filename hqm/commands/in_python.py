@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from hqm.administration.administering import Outcome, added, administer
+from hqm.auditing.audit import BenchmarkAudit
 from hqm.auditing.auditor import audit as audit_of
 from hqm.auditing.evidence import Evidence
-from hqm.auditing.value import BenchmarkAudit
-from hqm.benchmark.asking import Prompts
-from hqm.benchmark.interface import Benchmark, Scoring
+from hqm.benchmark.adapter import Benchmark, Scoring
+from hqm.benchmark.judge_api import Prompts
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
-from hqm.commands.session import Session
+from hqm.commands.session import Session, run_until
 from hqm.commands.shared import readable, writable
-from hqm.commands.stopped import run_until
 from hqm.decisions.stopping import StoppedRun
 from hqm.errors import UsageError
-from hqm.labels.pooling import Pool, Stale
-from hqm.scoring.states import Withholding
+from hqm.labels.label_pooling import Pool, Stale
+from hqm.scoring.rules import Withholding
 from hqm.store.database import Store
 
 Files = str | PathLike[str] | Sequence[str | PathLike[str]]

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
-from hqm.commands.parameters import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions, with_options
 from hqm.commands.shared import existing, readable, session_of, store_path
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
-    from hqm.benchmark.interface import Benchmark
+    from hqm.benchmark.adapter import Benchmark
     from hqm.commands.session import Session
-    from hqm.labels.designs import Candidate, Forecast
-    from hqm.labels.plan import LabelPlan
+    from hqm.labels.label_designs import Candidate, Forecast
+    from hqm.labels.study_plan import LabelPlan
 
 _PLAN = Path("plan.jsonl")
 
@@ -159,9 +158,9 @@ def plan(
     """
     import numpy as np
 
-    from hqm.labels.designs import check_design, draw, forecast, with_gold
-    from hqm.labels.plan import DESIGNS, LabelPlan, labels_path, write_plan
-    from hqm.labels.schema import read_schema
+    from hqm.labels.label_designs import check_design, draw, forecast, with_gold
+    from hqm.labels.label_schema import read_schema
+    from hqm.labels.study_plan import DESIGNS, LabelPlan, labels_path, write_plan
 
     if design not in DESIGNS:
         what, remedy = f"there is no design {design!r}", f"There are {', '.join(DESIGNS)}."
@@ -240,10 +239,10 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
     """
     import numpy as np
 
-    from hqm.administration.answers import Answers
-    from hqm.labels.designs import Candidate, errors_known
-    from hqm.labels.plan import answer_digest
-    from hqm.scoring.states import ANSWERED
+    from hqm.administration.stored_answers import Answers
+    from hqm.labels.label_designs import Candidate, errors_known
+    from hqm.labels.study_plan import answer_digest
+    from hqm.scoring.rules import ANSWERED
 
     respondents = session.stored_respondents(benchmark)
     if not respondents:
@@ -304,10 +303,10 @@ def _items(
     benchmark: Benchmark, form_name: str, form_file: str
 ) -> tuple[list[Candidate], str, bool]:
     """The items of a form, for their review."""
-    from hqm.administration.holdings import forms_of
-    from hqm.forms.build import read_form
-    from hqm.labels.designs import Candidate
-    from hqm.labels.plan import item_digest
+    from hqm.administration.stored_answers import forms_of
+    from hqm.forms.make_forms import read_form
+    from hqm.labels.label_designs import Candidate
+    from hqm.labels.study_plan import item_digest
     from hqm.types import ORIGINAL
 
     if form_file:

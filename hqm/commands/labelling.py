@@ -8,17 +8,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
-from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT
+from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions, with_options
+from hqm.commands.shared import write_together
 from hqm.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from hqm.labels.links import Links
+    from hqm.labels.page import Links
     from hqm.labels.study import Study
+
 
 PlanFile = Annotated[
     Path,
@@ -121,9 +123,7 @@ def serve(
             f"--group takes none or picture, not {order!r}", remedy="Leave it out for none."
         )
     _need_server()
-    from hqm.labels.links import read_links
-    from hqm.labels.page import make_app
-    from hqm.labels.server import serve_until_stopped
+    from hqm.labels.page import make_app, read_links, serve_until_stopped
     from hqm.labels.study import Study
 
     study = Study(plan, group="picture" if order == "picture" else "none", facts=facts)
@@ -202,9 +202,8 @@ def status(
     Agreement is given as the share of equal labels, as Fleiss' kappa, Krippendorff's alpha and
     Gwet's AC1, each with its 95% interval. It can be asked while the page is open.
     """
-    from hqm.commands.show_labels import study_status
-    from hqm.labels.status import status_of
-    from hqm.labels.study import Study
+    from hqm.commands.show import study_status
+    from hqm.labels.study import Study, status_of
 
     study = Study(plan, readonly=True)
     state = status_of(study)
@@ -238,7 +237,7 @@ def items(
     question, what its reviewers said and what was done. Where reviewers disagree and nobody settled
     it, a question stays as it is.
     """
-    from hqm.labels.review import write_reviewed
+    from hqm.labels.item_review import write_reviewed
     from hqm.labels.study import Study
 
     study = Study(plan, readonly=True)
@@ -252,3 +251,164 @@ def items(
         " are)"
     )
     print(f"written: {out}")
+
+
+# ----------------------------------------------------------------------
+# `hqm label export` and `hqm label import`: a study's labels for an audit, and its tasks and
+# labels to and from other tools.
+# ----------------------------------------------------------------------
+
+
+@with_options("as_json")
+def export(
+    *,
+    plan: PlanFile,
+    to: Annotated[
+        Path,
+        typer.Option(
+            "--to",
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="The file to write; pictures of tasks go into a folder beside it.",
+        ),
+    ] = Path("labels.csv"),
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            rich_help_panel=OUTPUT,
+            metavar="LAYOUT",
+            help=(
+                "labels: what the raters said, for --criterion of an audit. Tasks for another tool:"
+                " label-studio, potato, argilla, mturk."
+            ),
+        ),
+    ] = "labels",
+    pictures: Annotated[
+        str | None,
+        typer.Option(
+            "--pictures",
+            rich_help_panel=OUTPUT,
+            metavar="ADDRESS",
+            help=(
+                "Where the other tool will find the pictures' folder; beside the file unless given."
+            ),
+        ),
+    ] = None,
+    options: RunOptions,
+) -> None:
+    """Write the labels for an audit, or the tasks for another labelling tool.
+
+    Tasks are as blind as the page: they name an answer by its uid and nobody's name, and pictures
+    are copied under that uid.
+    """
+    from hqm.labels.label_export import LAYOUTS, export_labels, export_tasks
+
+    if layout not in ("labels", *LAYOUTS):
+        known = ("labels", *LAYOUTS)
+        raise UsageError(
+            f"there is no layout {layout!r}",
+            remedy=f"There are {', '.join(known)}.",
+            given=layout,
+            known=known,
+        )
+    if layout == "labels":
+        written = export_labels(plan)
+        write_together({to: written.text})
+        said: dict[str, Any] = {
+            "file": str(to),
+            "labels": written.labels,
+            "answers": written.answers,
+            "raters": list(written.raters),
+        }
+        line = (
+            f"{written.labels:,} labels of {written.answers:,} answers by"
+            f" {', '.join(written.raters) or 'nobody'}: {to}"
+        )
+    else:
+        tasks = export_tasks(plan, layout, to, pictures)
+        write_together(dict(tasks.files))
+        said = {"files": [str(path) for path in tasks.files], "tasks": tasks.tasks}
+        line = f"{tasks.tasks:,} tasks: {', '.join(map(str, tasks.documents))}"
+    print(json.dumps(said, ensure_ascii=False) if options.output.as_json else line)
+
+
+@with_options("as_json")
+def import_(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(rich_help_panel=WHAT, metavar="FILE", help="What the other tool wrote."),
+    ],
+    plan: Annotated[
+        Path,
+        typer.Option("--plan", rich_help_panel=WHAT, metavar="FILE", help="The plan of the study."),
+    ] = Path("plan.jsonl"),
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            rich_help_panel=WHAT,
+            metavar="LAYOUT",
+            help="label-studio, potato, argilla, mturk or csv.",
+        ),
+    ] = "csv",
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            rich_help_panel=HOW,
+            metavar="NAMES",
+            help=(
+                "Which fields hold what, where they have other names:"
+                " uid=task_id,label=verdict,rater=worker,seconds=time."
+            ),
+        ),
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            "--values",
+            rich_help_panel=HOW,
+            metavar="NAMES",
+            help=(
+                "What the tool's words mean in labels: Faithful=1,Hallucinated=0; the words of the"
+                " schema unless given."
+            ),
+        ),
+    ] = None,
+    options: RunOptions,
+) -> None:
+    """Take the labels that another tool collected into the study."""
+    from hqm.labels.label_import import import_labels
+
+    taken = import_labels(
+        file, layout, plan, _pairs(columns, "--columns"), _pairs(values, "--values")
+    )
+    if options.output.as_json:
+        print(
+            json.dumps(
+                {
+                    "labels": taken.labels,
+                    "undecided": taken.undecided,
+                    "raters": list(taken.raters),
+                },
+                ensure_ascii=False,
+            )
+        )
+    else:
+        undecided = f", {taken.undecided:,} of them undecided" if taken.undecided else ""
+        print(
+            f"{taken.labels:,} labels by {', '.join(taken.raters)}{undecided}; look at them with"
+            f" `hqm label status {plan}`"
+        )
+
+
+def _pairs(text: str | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for part in filter(None, (text or "").split(",")):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UsageError(f"{option} has {part!r}", remedy="Write NAME=VALUE, joined by commas.")
+        pairs[name.strip()] = value.strip()
+    return pairs

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import WHO, RunOptions
-from hqm.commands.parameters import with_options
+from hqm.commands.options import WHO, RunOptions, with_options
 from hqm.version import __version__
 
 if TYPE_CHECKING:
@@ -259,8 +258,8 @@ def _accelerators(report: Report) -> None:
 
 def _gpus_by_torch() -> tuple[list[dict[str, Any]], str | None, str | None]:
     """The GPUs that torch sees, its version, and the device it would take."""
-    from hqm.respondents.loading import suited_device
-    from hqm.respondents.waits import waiting
+    from hqm.respondents.base import waiting
+    from hqm.respondents.hf_loading import suited_device
 
     try:
         with waiting("importing torch"):
@@ -337,7 +336,7 @@ def _state(card: Card, root: Path) -> dict[str, Any]:
     """What of a benchmark's release lies below the data root; sizes are compared, checksums are
     left to `hqm fetch`.
     """
-    from hqm.files.hub import is_hub
+    from hqm.files.datasets import is_hub
 
     if not card.data.folder or is_hub(card.data.folder):
         return {

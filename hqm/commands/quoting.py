@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
-from hqm.commands.parameters import with_options
+from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions, with_options
 from hqm.commands.shared import write_text
 
 if TYPE_CHECKING:
-    from hqm.auditing.value import Audit
+    from hqm.auditing.audit import Audit
     from hqm.types import Estimate
 
 _SHORT = 12
@@ -42,7 +41,7 @@ def verify(
     It prints the estimate with its interval and its whole signature, and ends with status 1 where
     the audit has none such.
     """
-    from hqm.auditing.value import Audit
+    from hqm.auditing.audit import Audit
     from hqm.commands.terminal import print_json
 
     estimates = _signed(Audit.load(audit_file), signature.strip())
@@ -132,11 +131,11 @@ def card(
     The card is Markdown of one screen, for a README or a paper's appendix: what the audit shows
     against a policy, what was not measured, what to fix first, and the signatures of its numbers.
     """
+    from hqm.auditing.audit import Audit
     from hqm.auditing.policy import Policy
-    from hqm.auditing.value import Audit
 
     audit, held = Audit.load(audit_file), Policy.load(policy)
-    reports = importlib.import_module("hqm.reports.card")
+    reports = importlib.import_module("hqm.reports.benchmark_card")
     text = str(reports.quality_card(audit, held))
     if badge is not None:
         write_text(badge, str(reports.badge(audit, held)))

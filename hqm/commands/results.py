@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import JUDGES, OUTPUT, WHAT, PolicyFile, RunOptions, To
-from hqm.commands.parameters import with_options
-from hqm.commands.shared import command, find_audit, write_bytes, write_report, write_text
+from hqm.commands.options import (
+    HOW,
+    JUDGES,
+    OUTPUT,
+    WHAT,
+    WHO,
+    PolicyFile,
+    RunOptions,
+    To,
+    with_options,
+)
+from hqm.commands.shared import (
+    command,
+    find_audit,
+    session_of,
+    writable,
+    write_bytes,
+    write_report,
+    write_text,
+)
+from hqm.errors import UsageError
 
 if TYPE_CHECKING:
-    from hqm.auditing.value import Audit
+    from hqm.auditing.audit import Audit
 
 
 @with_options(
@@ -65,7 +84,7 @@ def score(
 ) -> None:
     """Score one file of recorded answers without a store, by every metric of the benchmark."""
     from hqm.auditing.one_file import score_file, score_group
-    from hqm.benchmark.keys import read_key
+    from hqm.benchmark.corrected_keys import read_key
     from hqm.benchmark.registry import groups, load, load_all
     from hqm.commands import show
 
@@ -126,8 +145,8 @@ def report(
     options: RunOptions,
 ) -> None:
     """Write the report of audits as HTML, the tables of a paper, or one figure."""
+    from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy
-    from hqm.auditing.value import Audit
 
     audits = [Audit.load(find_audit(path)) for path in audit_files]
     suffix = to.suffix.lower()
@@ -147,7 +166,7 @@ def report(
         tables = paper.paper_tables(audits)
         write_text(
             to,
-            importlib.import_module("hqm.reports.formats").formatted(
+            importlib.import_module("hqm.reports.latex_tables").formatted(
                 tables, suffix, siunitx=options.output.siunitx
             ),
         )
@@ -156,7 +175,7 @@ def report(
 
 def _joined(audits: Sequence[Audit]) -> Audit:
     """Several audits as one, with all their records."""
-    from hqm.auditing.value import Audit
+    from hqm.auditing.audit import Audit
 
     if len(audits) == 1:
         return audits[0]
@@ -281,7 +300,7 @@ def _publish(
     options: RunOptions,
 ) -> None:
     """Write the records of Every Eval Ever."""
-    from hqm.administration.holdings import benchmarks_in, forms_held, otherwise_shown
+    from hqm.administration.stored_answers import benchmarks_in, forms_held, otherwise_shown
     from hqm.auditing.evaluation_records import Source, write_evaluations
     from hqm.benchmark.registry import groups
     from hqm.benchmark.registry import names as known_names
@@ -353,3 +372,122 @@ def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> N
             forms = session.forms(benchmark)
             hand_over(benchmark, tool, folder, forms)
             print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")
+
+
+# ----------------------------------------------------------------------
+# Bring answers into a store: exports of other stores, and the logs of other tools.
+# ----------------------------------------------------------------------
+
+
+@with_options("part", "data", "scoring", "parser", "partial", "as_json", "no_wait")
+def import_(
+    *,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help=(
+                "Exports of other stores; with --benchmark, logs of other tools, or folders of"
+                " them."
+            ),
+        ),
+    ],
+    store: Annotated[
+        Path,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="FILE",
+            help="The store to add to; made when it does not exist.",
+        ),
+    ],
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            "--benchmark",
+            rich_help_panel=WHAT,
+            metavar="NAME",
+            help="The benchmark that the logs answer.",
+        ),
+    ] = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            rich_help_panel=WHAT,
+            metavar="TOOL",
+            help=(
+                "Which tool wrote the logs: lmms-eval, vlmevalkit, inspect, eee or table; auto"
+                " recognises it."
+            ),
+        ),
+    ] = "auto",
+    respondent: Annotated[
+        str | None,
+        typer.Option(
+            "--respondent",
+            rich_help_panel=WHO,
+            metavar="NAME",
+            help="The respondent's name, in place of the log's.",
+        ),
+    ] = None,
+    run: Annotated[
+        int | None,
+        typer.Option(
+            "--run",
+            rich_help_panel=HOW,
+            min=0,
+            metavar="N",
+            help="The first run to store under, in place of the log's.",
+        ),
+    ] = None,
+    options: RunOptions,
+) -> None:
+    """Add answers to a store: from exports of other stores, or from the logs of other tools.
+
+    Logs are matched to the benchmark's items by id, or by picture and question. What the store has
+    already is left as it is.
+    """
+    from hqm.benchmark.log_answers import LogSettings
+
+    if benchmark is not None:
+        settings = LogSettings(source, respondent, run, options.who.partial)
+        _import_logs(benchmark, files, store, settings, options)
+        return
+    if (source, respondent, run, options.who.partial) != ("auto", None, None, False):
+        raise UsageError(
+            "--from, --respondent, --run and --partial are for logs",
+            remedy="Name what they answer with --benchmark.",
+        )
+    from hqm.store.exchange import import_store
+
+    with writable(store, options.output.no_wait) as opened:
+        for file in files:
+            print(f"{import_store(file, opened)} new answers: {store}")
+
+
+def _import_logs(
+    name: str, files: Sequence[Path], path: Path, settings: object, options: RunOptions
+) -> None:
+    from hqm.administration.administering import administer
+    from hqm.auditing.score_differences import compare_scores
+    from hqm.commands import show
+
+    asked = replace(options, who=replace(options.who, recorded=tuple(files)))
+    with writable(path, options.output.no_wait) as opened:
+        session = session_of([name], opened, asked)
+        session.logs = settings  # type: ignore[assignment]
+        outcome = administer(opened, session.jobs())
+        for benchmark in session.benchmarks:
+            taken = session.taken.get(benchmark.name)
+            if taken is not None:
+                forms = {form.name: form for form in session.forms(benchmark)}
+                show.taken(
+                    benchmark,
+                    taken,
+                    compare_scores(benchmark, forms, taken.recordings),
+                    options.output.as_json,
+                )
+    if not options.output.as_json:
+        print(f"{outcome.asked} new answers: {path}")
+        print(f"next:\n  hqm audit {name} --offline --store {path}")

@@ -7,56 +7,60 @@ made, once a command.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hqm.administration.answers import Answers
-from hqm.administration.asks import Asks
-from hqm.administration.assignment import Administration, Assignment, StoredRespondent, assign
+from hqm.administration.asks import (
+    Administration,
+    Asks,
+    Assignment,
+    Job,
+    StoredRespondent,
+    assign,
+    plan,
+)
 from hqm.administration.costs import prices_of
 from hqm.administration.engines import Engine, Stop, get_ready, make_engine, never
-from hqm.administration.holdings import (
+from hqm.administration.stored_answers import (
+    Answers,
     cells_in,
     forms_held,
     forms_of,
     respondents_in,
     respondents_of,
 )
-from hqm.administration.planning import Job, plan
-from hqm.auditing.evidence import Evidence, gather
-from hqm.auditing.families import read_families
-from hqm.auditing.value import Audit, BenchmarkAudit
-from hqm.benchmark.cutting import cut
-from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.keys import CorrectedKey, read_key
-from hqm.benchmark.labels import HUMAN, labelled_by
-from hqm.benchmark.logged import LogSettings, Taken, take_logs
-from hqm.benchmark.recorded import Recording, read_recordings
+from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.evidence import Evidence, gather, read_families
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.corrected_keys import CorrectedKey, read_key
+from hqm.benchmark.human_labels import HUMAN, labelled_by
+from hqm.benchmark.items import cut
+from hqm.benchmark.log_answers import LogSettings, Taken, take_logs
+from hqm.benchmark.recordings import Recording, read_recordings
 from hqm.benchmark.registry import load_all
-from hqm.commands.cost_record import study_costs
 from hqm.commands.options import Judging as JudgingOptions
 from hqm.commands.options import RunOptions
-from hqm.commands.record import record_of
-from hqm.errors import HQMError, UsageError
-from hqm.forms.build import read_form
+from hqm.commands.record import record_of, study_costs
+from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
+from hqm.errors import DesignError, HQMError, UsageError
+from hqm.forms.make_forms import read_form
 from hqm.indicators.flags import length_confound
-from hqm.judges.brought import BroughtJudge, Judge, judges_of, keep, stored
+from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
+from hqm.judges.judge_models import Judged, Judging, Progress
+from hqm.judges.judge_stages import labelled_units, units_asked
 from hqm.judges.judgements import AnswerTexts, JudgementSource, TakenJudgements, take_judgements
-from hqm.judges.judging import Judged, Judging, Progress
-from hqm.judges.labels import Labels, stored_labels
-from hqm.judges.panel import Panel, parse_roles
-from hqm.judges.procedure import Unit
-from hqm.judges.stages import labelled_units, units_asked
-from hqm.labels.pooling import LEVELS, POOLS, STAGE, STALES
+from hqm.judges.people_labels import Labels, stored_labels
+from hqm.judges.procedure import Panel, Unit, parse_roles
+from hqm.labels.label_pooling import LEVELS, POOLS, STAGE, STALES
 from hqm.logs.reading import written_by_tool
 from hqm.respondents import make_respondent
-from hqm.respondents.base import Respondent, RespondentName
-from hqm.respondents.budget import Budget
+from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
 from hqm.respondents.kinds import kind_of
-from hqm.respondents.recorded import RecordedRespondent
+from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
 
@@ -683,3 +687,58 @@ def _only(recording: Recording, form: Form) -> Recording:
     return replace(
         recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id}
     )
+
+
+# ----------------------------------------------------------------------
+# `hqm run --until`: every benchmark of a command is asked until its rule is met.
+# ----------------------------------------------------------------------
+
+
+def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> list[StoppedRun]:
+    """Ask the benchmarks of a session one after another; those that a signal or a bound keeps from
+    being begun are left out.
+
+    Raises
+    ------
+    DesignError
+        A benchmark has no metric, form or respondents that the rule could be about; nobody was
+        asked then.
+    """
+    rule = StoppingRule.parse(session.options.asking.until)
+    for benchmark in session.benchmarks:
+        deciding_metric(benchmark, rule.metric)
+        session.check_respondents(benchmark)
+        if session.options.what.forms and ORIGINAL not in session.options.what.forms:
+            raise DesignError(
+                "--until looks at the original form", remedy="Name it too: --forms original,..."
+            )
+    machine, runs = session.options.machine, []
+    # processes of their own are worth starting for a look only where somebody asked for them
+    spread: Engine | None = (
+        session.engine() if machine.workers > 1 or machine.engine != "local" else None
+    )
+    say: Callable[[str], None] = (
+        (lambda _: None) if quiet else partial(print, file=sys.stderr, flush=True)
+    )
+    for benchmark in session.benchmarks:
+        if stop() or session.budget.reached:
+            break
+        runs.append(
+            ask_until(
+                rule,
+                session.asks,
+                benchmark,
+                session.assignments(benchmark),
+                partial(session.administrations, benchmark),
+                engine=session.engine(),
+                each_look=spread,
+                stop=stop,
+                budget=session.budget,
+                seed=session.options.asking.seed or 0,
+                probabilities=session.options.asking.probabilities
+                or session.options.asking.expected,
+                retry_refused=session.options.asking.retry_refused,
+                say=lambda text: say(f"hqm: {text}"),
+            )
+        )
+    return runs

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from hqm.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy
-    from hqm.auditing.value import Audit
     from hqm.commands.options import RunOptions
     from hqm.commands.session import Session
     from hqm.store.database import Store
@@ -45,7 +45,7 @@ def stem(names: Sequence[str]) -> str:
 def writable(path: Path, no_wait: bool = False) -> Iterator[Store]:
     """A store to add to, and its lock."""
     from hqm.store.database import Store
-    from hqm.store.lock import writing
+    from hqm.store.sqlite import writing
 
     with writing(path, wait=not no_wait), Store(path) as store:
         yield store
@@ -83,7 +83,7 @@ def labelled(
 
     Where the store cannot be written, they are held in memory, and a sentence says so.
     """
-    from hqm.store.lock import can_be_written
+    from hqm.store.sqlite import can_be_written
 
     if criterion is None and not judgements:
         return readable(path)

@@ -5,28 +5,331 @@ Rounding happens in `hqm.reports.tables`.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hqm.commands import show_logs, show_resolution, show_short
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
     from hqm.administration.costs import Bound, Forecast, Spent
+    from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
-    from hqm.auditing.published import TableAudit
-    from hqm.auditing.value import Audit
+    from hqm.auditing.score_differences import KeyEffect, ScoreComparison
+    from hqm.benchmark.adapter import Benchmark
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
-    from hqm.commands.scaffold import Made
+    from hqm.benchmark.log_answers import Taken
+    from hqm.commands.new_benchmark import Made
+    from hqm.commands.session import Session
+    from hqm.decisions.stopping import StoppedRun
+    from hqm.judges.judgements import TakenJudgements
+    from hqm.labels.study import StudyStatus
     from hqm.lint import Checked, Selection
     from hqm.psychometrics import Stratum
+    from hqm.published.table_audit import TableAudit
     from hqm.types import Form
+
+
+# ----------------------------------------------------------------------
+# What `--expected` says: how many answers carry probabilities, and what is expected of reruns
+# that nobody made.
+# ----------------------------------------------------------------------
+
+_WITHOUT = (
+    "captions have none, recorded answers and some servers give none, and answers that were stored"
+    " without are not asked again"
+)
+
+
+def probability_counts(session: Session) -> None:
+    """How many of each respondent's answers carry a probability, after `hqm run --expected`."""
+    for benchmark in session.benchmarks:
+        for respondent in session.stored_respondents(benchmark):
+            chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
+            known = sum(chance is not None for chance in chances)
+            why = f" ({_WITHOUT})" if known < len(chances) else ""
+            print(
+                f"{benchmark.name}, {respondent.name}: {known:,} of {len(chances):,} answers carry"
+                f" probabilities{why}"
+            )
+
+
+def expectations(result: Audit) -> None:
+    """What the numbers rest on, or why there is none, after `hqm audit --expected`."""
+    from hqm.indicators.flags import FLAGS
+
+    for audited in result.audits:
+        estimates = [e for e in audited.estimates if e.indicator.startswith("expected.")]
+        for estimate in estimates:
+            if estimate.value is None:
+                print(
+                    f"{audited.title}, {estimate.indicator} ({estimate.metric}) has no number:"
+                    f" {estimate.reason}."
+                )
+        if any(estimate.value is not None for estimate in estimates):
+            print(f"{audited.title}, expected from probabilities: {FLAGS['EXPECTED']}.")
+        if not estimates:
+            print(
+                f"{audited.title}: nothing is expected of reruns, no answer carries probabilities"
+                f" ({_WITHOUT})."
+            )
+
+
+# ----------------------------------------------------------------------
+# What `hqm label status` prints.
+# ----------------------------------------------------------------------
+
+
+def study_status(status: StudyStatus) -> None:
+    """`hqm label status`: raters, agreement, labels, width."""
+    raters = terminal_table(
+        "",
+        "rater",
+        "labels",
+        "of",
+        "seconds",
+        "gold right",
+        "cannot say",
+        "notes",
+        "time left",
+        right=range(1, 7),
+    )
+    for rater in status.raters:
+        gold = f"{rater.gold_right} of {rater.gold_done}" if rater.gold_done else "-"
+        pace = "-" if rater.seconds is None else f"{rater.seconds:.1f}"
+        left = rater.time_left or ("done" if rater.done == rater.count else "-")
+        counts = (
+            str(rater.done),
+            str(rater.count),
+            pace,
+            gold,
+            str(rater.cannot_say),
+            str(rater.notes),
+        )
+        raters.add_row(rater.rater, *counts, left)
+    print_all(
+        f"{status.labelled} of {status.rows} have a label, {status.overlapping} have two or more.",
+        raters,
+    )
+    agreement = terminal_table("", "agreement", "value", "95% interval", "answers", right=(1, 3))
+    for row in status.agreement:
+        ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+        value = "-" if row.value is None else f"{row.value:.3f}"
+        agreement.add_row(row.name, value, row.reason or ends, str(row.n))
+    print_all(agreement)
+    print(f"disagreements: {status.disagreements}, settled {status.adjudicated}")
+    print("labels: " + ", ".join(f"{words} {count}" for words, count in status.choices.items()))
+    if status.width is None:
+        print("width: not yet known; it needs labels of answers about two pictures")
+        return
+    width = status.width
+    print(
+        f"mean label {width.mean:.3f}, 95% interval {width.low:.3f} to {width.high:.3f}, width"
+        f" {width.width:.3f}, by the labels alone"
+    )
+    if status.expected_width is not None:
+        print(
+            f"the plan expects {status.expected_width:.3f} for the corrected mean score, for which"
+            " the audit uses the scores of all answers too"
+        )
+
+
+# ----------------------------------------------------------------------
+# What the commands print of logs and of corrected keys.
+# ----------------------------------------------------------------------
+
+
+def key_effect(effect: KeyEffect) -> None:
+    """`hqm audit --key`: what the corrected key changes."""
+    tables = importlib.import_module("hqm.reports.tables")
+    table = terminal_table(
+        f"{effect.benchmark} by the key {effect.key}: {effect.changed} targets are others,"
+        f" {effect.left_out} items are left out as ambiguous; {effect.moved} of"
+        f" {len(effect.scores)} respondents change their rank",
+        "respondent",
+        f"{effect.metric}, release",
+        f"{effect.metric}, corrected",
+        "rank",
+        "corrected",
+        right=(1, 2, 3, 4),
+    )
+    for row in effect.scores:
+        scores = (tables.number(row.score), tables.number(row.corrected))
+        table.add_row(row.respondent, *scores, str(row.rank or "-"), str(row.corrected_rank or "-"))
+    for name, (old, new) in effect.reliability.items():
+        table.add_row(name, tables.number(old), tables.number(new), "", "")
+    print_all(table)
+
+
+def judgements(taken_files: TakenJudgements | None) -> None:
+    """`hqm audit --judgements`: how the rows of the files were taken; beside the results, which may
+    be JSON.
+    """
+    for matching in taken_files.matchings if taken_files else ():
+        print(f"judgements: {matching.sentence}", file=sys.stderr)
+    for note in taken_files.notes if taken_files else ():
+        print(f"judgements: note: {note}", file=sys.stderr)
+
+
+def taken(
+    benchmark: Benchmark, logs: Taken, compared: Sequence[ScoreComparison], as_json: bool
+) -> None:
+    """`hqm import --benchmark`: how the rows found their items, and where the tools' scores differ
+    from HQM's.
+    """
+    if as_json:
+        matchings = [dataclasses.asdict(matching) for matching in logs.matchings]
+        scores = [comparison.to_dict() for comparison in compared]
+        print_json(
+            {
+                "benchmark": benchmark.name,
+                "matched": matchings,
+                "notes": list(logs.notes),
+                "scores": scores,
+            }
+        )
+        return
+    for note in logs.notes:
+        print(f"note: {note}")
+    for matching in logs.matchings:
+        how = ", ".join(f"{n} by {name}" for name, n in matching.how.items())
+        print(
+            f"{matching.path} ({matching.tool}): {matching.respondent}, form {matching.form}, run"
+            f" {matching.run}: {matching.matched} of {matching.rows} rows matched"
+            f" ({how or 'none'}), {matching.items} items answered, {len(matching.unmatched)}"
+            f" unmatched, {len(matching.ambiguous)} ambiguous"
+        )
+        for what, places in (("unmatched", matching.unmatched), ("ambiguous", matching.ambiguous)):
+            for place in places[:3]:
+                print(f"    {what}: {place}")
+    for comparison in compared:
+        recorded_scores(comparison.to_dict())
+
+
+def recorded_scores(compared: Mapping[str, Any]) -> None:
+    """Where a tool's scores and HQM's differ: in total, by reason, and the first rows."""
+    tables = importlib.import_module("hqm.reports.tables")
+    means = [tables.number(compared[name], 4) for name in ("tool_mean", "hqm_mean")]
+    print(
+        f"{compared['respondent']}, form {compared['form']}, run {compared['run']}:"
+        f" {compared['tool']} scores {means[0]}, HQM {means[1]} ({compared['hqm_scored']} of"
+        f" {compared['compared']} scored); {len(compared['differences'])} answers differ"
+    )
+    for reason, n in compared["reasons"].items():
+        print(f"    {n}: {reason}")
+        for row in [row for row in compared["differences"] if row["reason"] == reason][:3]:
+            hqm_score = "unscored" if row["hqm_score"] is None else f"{row['hqm_score']:g}"
+            print(
+                f"        {row['item']}: {row['answer']!r:.60} {compared['tool']}"
+                f" {row['tool_score']:g} ({row['tool_read']!r:.30}), HQM {hqm_score}"
+                f" ({row['hqm_read']!r:.30})"
+            )
+
+
+# ----------------------------------------------------------------------
+# What `hqm audit` prints of smaller pictures.
+# ----------------------------------------------------------------------
+
+
+def resolutions(audited: BenchmarkAudit) -> None:
+    """Each respondent's score at every resolution; nothing where pictures were shown in one
+    alone.
+    """
+    for each in importlib.import_module("hqm.reports.side_tables").resolution_tables(audited):
+        print(each.caption)
+        table = terminal_table("", *each.columns, right=each.right)
+        for row in each.rows:
+            table.add_row(*(f"{cell.text} {_beside(cell.small)}".rstrip() for cell in row))
+        print_all(table)
+
+
+def _beside(small: str) -> str:
+    """What stands under a number in a report, beside it: an interval as it is, anything else in
+    brackets.
+    """
+    return small if small.startswith("[") or not small else f"({small})"
+
+
+# ----------------------------------------------------------------------
+# What `hqm audit` prints of a short form.
+# ----------------------------------------------------------------------
+
+
+def full_scale(audited: BenchmarkAudit) -> None:
+    """The scores on the full benchmark's scale, and what was lost; nothing of a benchmark that is
+    no short form.
+    """
+    short_form = importlib.import_module("hqm.reports.side_tables")
+    if (scores := short_form.full_scores(audited)) is not None:
+        table = terminal_table("", *scores.columns, right=scores.right)
+        for row in scores.rows:
+            table.add_row(*(cell.text for cell in row))
+        print_all(table)
+    for sentence in short_form.remarks(audited):
+        print(sentence)
+
+
+# ----------------------------------------------------------------------
+# What `hqm run --until` prints: who stopped where and why, and what is known of each pair.
+# ----------------------------------------------------------------------
+
+_MOST = 20
+"""Pairs that are listed; of more, only those that are not separated."""
+
+
+def stopped_run(run: StoppedRun) -> None:
+    """A table of the respondents, the pairs, and what was saved."""
+    tables = importlib.import_module("hqm.reports.tables")
+    asked, of = run.items
+    if run.note:
+        print(f"{run.benchmark}: {run.note}")
+    table = terminal_table(
+        f"{run.benchmark} until {run.rule}: {run.metric} of the full benchmark",
+        "respondent",
+        "items",
+        "of",
+        run.metric,
+        "95% at any time",
+        "stopped when",
+        right=(1, 2, 3, 4),
+    )
+    for at in run.stops:
+        interval = f"{tables.number(at.low)} to {tables.number(at.high)}"
+        score = "" if at.score is None else tables.number(at.score)
+        table.add_row(at.respondent, f"{at.items:,}", f"{at.of_items:,}", score, interval, at.why)
+    print_all(table)
+    left = [name for name in run.names if name not in {at.respondent for at in run.stops}]
+    if left:
+        print(f"{run.benchmark}: not stopped by the rule yet: {', '.join(left)}")
+    states = Counter(pair.state for pair in run.pairs)
+    if run.pairs:
+        print(f"pairs: {', '.join(f'{count} {state}' for state, count in states.items())}")
+        for pair in (
+            run.pairs
+            if len(run.pairs) <= _MOST
+            else [p for p in run.pairs if p.state != "separated"][:_MOST]
+        ):
+            first, second = run.names[pair.first], run.names[pair.second]
+            print(
+                f"  {_said(pair.state, run)}: {first} and {second},"
+                f" {tables.number(pair.difference)} after {pair.pictures} pictures"
+            )
+    if of:
+        print(
+            f"{run.benchmark}: {asked:,} of {of:,} answers of the first run were asked for,"
+            f" {tables.percent(1 - asked / of)} saved"
+        )
+
+
+def _said(state: str, run: StoppedRun) -> str:
+    return f"not separated by more than {run.rule.separated:g}" if state == "within" else state
 
 
 def findings(checked: Sequence[Checked], selection: Selection, as_json: bool) -> None:
@@ -71,7 +374,7 @@ def _leaks(strata: Sequence[Stratum]) -> None:
     """How far the words, and the strongest cue, get without the pictures in all items and in each
     part.
     """
-    from hqm.lint.leaks import WORDS
+    from hqm.lint.answer_leaks import WORDS
 
     for stratum in strata:
         if not stratum.type:
@@ -88,7 +391,7 @@ def _leaks(strata: Sequence[Stratum]) -> None:
 
 
 def _tally(severities: Sequence[str]) -> str:
-    from hqm.benchmark.codes import SEVERITIES
+    from hqm.benchmark.findings import SEVERITIES
 
     counts = {severity: severities.count(severity) for severity in SEVERITIES}
     said = [f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in counts.items() if n]
@@ -154,7 +457,7 @@ def gate(result: Gate, github: bool, as_json: bool) -> None:
 
 def forms(name: str, original: Form, parallel: Form, examples: int) -> None:
     """`hqm forms`."""
-    from hqm.forms.build import count_modes, count_reasons, count_rules
+    from hqm.forms.make_forms import count_modes, count_reasons, count_rules
 
     print(
         f"{name}, {parallel.name}: {len(parallel)} of {len(original)} items have this form,"
@@ -357,7 +660,7 @@ def fetched(results: Mapping[Card, Sequence[Fetched]], as_json: bool) -> None:
 
 def file_score(score: FileScore, as_json: bool) -> None:
     """`hqm score`."""
-    from hqm.scoring.states import advice_on_cut
+    from hqm.scoring.rules import advice_on_cut
 
     if as_json:
         print_json(score.to_dict())
@@ -388,7 +691,7 @@ def file_score(score: FileScore, as_json: bool) -> None:
     for name, value in score.criterion.items():
         print(f"  people.{name:17} {'undefined' if value is None else repr(value)}{flag}")
     if score.recorded:
-        show_logs.recorded_scores(score.recorded)
+        recorded_scores(score.recorded)
     print(score.signature)
 
 
@@ -436,7 +739,7 @@ def table_audit(audit: TableAudit) -> None:
 
 def audit(result: Audit) -> None:
     """The table of indicators at the end of `hqm audit`."""
-    from hqm.scoring.states import advice_on_cut
+    from hqm.scoring.rules import advice_on_cut
 
     tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
@@ -446,7 +749,7 @@ def audit(result: Audit) -> None:
             f" {'respondent' if n == 1 else 'respondents'}"
         )
         if audited.stopped:
-            said = importlib.import_module("hqm.reports.stops").stopped(audited)
+            said = importlib.import_module("hqm.reports.side_tables").stopped(audited)
             print(importlib.import_module("hqm.reports.phrases").in_words(said))
         rows = tables.indicators_brief(audited)
         table = terminal_table("", *rows.columns, right=rows.right)
@@ -465,8 +768,8 @@ def audit(result: Audit) -> None:
         print_all(table)
         for note in () if alone else rows.notes:
             print(note)
-        show_short.full_scale(audited)
-        show_resolution.resolutions(audited)
+        full_scale(audited)
+        resolutions(audited)
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):
                 print(f"{cell}: {advice}.")

@@ -7,11 +7,19 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from hqm.administration.administering import Progress
+    from hqm.administration.asks import Job
+
 
 _PLAIN = ("", "dumb", "unknown")
 """Values of TERM for a terminal that knows no control characters."""
@@ -118,3 +126,246 @@ def _as_lists(table: Table, room: int) -> Iterator[str]:
 def print_json(value: Any) -> None:
     """Print a value as JSON, nothing rounded."""
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+# ----------------------------------------------------------------------
+# Progress of a command, on the error stream: bars with rate and time left in a terminal, a line
+# now and then elsewhere.
+#
+# A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler
+# get whole lines without control characters.
+# ----------------------------------------------------------------------
+
+FIRST, THEN = 5.0, (15.0, 30.0, 60.0)
+"""Seconds after which a wait is told of, and told of again; from then on every minute."""
+_LINE = 30.0
+"""Seconds between two lines of progress where there are no bars."""
+
+
+@contextmanager
+def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
+    """Show progress while the block runs; the callback is told how many more answers a job has."""
+    todo = [job for job in jobs if job.todo]
+    if quiet or not todo:
+        yield lambda _job, _count: None
+        return
+    total = sum(len(job.todo) for job in todo)
+    if not can_redraw(sys.stderr):
+        lines = _Lines("answers", total)
+        yield lambda _job, count: lines.advance(count)
+        return
+    with _shown(_with_time) as shown:
+        everything = shown.add_task("all", total=total)
+        tasks: dict[tuple[str, str], int] = {}
+        sizes: dict[tuple[str, str], int] = {}
+        for job in todo:
+            key = _key(job)
+            sizes[key] = sizes.get(key, 0) + len(job.todo)
+
+        def advance(job: Job, count: int) -> None:
+            key = _key(job)
+            if key not in tasks:  # a bar appears when its respondent's turn comes
+                tasks[key] = shown.add_task(" · ".join(key), total=sizes[key])
+            shown.advance(tasks[key], count)
+            shown.advance(everything, count)
+
+        yield advance
+
+
+@contextmanager
+def judging(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Show how many questions the judges have been asked while the block runs."""
+    if quiet:
+        yield lambda _judge, _count, _wave: None
+        return
+    if not can_redraw(sys.stderr):
+        lines = _Lines("judges' replies", 0)
+        yield lambda _judge, done, wave: lines.reach(done, max(done, wave))
+        return
+    with _shown(_with_count) as shown:
+        tasks: dict[str, Any] = {}
+
+        def advance(judge: str, done: int, wave: int) -> None:
+            if judge not in tasks:
+                tasks[judge] = shown.add_task(f"judge {judge}", total=wave)
+            # a later stage asks more: the total grows as it becomes known
+            task = shown.tasks[list(tasks).index(judge)]
+            shown.update(
+                tasks[judge], completed=done, total=max(float(task.total or 0), done, wave)
+            )
+
+        yield advance
+
+
+@contextmanager
+def downloading(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Show each download's bytes, rate and time left while the block runs."""
+    if quiet:
+        yield lambda _name, _done, _total: None
+        return
+    if not can_redraw(sys.stderr):
+        by_name: dict[str, _Lines] = {}
+
+        def say(name: str, done: int, total: int) -> None:
+            by_name.setdefault(name, _Lines(f"bytes of {name}", total)).reach(done, total)
+
+        yield say
+        return
+    with _shown(_with_bytes) as shown:
+        tasks: dict[str, Any] = {}
+
+        def advance(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = shown.add_task(name, total=total or None)
+            shown.update(tasks[name], completed=done)
+
+        yield advance
+
+
+@contextmanager
+def telling_of_waits(quiet: bool = False) -> Iterator[None]:
+    """Say what takes long while the block runs (a model that is loaded, an estimation), with the
+    seconds since it began.
+    """
+    from hqm.respondents.base import listening
+
+    if quiet:
+        yield
+        return
+    waits: Counter[str] = Counter()
+    ended: dict[str, threading.Event] = {}
+
+    def hear(what: str, begins: bool) -> None:
+        # several workers may load one model
+        waits[what] += 1 if begins else -1
+        if begins and waits[what] == 1:
+            ended[what] = threading.Event()
+            threading.Thread(target=_tell, args=(what, ended[what]), daemon=True).start()
+        elif not begins and not waits[what]:
+            ended.pop(what).set()
+
+    with listening(hear):
+        yield
+
+
+def _tell(what: str, ended: threading.Event) -> None:
+    began = time.monotonic()
+    for wanted in _times():
+        if ended.wait(max(0.0, began + wanted - time.monotonic())):
+            if wanted != FIRST:
+                print(
+                    f"hqm: {what}: done after {_duration(time.monotonic() - began)}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            return
+        print(
+            f"hqm: {what}: {_duration(time.monotonic() - began)} so far",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _times() -> Iterator[float]:
+    yield FIRST
+    yield from THEN
+    last = THEN[-1]
+    while True:
+        last += 60.0
+        yield last
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> _duration(7.4), _duration(75), _duration(7500)
+    ('7 s', '1 min 15 s', '2 h 5 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return (
+        f"{whole // 60} min {whole % 60} s"
+        if whole < 3600
+        else f"{whole // 3600} h {whole % 3600 // 60} min"
+    )
+
+
+class _Lines:
+    """Progress as a line now and then."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self._began = self._last = time.monotonic()
+
+    def advance(self, count: int) -> None:
+        self.reach(self.done + count, self.total)
+
+    def reach(self, done: int, total: int) -> None:
+        self.done, self.total, now = done, total, time.monotonic()
+        if now - self._last < _LINE or not done:
+            return
+        self._last = now
+        rate = done / (now - self._began)
+        left = f", about {_duration((total - done) / rate)} left" if total > done else ""
+        of = f" of {total:,}" if total else ""
+        print(f"hqm: {done:,}{of} {self.what}, {rate:,.1f}/s{left}", file=sys.stderr, flush=True)
+
+
+# --- bars, as many columns as the terminal has room for ---
+
+
+@contextmanager
+def _shown(columns: Callable[[int], Sequence[Any]]) -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+    room = width(sys.stderr)
+    with Bars(*columns(room), console=Console(file=sys.stderr, width=room), expand=True) as shown:
+        yield shown
+
+
+def _named() -> Any:
+    from rich.progress import TextColumn
+    from rich.table import Column
+
+    # a long name loses its end before a number does
+    return TextColumn(
+        "{task.description}",
+        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=8),
+    )
+
+
+def _bar(room: int) -> list[Any]:
+    from rich.progress import BarColumn
+
+    return [BarColumn(bar_width=24 if room >= 80 else 10)] if room >= 60 else []
+
+
+def _with_time(room: int) -> list[Any]:
+    from rich.progress import MofNCompleteColumn, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="cyan")
+
+    rate = [Rate()] if room >= 72 else []
+    return [_named(), *_bar(room), MofNCompleteColumn(), *rate, TimeRemainingColumn(compact=True)]
+
+
+def _with_count(room: int) -> list[Any]:
+    from rich.progress import MofNCompleteColumn
+
+    return [_named(), *_bar(room), MofNCompleteColumn()]
+
+
+def _with_bytes(room: int) -> list[Any]:
+    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    speed = [TransferSpeedColumn()] if room >= 80 else []
+    return [_named(), *_bar(room), DownloadColumn(), *speed, TimeRemainingColumn(compact=True)]
+
+
+def _key(job: Job) -> tuple[str, str]:
+    return job.assignment.respondent.name, job.administration.form.name

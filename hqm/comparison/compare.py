@@ -9,13 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.families import families_of, infer_family
-from hqm.auditing.value import Audit, BenchmarkAudit
+from hqm.auditing.audit import Audit, BenchmarkAudit
+from hqm.auditing.evidence import families_of, infer_family
 from hqm.comparison.forecasting import forecasts
-from hqm.comparison.measures import Measure, measures_of
-from hqm.comparison.ranks import agreements, by_types, closer, column, respondent_tests, separations
-from hqm.comparison.reliability import growth_of, side_by_side, tested
-from hqm.comparison.value import Closer, Comparison, Difference
+from hqm.comparison.measure_tests import (
+    agreements,
+    by_types,
+    closer,
+    column,
+    growth_of,
+    respondent_tests,
+    separations,
+    side_by_side,
+    tested,
+)
+from hqm.comparison.measures import Closer, Comparison, Difference, Measure, measures_of
 from hqm.decisions.prices import PriceList
 from hqm.errors import DesignError
 from hqm.psychometrics import family_dependence, holm_in_order

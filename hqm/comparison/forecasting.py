@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.whole_study import parts_in
-from hqm.comparison.measures import Measure
-from hqm.comparison.ranks import column
-from hqm.comparison.value import ForecastPair
+from hqm.auditing.auditor import parts_in
+from hqm.comparison.measure_tests import column
+from hqm.comparison.measures import ForecastPair, Measure
 from hqm.decisions.prices import ANSWERS, PriceList, UnitPrices, unit_prices
 from hqm.psychometrics import (
     Bounds,

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from hqm.auditing.left_out_scores import LeftOutRecord, read
-from hqm.auditing.value import BenchmarkAudit, RespondentScores
-from hqm.types import Cell, Estimate
+from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.auditor import LeftOutRecord, read
+from hqm.psychometrics import (
+    BenchmarkAgreement,
+    Coefficient,
+    Contest,
+    DependentCorrelations,
+    Multitrait,
+    ReliabilityDifference,
+)
+from hqm.types import Cell, Estimate, json_data
+from hqm.version import __version__
 
 Scores = Mapping[str, float]
 """Respondent -> score; who has none is not in it."""
@@ -192,3 +203,236 @@ def _named(measures: Sequence[Measure]) -> tuple[Measure, ...]:
         )
         named.append(replace(measure, label=f"{label} #{same + 1}" if same else label))
     return tuple(named)
+
+
+# ----------------------------------------------------------------------
+# What a comparison found, as values that reports are made from.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One indicator of two measures, compared over the respondents they share.
+
+    `length` is the number of items both were brought to (None: each at its own). `these` tests the
+    difference for these respondents over other pictures (fixed facet), `others` for other
+    respondents (random facet). The adjusted p-values come from one procedure over everything that a
+    comparison tests (`holm_in_order`); NaN where no test was made.
+    """
+
+    indicator: str
+    first: str
+    second: str
+    length: int | None
+    these: ReliabilityDifference
+    others: ReliabilityDifference
+    adjusted_these: float = math.nan
+    adjusted_others: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class TestCount:
+    """How many tests of a population were made, how many of them are more than chance, and why
+    others were not made.
+    """
+
+    made: int
+    beyond: int
+    not_made: Mapping[str, int]
+    """Reason -> number of tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How two measures order the respondents they share; scores turned so that higher is better.
+
+    `corrected` is Pearson's r over the root of both reliabilities: what two measures without noise
+    would correlate. It is absent where both were scored from the same answers, because then they
+    share their noise.
+    """
+
+    first: str
+    second: str
+    pearson: Coefficient
+    spearman: Coefficient
+    tau: Coefficient
+    subsets: BenchmarkAgreement
+    corrected: float
+    same_answers: bool
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closer:
+    """Whether a measure (or a criterion) goes with one measure more than with another: Williams'
+    test.
+
+    It is about other respondents, and is adjusted together with the tests of the differences.
+    """
+
+    criterion: str
+    first: str
+    second: str
+    test: DependentCorrelations
+    adjusted: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """Which pairs of respondents two measures tell apart, from the scores' intervals; Holm over
+    pairs and measures.
+
+    `opposed` names pairs that both tell apart, in opposite orders: (better by the first measure,
+    better by the second).
+    """
+
+    first: str
+    second: str
+    pairs: int
+    both: int
+    opposed: tuple[tuple[str, str], ...]
+    only_first: tuple[tuple[str, str], ...]
+    only_second: tuple[tuple[str, str], ...]
+    neither: int
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What more items, or the mean of more seeds, would make of a measure's reliability.
+
+    `items` holds (items, reliability), `seeds` (runs averaged, reliability); `needed` (target,
+    items).
+    """
+
+    measure: str
+    indicator: str
+    now: Coefficient
+    length: int
+    items: tuple[tuple[int, Coefficient], ...]
+    seeds: tuple[tuple[int, Coefficient], ...]
+    needed: tuple[tuple[float, Coefficient], ...]
+
+
+@dataclass(frozen=True)
+class ForecastPair:
+    """Two measures in studies of equal cost, one run in one wording: which separates respondents
+    better, and for whom.
+
+    Parameters
+    ----------
+    cost, unit
+        Of each study, in a currency or in `answers`.
+    items, pictures
+        Of the two studies.
+    g, mdd
+        How far differences between these respondents come back on other pictures and runs, and the
+        smallest that a test over pictures finds with 80 % power, each with its interval for these
+        respondents.
+    these, others
+        Which of them to trust, for these respondents over other pictures and for other respondents.
+    """
+
+    first: str
+    second: str
+    cost: float
+    unit: str
+    items: tuple[int, int]
+    pictures: tuple[int, int]
+    g: tuple[Coefficient, Coefficient]
+    mdd: tuple[Coefficient, Coefficient]
+    these: Contest
+    others: Contest
+
+    def trusted(self, contest: Contest) -> str:
+        """The measure that a contest chooses; empty where their difference is within its standard
+        error, or none was made.
+        """
+        return ("", self.first, self.second)[contest.choice]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Measures over the same respondents, side by side.
+
+    Parameters
+    ----------
+    respondents
+        Those that every measure scored.
+    length
+        The common number of items of the tests at one length.
+    """
+
+    measures: tuple[Measure, ...]
+    respondents: tuple[str, ...]
+    families: Mapping[str, str]
+    n_effective: float | None
+    length: int
+    indicators: Mapping[str, Mapping[str, Coefficient]]
+    """Indicator -> measure -> its coefficient over the shared respondents."""
+    differences: tuple[Difference, ...]
+    agreements: tuple[Agreement, ...]
+    closer: tuple[Closer, ...]
+    types: Multitrait | None
+    distinct: Mapping[str, Coefficient]
+    """Two types -> their heterotrait-monotrait ratio."""
+    separations: tuple[Separation, ...]
+    ranks: Mapping[str, Mapping[str, tuple[int, int]]]
+    """Measure -> respondent -> the best and the worst rank that the tests of all pairs of
+    respondents leave.
+    """
+    growth: tuple[Growth, ...]
+    command: str = ""
+    protocol: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Where the tools that recorded answers score them otherwise than HQM, by respondent, form, run
+    and scoring.
+    """
+    forecasts: tuple[ForecastPair, ...] = ()
+    """Pairs of measures at equal cost, where a forecast was asked for."""
+    hqm_version: str = field(default=__version__)
+
+    def adjusted_for_others(self, indicator: str, first: str, second: str) -> float:
+        """The adjusted p-value of a difference at the measures' own lengths, for other respondents;
+        NaN without a test.
+
+        Coefficients of the same runs share the test of test-retest reliability.
+        """
+        retest = indicator.startswith("test_retest.")
+        for d in self.differences:
+            same = d.indicator == indicator or (retest and d.indicator.startswith("test_retest."))
+            if same and d.length is None and {d.first, d.second} == {first, second}:
+                return d.adjusted_others
+        return math.nan
+
+    @property
+    def tests(self) -> Mapping[str, TestCount]:
+        """Population (`fixed_models`, `model_population`) -> how many tests of differences were
+        made, and why not.
+        """
+        these = [(d.these.reason, d.adjusted_these) for d in self.differences]
+        others = [(d.others.reason, d.adjusted_others) for d in self.differences]
+        others += [(c.test.reason, c.adjusted) for c in self.closer]
+        return {"fixed_models": _counted(these), "model_population": _counted(others)}
+
+    def to_json(self) -> str:
+        """Everything as JSON; a number that does not exist is null."""
+        # the audits hold the scores without each picture
+        data = asdict(
+            replace(
+                self, measures=tuple(replace(m, left_out={}, components={}) for m in self.measures)
+            )
+        )
+        for measure in data["measures"]:
+            del measure["components"]
+            measure["signatures"] = {
+                e["indicator"]: e["signature"] for e in measure.pop("estimates")
+            }
+        data["tests"] = {population: asdict(count) for population, count in self.tests.items()}
+        return json.dumps(json_data(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _counted(tests: Sequence[tuple[str, float]]) -> TestCount:
+    adjusted = [p for _, p in tests if math.isfinite(p)]
+    reasons = Counter(reason for reason, p in tests if not math.isfinite(p))
+    return TestCount(len(adjusted), sum(p < 0.05 for p in adjusted), dict(reasons))

@@ -4,20 +4,140 @@ to reach.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.decisions.prices import UnitPrices
-from hqm.decisions.targets import Target
-from hqm.psychometrics.arrays import Array
-from hqm.psychometrics.study_forecast import StudySize, Z, error_parts, forecast, independent
+from hqm.errors import UsageError
+from hqm.psychometrics.result import Array
+from hqm.psychometrics.study_forecast import (
+    ALIASES,
+    PRECISIONS,
+    Precision,
+    StudySize,
+    Z,
+    error_parts,
+    forecast,
+    independent,
+)
 from hqm.psychometrics.study_variance import Effect, StudyParts
-from hqm.psychometrics.two_way import FEWEST_CLUSTERS
+from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
+from hqm.types import json_data
+from hqm.version import __version__
+
+# ----------------------------------------------------------------------
+# Targets of a study, as they are written on the command line: `mdd<=.02`, `rho_g>=.95`,
+# `sem[counting]<=.03`.
+# ----------------------------------------------------------------------
+
+_WRITTEN = re.compile(r"\s*(\w+)\s*(?:\[(.+?)\])?\s*(>=|<=)\s*([-+.\deE]+)\s*")
+OF_A_TYPE = ("sem", "half_width")
+"""The figures that may be wanted of one hallucination type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure that a study is to reach; of one hallucination type where `kind` names it."""
+
+    figure: str
+    value: float
+    kind: str = ""
+
+    @property
+    def precision(self) -> Precision:
+        return PRECISIONS[self.figure]
+
+    @property
+    def name(self) -> str:
+        return f"{self.figure}[{self.kind}]" if self.kind else self.figure
+
+    def met(self, value: float) -> bool:
+        """Whether a value reaches the target; what is rounding does not count."""
+        slack = 1e-9 * max(1.0, abs(self.value))
+        return value >= self.value - slack if self.precision.higher else value <= self.value + slack
+
+    def __str__(self) -> str:
+        return f"{self.name}{'>=' if self.precision.higher else '<='}{self.value:g}"
+
+
+def parse_target(text: str) -> Target:
+    """Read a target.
+
+    >>> str(parse_target("retest >= .95")), parse_target("sem[counting]<=.03").kind
+    ('rho_g>=0.95', 'counting')
+
+    Raises
+    ------
+    UsageError
+        The figure means nothing, the sign points the wrong way, or the value is none.
+    """
+    read = _WRITTEN.fullmatch(text)
+    if read is None:
+        raise UsageError(
+            f"the target {text!r} cannot be read", remedy='Write it as "mdd<=.02" or "rho_g>=.95".'
+        )
+    written, kind, sign, number = read.groups()
+    figure = ALIASES.get(written, written)
+    known = (*PRECISIONS, *ALIASES)
+    if figure not in PRECISIONS:
+        raise UsageError(
+            f"there is no figure {written!r} to reach",
+            remedy=f"There are {', '.join(known)}.",
+            given=written,
+            known=known,
+        )
+    if (sign == ">=") != PRECISIONS[figure].higher:
+        right = ">=" if PRECISIONS[figure].higher else "<="
+        better = "higher" if PRECISIONS[figure].higher else "lower"
+        raise UsageError(
+            f"the target {text!r} points the wrong way: {better} is better",
+            remedy=f"Write {written}{right}{number}.",
+        )
+    try:
+        value = float(number)
+    except ValueError:
+        raise UsageError(
+            f"the target {text!r} has no number", remedy='Write it as "mdd<=.02".'
+        ) from None
+    if not (math.isfinite(value) and value > 0) or (PRECISIONS[figure].higher and value >= 1):
+        span = "between 0 and 1" if PRECISIONS[figure].higher else "above 0"
+        raise UsageError(f"no study reaches {text!r}", remedy=f"Give a number {span}.")
+    if kind and figure not in OF_A_TYPE:
+        raise UsageError(
+            f"{figure} is no figure of a single type",
+            remedy=f"Of a type there are {', '.join(OF_A_TYPE)}.",
+        )
+    return Target(figure, value, kind or "")
+
+
+def parse_targets(targets: Sequence[str | Target]) -> tuple[Target, ...]:
+    """Read several targets; each figure once.
+
+    Raises
+    ------
+    UsageError
+        There is none, a figure stands twice, or one cannot be read.
+    """
+    if isinstance(targets, str):
+        targets = [targets]
+    made = tuple(parse_target(t) if isinstance(t, str) else t for t in targets)
+    if not made:
+        raise UsageError(
+            "there is no target", remedy='Name one with --target "mdd<=.02"; it may be repeated.'
+        )
+    names = [target.name for target in made]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise UsageError(f"{twice} is wanted twice", remedy="Name each figure once.")
+    return made
+
 
 FREE = ("items", "pictures", "runs", "forms", "judges", "labels", "respondents")
 """What a design may vary: items a picture, pictures, runs, wordings, askings of the judge, labelled
@@ -263,9 +383,9 @@ class Space:
             made["label",] = (parts.labels or 0.0) * max(1 / float(size.labels) - 1 / answers, 0.0)  # type: ignore[arg-type]
         if target.figure == "mean_sem":
             made = {
-                e: v / (float(size.respondents) if "respondent" in e else 1.0)
+                e: v / (float(size.respondents) if "respondent" in e else 1.0)  # type: ignore[arg-type]
                 for e, v in made.items()
-            }  # type: ignore[arg-type]
+            }
         effect = max(made, key=lambda e: made[e], default=("respondent",))
         whole = sum(made.values())
         return effect, made[effect] / whole if whole > 0 else math.nan
@@ -284,3 +404,188 @@ def _single(size: StudySize, place: int) -> StudySize:
         return float(array[place]) if array.ndim else float(array)
 
     return StudySize(**{name: at(getattr(size, name)) for name in (*AXES, "labels")})
+
+
+# ----------------------------------------------------------------------
+# What `hqm design` answers: the cheapest study, what it is compared with, and the sentence that a
+# person acts on.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """What a study is forecast to reach of one target; the interval is about how exactly the
+    audit's pictures tell it.
+    """
+
+    target: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def met(self) -> bool:
+        return parse_target(self.target).met(self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedStudy:
+    """A study: how large it is, what it costs, and what it is forecast to reach.
+
+    Parameters
+    ----------
+    what
+        What it is in the table: `as audited`, `cheapest`, or the step that leads to it.
+    items
+        In each picture, on average. `extra` are pictures of one type beyond its share.
+    answers, cost
+        Of all respondents; `cost` in the unit of the design.
+    """
+
+    what: str
+    pictures: int
+    items: float
+    forms: int
+    runs: int
+    askings: int
+    respondents: int
+    labels: int
+    extra: Mapping[str, int] = field(default_factory=dict)
+    answers: int
+    cost: float
+    forecasts: tuple[Forecast, ...] = ()
+
+    @property
+    def met(self) -> bool:
+        """Whether it reaches every target."""
+        return all(forecast.met for forecast in self.forecasts)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PlannedStudy:
+        return cls(**{**data, "forecasts": tuple(Forecast(**row) for row in data["forecasts"])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint:
+    """What a budget buys at best (`best`), and what it buys in more pictures of the audited study
+    alone (`same`).
+    """
+
+    cost: float
+    best: float
+    same: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyDesign:
+    """The cheapest study that reaches all targets.
+
+    Parameters
+    ----------
+    now, cheapest, same
+        The audited study with each run in each wording; the answer; and the audited study with more
+        (or fewer) pictures alone, None where that never reaches the targets.
+    saving
+        1 - cost of `cheapest` / cost of `same`.
+    steps, further
+        The way from `now` to `cheapest`, a change at a time; and what one unit more of each thing
+        would buy.
+    curve, curve_of
+        Cost against the first target's figure.
+    unit
+        The currency, or `answers`.
+    """
+
+    benchmark: str
+    metric: str
+    targets: tuple[str, ...]
+    free: tuple[str, ...]
+    sentence: str
+    unit: str
+    now: PlannedStudy
+    cheapest: PlannedStudy
+    same: PlannedStudy | None
+    saving: float | None
+    steps: tuple[PlannedStudy, ...]
+    further: tuple[PlannedStudy, ...]
+    curve: tuple[CurvePoint, ...]
+    curve_of: str
+    notes: tuple[str, ...] = ()
+    hqm_version: str = __version__
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data; a number that does not exist is null."""
+        data: dict[str, Any] = json.loads(json.dumps(json_data(asdict(self))))
+        return data
+
+    def to_json(self) -> str:
+        """The text of `design.json`."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> StudyDesign:
+        row = dict(data)
+        for name in ("targets", "free", "notes"):
+            row[name] = tuple(row[name])
+        for name in ("now", "cheapest"):
+            row[name] = PlannedStudy.from_dict(row[name])
+        row["same"] = None if row["same"] is None else PlannedStudy.from_dict(row["same"])
+        for name in ("steps", "further"):
+            row[name] = tuple(PlannedStudy.from_dict(each) for each in row[name])
+        row["curve"] = tuple(CurvePoint(**point) for point in row["curve"])
+        return cls(**row)
+
+    @property
+    def rows(self) -> tuple[PlannedStudy, ...]:
+        """The table: as audited, the way to the cheapest, and what more would buy."""
+        return (self.now, *self.steps, *([self.same] if self.same else []), *self.further)
+
+    def __str__(self) -> str:
+        heads = ["", "pictures", "items", "wordings", "runs", "cost", *self.targets]
+        judged, labelled = (
+            any(getattr(r, n) > k for r in self.rows) for n, k in (("askings", 1), ("labels", 0))
+        )
+        varied = len({row.respondents for row in self.rows}) > 1
+        more = [("askings", judged), ("labels", labelled), ("respondents", varied)]
+        heads[5:5] = [name for name, shown in more if shown]
+        table = [heads]
+        for row in self.rows:
+            pictures = f"{row.pictures:,}" + "".join(
+                f" + {n:,} {kind}" for kind, n in row.extra.items() if n
+            )
+            cells = [
+                row.what,
+                pictures,
+                f"{row.items:g}" if row.items == int(row.items) else f"{row.items:.1f}",
+                str(row.forms),
+                str(row.runs),
+            ]
+            cells += [str(getattr(row, name)) for name, shown in more if shown]
+            table.append([*cells, amount(row.cost, self.unit), *(_said(f) for f in row.forecasts)])
+        widths = [max(len(line[i]) for line in table) for i in range(len(heads))]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in table
+        ]
+        head = f"{self.benchmark}, {self.metric}: {', '.join(self.targets)}"
+        missed = ["  * misses the target"] if any(not row.met for row in self.rows) else []
+        notes = [*missed, *(f"  {note}" for note in self.notes)]
+        return "\n".join([head, self.sentence, "", *(line.rstrip() for line in lines), *notes])
+
+
+def amount(cost: float, unit: str) -> str:
+    """A cost with its unit.
+
+    >>> amount(12000, "answers"), amount(3.5, "EUR")
+    ('12,000 answers', '3.50 EUR')
+    """
+    return f"{cost:,.0f} {unit}" if unit == "answers" or cost >= 1000 else f"{cost:,.2f} {unit}"
+
+
+def _said(forecast: Forecast) -> str:
+    wanted = parse_target(forecast.target).value
+    digits = max(3, 2 - math.floor(math.log10(wanted)))
+    return f"{forecast.value:.{digits}f}{' ' if forecast.met else '*'}"

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hqm.errors import DataError
-from hqm.files.records import read_text
-from hqm.files.toml import fault_of, parse_toml
+from hqm.files.records import fault_of, parse_toml, read_text
 
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]

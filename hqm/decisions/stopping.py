@@ -12,6 +12,7 @@ It stands in one module because what is asked next depends on what the last answ
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,26 +21,107 @@ from functools import partial
 import numpy as np
 
 from hqm.administration.administering import Outcome, added, administer
-from hqm.administration.answers import Answers
-from hqm.administration.asks import Asks
-from hqm.administration.assignment import Administration, Assignment
+from hqm.administration.asks import Administration, Asks, Assignment, Job, plan
 from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never
 from hqm.administration.engines.local import answer_here, is_light
-from hqm.administration.holdings import respondents_of
-from hqm.administration.planning import Job, plan
 from hqm.administration.stops import PictureOrder, identity_digest, picture_order, record_stop
 from hqm.administration.stops import Stop as StoppedAt
-from hqm.benchmark.interface import Benchmark
-from hqm.decisions.rules import StoppingRule
-from hqm.decisions.sequences import PairDecision, RunningInterval, RunningPairs
-from hqm.errors import DesignError, HQMError
+from hqm.administration.stored_answers import Answers, respondents_of
+from hqm.benchmark.adapter import Benchmark
+from hqm.decisions.confidence_sequences import PairDecision, RunningInterval, RunningPairs
+from hqm.errors import DesignError, HQMError, UsageError
 from hqm.indicators.cases import unit_scores
 from hqm.respondents.base import Respondent
-from hqm.respondents.budget import Budget
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.respondents.server_limits import Budget
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import ORIGINAL, Cell, Form, finite
+
+# ----------------------------------------------------------------------
+# When to stop asking, as `--until` says it.
+# ----------------------------------------------------------------------
+
+_RULE = re.compile(
+    r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?(?:(?P<sign>>=|<=)(?P<number>[0-9.eE-]+))?"
+)
+_REMEDY = (
+    'Write "separated", "separated>=.02" (the smallest difference that matters) or'
+    ' "half_width<=.01".'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """What must be known before a respondent is asked no more.
+
+    - `separated`: Every pair with it is told apart, or known to differ by less than this; None
+      where that is not asked.
+    - `half_width`: Half of the interval for its score is this short; None where that is not asked.
+    - `metric`: The metric that the rule is about; the leading one that is a mean of item scores
+      unless given.
+
+    >>> rule = StoppingRule.parse(["separated>=.02", "half_width(accuracy)<=.01"])
+    >>> rule
+    StoppingRule(separated=0.02, half_width=0.01, metric='accuracy', level=0.95)
+    >>> str(rule)
+    'separated>=0.02+half_width<=0.01'
+    """
+
+    separated: float | None = None
+    half_width: float | None = None
+    metric: str = ""
+    level: float = 0.95
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> StoppingRule:
+        """Read the texts of `--until`.
+
+        Raises
+        ------
+        UsageError
+            A text is no rule, a rule is given twice, or the rules are about different metrics.
+        """
+        given: dict[str, float] = {}
+        metrics: dict[str, None] = {}
+        for text in texts:
+            match = _RULE.fullmatch(re.sub(r"\s", "", text))
+            if match is None:
+                raise UsageError(f"--until {text!r} is no rule", remedy=_REMEDY)
+            if match["what"] in given:
+                raise UsageError(
+                    f"--until says {match['what']} twice", remedy="Give each rule once."
+                )
+            given[match["what"]] = _number(match, text)
+            if match["metric"]:
+                metrics[match["metric"]] = None
+        if len(metrics) > 1:
+            raise UsageError(f"--until is about {' and '.join(metrics)}", remedy="Name one metric.")
+        return cls(given.get("separated"), given.get("half_width"), next(iter(metrics), ""))
+
+    def __str__(self) -> str:
+        parts = []
+        if self.separated is not None:
+            parts.append(f"separated>={self.separated:g}" if self.separated else "separated")
+        if self.half_width is not None:
+            parts.append(f"half_width<={self.half_width:g}")
+        return "+".join(parts)
+
+
+def _number(match: re.Match[str], text: str) -> float:
+    """The number of a rule: the smallest difference, or the half width."""
+    wanted = ">=" if match["what"] == "separated" else "<="
+    if match["sign"] is None and match["what"] == "separated":
+        return 0.0
+    try:
+        value = float(match["number"]) if match["sign"] == wanted else -1.0
+    except (TypeError, ValueError):
+        value = -1.0
+    if not 0 < value < 1:
+        raise UsageError(
+            f"--until {text!r} is no rule", remedy=f"{_REMEDY} The number lies between 0 and 1."
+        )
+    return value
+
 
 _FIRST = 20
 """The pictures after which is looked for the first time."""

@@ -10,16 +10,167 @@ the benchmark lists sizes or hashes, is the one that is listed.
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from hqm.errors import ImageError
-from hqm.files.cache import MAX_BYTES, SMALLER, keep
-from hqm.files.names import image_path, is_url, safe_name
+from hqm.errors import DataError, ImageError
+from hqm.files.cache import (
+    MAX_BYTES,
+    SMALLER,
+    cache_folder,
+    image_path,
+    is_url,
+    keep,
+    replacing,
+    safe_name,
+    writing,
+)
+from hqm.files.records import read_records, read_text
+from hqm.signature import digest_file
+
+# ----------------------------------------------------------------------
+# The sizes and checksums that a benchmark's pictures must have.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The size and SHA-256 that a list gives for one picture; None for what it does not give."""
+
+    size: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Checksums:
+    """The sizes and SHA-256 sums that a benchmark's pictures must have, by name.
+
+    They are read from the output of `sha256sum`, or from records (CSV, JSON lines) of `image` with
+    `sha256`, `size` or both.
+    """
+
+    listed: Mapping[str, Listed] = field(default_factory=dict)
+    file: str = ""
+
+    @classmethod
+    def load(cls, path: Path) -> Checksums:
+        """Read a list.
+
+        Raises
+        ------
+        DataError
+            A line names no picture or no sum.
+        """
+        if path.suffix.lower() in {".csv", ".json", ".jsonl"}:
+            return cls(dict(_from_records(path)), str(path))
+        listed = {}
+        for number, line in enumerate(read_text(path).splitlines(), 1):
+            if not line.strip():
+                continue
+            match = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](.+)", line.rstrip())
+            if match is None:
+                raise DataError("the line is not what sha256sum prints", place=f"{path}:{number}")
+            listed[match[2].removeprefix("./")] = Listed(None, match[1].lower())
+        return cls(listed, str(path))
+
+    def check(self, name: str, path: Path) -> None:
+        """Compare a picture with what the list says about it; a picture that is not listed is
+        accepted.
+
+        Raises
+        ------
+        ImageError
+            It is not the picture that was listed.
+        """
+        listed = self.listed.get(name)
+        if listed is None:
+            return
+        remedy = "Fetch it again: answers about another picture are no answers to this item."
+        size = path.stat().st_size
+        if listed.size is not None and size != listed.size:
+            what = f"the picture has {size} bytes, and {self.file} says {listed.size}"
+            raise ImageError(what, place=name, remedy=remedy)
+        if listed.sha256 is not None:
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            if sha256 != listed.sha256:
+                what = (
+                    f"the picture's SHA-256 is {sha256[:12]}..., and {self.file} says"
+                    f" {listed.sha256[:12]}..."
+                )
+                raise ImageError(what, place=name, remedy=remedy)
+
+
+def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
+    for number, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {number}"
+        try:
+            size = int(record["size"]) if record.get("size") not in (None, "") else None
+            sha256 = str(record["sha256"]).lower() if record.get("sha256") else None
+            if size is None and sha256 is None:
+                raise DataError("it has neither size nor sha256", place=place)
+            yield str(record["image"]), Listed(size, sha256)
+        except (KeyError, TypeError, ValueError):
+            raise DataError("it is no record of image, size, sha256", place=place) from None
+
+
+# ----------------------------------------------------------------------
+# Pictures scaled to a share of their width and height, each made once and kept in the cache.
+#
+# The file stands under the hash of the picture and the percentage, so that no name of a picture
+# becomes a path. The same picture gives the same pixels on every machine: Pillow computes
+# Lanczos' filter in whole numbers.
+# ----------------------------------------------------------------------
+
+_ORIENTATION = 0x0112
+
+
+def scaled(path: Path, percent: int) -> Path:
+    """A picture at a percentage of its width and height, as a PNG file in the cache.
+
+    What is shown differs from the picture in nothing but its size: no loss by compression is added,
+    and a tag that says how the picture is to be turned stays. Transparency is left out, as
+    respondents do that run here.
+
+    - `path`: The picture; `check_picture` has found that it can be used.
+    - `percent`: 1 to 99. A side has at least one pixel.
+
+    Raises
+    ------
+    ImageError
+        The picture cannot be opened.
+    DataError
+        The cache cannot be written.
+    """
+    from PIL import Image
+
+    try:
+        name = digest_file(path).partition(":")[2]
+        target = cache_folder() / "scaled" / name[:2] / f"{name}-{percent}.png"
+        if target.is_file():
+            return target
+        with Image.open(path) as picture:
+            turned = picture.getexif().get(_ORIENTATION)
+            size = tuple(max(1, round(side * percent / 100)) for side in picture.size)
+            small = picture.convert("RGB").resize((size[0], size[1]), Image.Resampling.LANCZOS)
+    except Exception as error:  # the decoders raise whatever a broken file makes them raise
+        what = (
+            f"the picture cannot be scaled: {' '.join(str(error).split()) or type(error).__name__}"
+        )
+        raise ImageError(what, place=str(path), remedy="Fetch it again.") from None
+    exif = Image.Exif()
+    if turned is not None:
+        exif[_ORIENTATION] = turned
+    with writing(target.parent), replacing(target) as part:
+        small.save(part, "PNG", **({"exif": exif} if turned is not None else {}))
+    return target
+
 
 MAX_PIXELS = 100_000_000
 """The most pixels that a picture may have when decoded: a file of a few bytes can claim
@@ -67,7 +218,7 @@ def open_images(place: Path | str) -> ImageSource:
     WebImages(base='https://example.org/val2014')
     """
     if isinstance(place, str) and is_url(place):
-        from hqm.files.web import WebImages
+        from hqm.files.web_images import WebImages
 
         return WebImages(place)
     path = Path(place)
@@ -102,7 +253,7 @@ class FolderImages:
 
     @cached_property
     def _web(self) -> ImageSource:
-        from hqm.files.web import WebImages
+        from hqm.files.web_images import WebImages
 
         return WebImages("")
 

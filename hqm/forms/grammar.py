@@ -1,7 +1,7 @@
 """The grammar of a question: its words with their parts of speech, and where its subject ends.
 
 The parts of speech come from the HanTa tagger (pure Python, with its English model inside the
-package). Nothing here rewrites a question; `hqm.forms.polar`, `hqm.forms.statement` and
+package). Nothing here rewrites a question; `hqm.forms.negate`, `hqm.forms.negate` and
 `hqm.forms.open` do.
 """
 
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hqm.scoring.words.base import capped
+from hqm.scoring.words.interfaces import capped
+from hqm.types import Item
 
 BE = frozenset({"is", "are", "was", "were"})
 DO = frozenset({"do", "does", "did"})
@@ -465,3 +467,32 @@ def verb_behind(clause: list[Token], end: int) -> int | None:
     ):
         at += 1
     return at if at < len(clause) and is_base_verb(clause[at].word) else None
+
+
+# ----------------------------------------------------------------------
+# A rewritten question and the rule that made it.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A question in its parallel wording, with the name of the rule that made it."""
+
+    prompt: str
+    rule: str
+
+
+# ----------------------------------------------------------------------
+# The names of the rules that turn a question round, for whoever reads the answers and builds no
+# form.
+# ----------------------------------------------------------------------
+
+STRAIGHT = frozenset({"polar.true", "polar.quoted_true"})
+"""The rules of yes/no questions whose right answer stays."""
+
+
+def is_negated(item: Item) -> bool:
+    """Whether the item's question was turned round by a rule (or by a person, who writes
+    `polar.person`).
+    """
+    return item.rule.startswith("polar.") and item.rule not in STRAIGHT

@@ -27,9 +27,8 @@ import re
 from typing import NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Token, letters_of, tag
-from hqm.forms.rewrite import Rewrite
-from hqm.forms.statement import PRONOUNS, as_statement
+from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Rewrite, Token, letters_of, tag
+from hqm.forms.negate import PRONOUNS, as_statement
 
 # what a question asks for by name: "What is the color of X?" asks for the color of X
 _ATTRIBUTES = frozenset(

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hqm.errors import NoRule
-from hqm.forms.rewrite import Rewrite
+from hqm.forms.grammar import Rewrite
 
 _BANK: tuple[tuple[str, ...], ...] = (
     ("List the main instances in the image.", "Name the main instances in the picture."),

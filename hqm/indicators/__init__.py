@@ -31,11 +31,10 @@ from hqm.indicators.comparisons import (
     expected,
     people_agree,
 )
-from hqm.indicators.families import INDICATOR_FAMILIES
 from hqm.indicators.flags import warn
-from hqm.indicators.style import yes_ratio
-from hqm.indicators.types import TypeCoverage, coverage
-from hqm.indicators.value import Indicator
+from hqm.indicators.indicator import INDICATOR_FAMILIES, Indicator
+from hqm.indicators.item_coverage import TypeCoverage, coverage
+from hqm.indicators.without_pictures import yes_ratio
 
 __all__ = [
     "INDICATOR_FAMILIES",

@@ -13,13 +13,13 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from hqm.benchmark.labels import labelled_by
-from hqm.benchmark.shortened import Calibration
-from hqm.judges.panel import parse_judge
-from hqm.judges.stages import StageEvidence
-from hqm.labels.pooling import PooledLabels
+from hqm.benchmark.adapter import Calibration
+from hqm.benchmark.human_labels import labelled_by
+from hqm.judges.judge_stages import StageEvidence
+from hqm.judges.procedure import parse_judge
+from hqm.labels.label_pooling import PooledLabels
 from hqm.psychometrics import agreement_left_out
-from hqm.psychometrics.clusters import sorting
+from hqm.psychometrics.resampling import sorting
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
 from hqm.types import Form, Item

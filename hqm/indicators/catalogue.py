@@ -10,8 +10,7 @@ import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hqm.indicators.families import INDICATOR_FAMILIES
-from hqm.indicators.value import Indicator
+from hqm.indicators.indicator import INDICATOR_FAMILIES, Indicator
 
 
 @lru_cache(maxsize=1)
@@ -54,3 +53,14 @@ def statistics() -> Mapping[str, Indicator]:
     for indicator in listed:
         names.setdefault(indicator.name, indicator)
     return names
+
+
+# ----------------------------------------------------------------------
+# The meaning of every indicator by its name; an estimate's full name has the family in front
+# (`test_retest.pearson`).
+# ----------------------------------------------------------------------
+
+INDICATORS: Mapping[str, str] = {
+    name: indicator.meaning for name, indicator in statistics().items()
+}
+"""Name -> meaning."""

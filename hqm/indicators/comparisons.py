@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.benchmark.labels import HUMAN
-from hqm.benchmark.shortened import Calibration
+from hqm.benchmark.adapter import Calibration
+from hqm.benchmark.human_labels import HUMAN
 from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.engine import estimates
-from hqm.indicators.families import (
+from hqm.indicators.indicator import (
     CONSISTENCY,
     CRITERION,
     DISCRIMINABILITY,
@@ -24,7 +24,7 @@ from hqm.indicators.families import (
     TYPES,
 )
 from hqm.indicators.judged import say_who_labelled
-from hqm.judges.stages import StageEvidence
+from hqm.judges.judge_stages import StageEvidence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
 from hqm.types import Estimate, Form

@@ -10,7 +10,7 @@ from typing import Any
 
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
-from hqm.indicators.value import Indicator, Result
+from hqm.indicators.indicator import Indicator, Result
 from hqm.psychometrics import Bounds, Coefficient, too_few_families, too_near_a_bound
 from hqm.signature import digest, sign
 from hqm.types import Estimate, Interval

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.benchmark.labels import RATER
+from hqm.benchmark.human_labels import RATER
 from hqm.indicators.cases import Case, number, unit_scores
-from hqm.indicators.families import CRITERION
-from hqm.indicators.value import (
+from hqm.indicators.indicator import (
+    CRITERION,
     MEAN_OF_ITEMS,
     PAIR,
     Indicator,
@@ -23,7 +23,7 @@ from hqm.indicators.value import (
     result,
     study_of,
 )
-from hqm.labels.pooling import PooledLabels
+from hqm.labels.label_pooling import PooledLabels
 from hqm.psychometrics import (
     AnswerCorrelations,
     Coefficient,

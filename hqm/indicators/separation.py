@@ -8,8 +8,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from hqm.indicators.cases import Case, number
-from hqm.indicators.families import DISCRIMINABILITY
-from hqm.indicators.value import Indicator, Result, known, need, result, study_of
+from hqm.indicators.indicator import (
+    DISCRIMINABILITY,
+    Indicator,
+    Result,
+    known,
+    need,
+    result,
+    study_of,
+)
 from hqm.psychometrics import (
     Bounds,
     Coefficient,

@@ -7,9 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from hqm.indicators.cases import Case, number
-from hqm.indicators.families import STAGES
-from hqm.indicators.value import Indicator, Result, need, result
-from hqm.judges.stages import StageEvidence
+from hqm.indicators.indicator import STAGES, Indicator, Result, need, result
+from hqm.judges.judge_stages import StageEvidence
 from hqm.psychometrics import Coefficient, StageAgreement, stage_agreement
 
 

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hqm.administration.answers import Answers
-from hqm.administration.assignment import StoredRespondent
-from hqm.benchmark.interface import Benchmark
-from hqm.benchmark.judged import Heard, JudgedRow
-from hqm.benchmark.judged_files import judged_rows
-from hqm.benchmark.labels import HUMAN, respondent_named
+from hqm.administration.asks import StoredRespondent
+from hqm.administration.stored_answers import Answers
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.human_labels import HUMAN, respondent_named
+from hqm.benchmark.judge_api import Heard, JudgedRow
+from hqm.benchmark.judgement_files import judged_rows
 from hqm.benchmark.matching import How, match_rows
 from hqm.errors import AnswerError, UsageError
-from hqm.judges.brought import BroughtSet
-from hqm.judges.panel import AGAIN, parse_judge
+from hqm.judges.file_judge import BroughtSet
+from hqm.judges.procedure import AGAIN, parse_judge
 from hqm.logs.row import LogRow
 from hqm.signature import digest_file
 from hqm.types import ORIGINAL, Form, Response

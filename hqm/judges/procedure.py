@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from hqm.benchmark.asking import ROLES, AskJudge
-from hqm.benchmark.interface import Benchmark
-from hqm.errors import AdapterError, HQMError, NoReply, UnreadableReply
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.judge_api import ROLES, AskJudge
+from hqm.errors import AdapterError, DataError, HQMError, NoReply, UnreadableReply, UsageError
+from hqm.files.records import read_text
+from hqm.respondents.base import Respondent
 from hqm.scoring.rules import settle
 from hqm.types import Form, Item, Response, Verdict
 
@@ -250,3 +254,170 @@ def _failed(
             " hqm.reading(reply):`; what fails there leaves the answer unscored."
         ),
     ) from error
+
+
+# ----------------------------------------------------------------------
+# Who plays the roles of a judge procedure: one model for all of them, or others for some.
+# ----------------------------------------------------------------------
+
+AGAIN = "#"
+"""Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked
+a second time.
+"""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The models that play the roles.
+
+    Its label is what a cell calls the judge: `openai/gpt-4o+verifier=hf/llava-hf/llava-1.5-7b-hf`.
+    """
+
+    main: Respondent
+    others: Mapping[str, Respondent] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return self.main.name + "".join(
+            f"+{role}={respondent.name}" for role, respondent in sorted(self.others.items())
+        )
+
+    def of(self, role: str) -> Respondent:
+        """Who plays a role.
+
+        Raises
+        ------
+        UsageError
+            There is no such role.
+        """
+        if role not in ROLES:
+            raise UsageError(
+                f"there is no role {role!r}",
+                remedy=f"The roles are {', '.join(ROLES)}.",
+                given=role,
+                known=ROLES,
+            )
+        return self.others.get(role, self.main)
+
+
+def named(label: str, asking: int) -> str:
+    """A judge's name in a cell.
+
+    >>> named("openai/gpt-4o", 0), named("openai/gpt-4o", 1)
+    ('openai/gpt-4o', 'openai/gpt-4o#1')
+    """
+    return f"{label}{AGAIN}{asking}" if asking else label
+
+
+def parse_judge(name: str) -> tuple[str, int]:
+    """A judge's label and the number of its asking, from its name in a cell.
+
+    >>> parse_judge("rule"), parse_judge("openai/gpt-4o#1")
+    (('rule', 0), ('openai/gpt-4o', 1))
+    """
+    label, _, asking = name.rpartition(AGAIN)
+    return (label, int(asking)) if label and asking.isdecimal() else (name, 0)
+
+
+def parse_roles(texts: Sequence[str]) -> dict[str, str]:
+    """Read `--role ROLE=NAME` options.
+
+    >>> parse_roles(["verifier=hf/some/model@main"])
+    {'verifier': 'hf/some/model@main'}
+    """
+    roles = {}
+    for text in texts:
+        role, equals, name = text.partition("=")
+        if not equals or role not in ROLES:
+            raise UsageError(
+                f"--role {text!r} names no role",
+                remedy=f"Write ROLE=NAME; the roles are {', '.join(ROLES)}.",
+            )
+        roles[role] = name
+    return roles
+
+
+# ----------------------------------------------------------------------
+# Read a prompt out of a release's own program, without running it.
+# ----------------------------------------------------------------------
+
+
+def template_in(
+    path: Path | str, variable: str, function: str = "", places: Mapping[str, str] = {}
+) -> str:
+    r"""The text that a program puts into a variable, piece by piece, as a template.
+
+    Parameters
+    ----------
+    path
+        A Python file of the release. It is parsed, never run.
+    variable
+        The variable that the text is assigned to, and that `+=` makes longer.
+    function
+        The function it stands in; empty for the top of the file.
+    places
+        What the program puts in between (as its source has it, `sample['question']`) -> the name of
+        the place in the template (`question`).
+
+    Raises
+    ------
+    DataError
+        The file cannot be parsed, or has no such text, or puts something in between that `places`
+        does not name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> source = "def ask(s):\n    p = 'Q: '\n    p += s['q']\n    p += '\\nA:'\n"
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+    ...     _ = file.write(source); file.flush()
+    ...     template_in(Path(file.name), "p", "ask", {"s['q']": "question"})
+    'Q: {question}\nA:'
+    """
+    path = Path(path)
+    try:
+        tree: ast.AST = ast.parse(read_text(path))
+    except SyntaxError as error:
+        raise DataError(f"it is no Python: {error.msg}", place=f"{path}:{error.lineno}") from None
+    if function:
+        named = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name == function
+        ]
+        if not named:
+            raise DataError(
+                f"it has no function {function!r}",
+                place=str(path),
+                remedy="Take the release's own file.",
+            )
+        tree = named[0]
+    pieces: list[str] = []
+    for node in _in_order(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(target, ast.Name) and target.id == variable:
+            pieces = [
+                *([] if isinstance(node, ast.Assign) else pieces),
+                _piece(node.value, places, path),
+            ]
+    if not pieces:
+        raise DataError(
+            f"it gives {variable!r} no text", place=str(path), remedy="Take the release's own file."
+        )
+    return "".join(pieces)
+
+
+def _in_order(tree: ast.AST) -> list[ast.Assign | ast.AugAssign]:
+    assignments = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    return sorted(assignments, key=lambda node: node.lineno)
+
+
+def _piece(value: ast.expr, places: Mapping[str, str], path: Path) -> str:
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return value.value
+    source = ast.unparse(value)
+    if source not in places:
+        raise DataError(
+            f"the prompt takes in {source}, which is unknown", place=f"{path}:{value.lineno}"
+        )
+    return f"{{{places[source]}}}"

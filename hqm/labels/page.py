@@ -8,28 +8,199 @@ made of `Shown` alone, which does not know who answered.
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Mapping
+import json
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
+import uvicorn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hqm.errors import HQMError, UsageError
-from hqm.labels.links import Links
-from hqm.labels.plan import ADJUDICATION
-from hqm.labels.records import Label
-from hqm.labels.schema import CANNOT_SAY, read_reply
-from hqm.labels.security import Guard, fields_of, from_this_page
-from hqm.labels.shown import Shown, visible
-from hqm.labels.status import status_of
-from hqm.labels.study import Study
+from hqm.errors import DataError, HQMError, UsageError
+from hqm.labels.label_schema import CANNOT_SAY, read_reply
+from hqm.labels.label_store import Label
+from hqm.labels.rater_view import Shown, visible
+from hqm.labels.study import Study, status_of
+from hqm.labels.study_plan import ADJUDICATION
+
+# ----------------------------------------------------------------------
+# What every reply of the page carries, and which requests are refused: nothing is loaded from
+# elsewhere, and nothing is sent from elsewhere.
+# ----------------------------------------------------------------------
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
+    "x-robots-tag": "noindex, nofollow",
+}
+HEADER = "hx-request"
+"""A header that a page of another origin cannot send without being asked first, and is never
+allowed to.
+"""
+LARGEST = 4_000_000
+"""The most bytes of a request."""
+
+
+class Guard:
+    """Puts the headers on every reply, refuses a host that is not this server's, and a request that
+    is too large.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    sent[name] = value
+                if "cache-control" not in sent:
+                    sent["cache-control"] = "no-store"
+            await send(message)
+
+        reply: ASGIApp = self.app
+        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        length = headers.get("content-length", "0")
+        if self.hosts is not None and host not in self.hosts:
+            # a name that somebody else's server has pointed at this machine
+            reply = PlainTextResponse("This server does not go by that name.", 421)
+        elif not length.isdecimal() or int(length) > LARGEST:
+            reply = PlainTextResponse("The request is too large.", 413)
+        await reply(scope, receive, guarded)
+
+
+def from_this_page(request: Request) -> bool:
+    """Whether a request that changes something was sent by a page of this server."""
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    same = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return same and site in ("same-origin", "none") and request.headers.get(HEADER) == "true"
+
+
+async def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form, as browsers send it; empty where the body is none, or is too large."""
+    from urllib.parse import parse_qsl
+
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST:
+            return {}
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=50)
+    except ValueError:  # which a text that is no UTF-8 is too
+        return {}
+    return dict(pairs)
+
+
+# ----------------------------------------------------------------------
+# The links of a study: a secret token for each rater and one for the owner, kept beside the plan
+# for its owner alone.
+# ----------------------------------------------------------------------
+
+_BYTES = 24
+
+
+@dataclass(frozen=True)
+class Links:
+    """The tokens of one study."""
+
+    owner: str
+    raters: Mapping[str, str]
+    """Rater -> token."""
+
+    def rater_of(self, token: str) -> str | None:
+        """The rater that a token belongs to; all are compared, each in the same time, whatever was
+        given.
+        """
+        match = None
+        for rater, secret in self.raters.items():
+            if secrets.compare_digest(secret.encode(), token.encode("utf-8", "replace")):
+                match = rater
+        return match
+
+    def is_owner(self, token: str) -> bool:
+        return secrets.compare_digest(self.owner.encode(), token.encode("utf-8", "replace"))
+
+
+def links_path(plan: Path) -> Path:
+    """The file of tokens that belongs to a plan.
+
+    >>> links_path(Path("study/plan.jsonl")).name
+    'plan.links.json'
+    """
+    return plan.with_name(f"{plan.stem}.links.json")
+
+
+def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Links:
+    """The tokens of a study, made where they are missing, so that a link works again after the
+    server was started anew.
+
+    `renew` makes all of them new, and the old links stop working.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read or written.
+    """
+    path = links_path(plan)
+    data: dict[str, object] = {}
+    try:
+        if path.is_file() and not renew:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        known = data.get("raters", {}) if isinstance(data, dict) else {}
+        if not isinstance(known, dict):
+            raise ValueError("it holds no links")
+        tokens = {rater: str(known.get(rater) or secrets.token_urlsafe(_BYTES)) for rater in raters}
+        owner = str(data.get("owner") or secrets.token_urlsafe(_BYTES))
+        made = {"owner": owner, "raters": {**known, **tokens}}
+        if made != data:
+            part = path.with_name(f"{path.name}.part")
+            part.unlink(missing_ok=True)
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                json.dump(made, file, indent=1)
+            part.replace(path)
+    except (OSError, ValueError, AttributeError) as error:
+        what = f"the links of the study cannot be kept: {error}"
+        raise DataError(
+            what,
+            place=str(path),
+            remedy="Correct its permissions, or remove it: new links are made.",
+        ) from None
+    return Links(owner, tokens)
+
 
 _HERE = Path(__file__).parent
 STATIC: Mapping[str, str] = {
@@ -205,10 +376,9 @@ class Pages:
             fields.get("note", ""),
             self.study.shown[uid].answer,
         )
-        by = "adjudication" if rater == ADJUDICATION else "rater"
-        self.study.labels.add(
-            uid, rater, values, _milliseconds(fields.get("milliseconds", "")), by=by
-        )  # type: ignore[arg-type]
+        spent = _milliseconds(fields.get("milliseconds", ""))
+        by: Literal["adjudication", "rater"] = "adjudication" if rater == ADJUDICATION else "rater"
+        self.study.labels.add(uid, rater, values, spent, by=by)
 
     def _next(
         self, rater: str, base: str, given: Mapping[str, Label], first: str | None = None
@@ -326,3 +496,39 @@ async def _not_there(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 422)
+
+
+# ----------------------------------------------------------------------
+# The server of the page: it listens on one socket until Ctrl-C or SIGTERM, and ends by itself.
+# ----------------------------------------------------------------------
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """As uvicorn's, but a signal that ended the server is not raised again: the command goes on
+        to its last line.
+        """
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def serve_until_stopped(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve an application on a socket that listens already."""
+    # a log of requests would hold the raters' links
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=5,
+    )
+    _Server(config).run(sockets=[listener])

@@ -4,19 +4,33 @@ whom.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
+from typing import Any
 
-from hqm.benchmark.interface import Benchmark
+import numpy as np
+
+from hqm.benchmark.adapter import Benchmark
 from hqm.errors import HQMError, ImageError
-from hqm.labels.order import Grouping, rater_order
-from hqm.labels.plan import ADJUDICATION, LabelPlan, labels_path, read_plan
-from hqm.labels.records import Label, LabelStore
-from hqm.labels.schema import Schema, read_schema
-from hqm.labels.shown import Shown, benchmark_of, read_facts, shown_rows
+from hqm.labels.label_schema import Schema, read_schema
+from hqm.labels.label_store import Label, LabelStore
+from hqm.labels.rater_view import Shown, benchmark_of, read_facts, shown_rows
+from hqm.labels.study_plan import (
+    ADJUDICATION,
+    Grouping,
+    LabelPlan,
+    PlanRow,
+    labels_path,
+    rater_order,
+    read_plan,
+)
+from hqm.psychometrics.raters import fleiss_kappa, flip_rate, gwet_ac1, krippendorff_alpha
+from hqm.psychometrics.resampling import aggregate, mean_with_error
+from hqm.psychometrics.result import Array, Coefficient
 
 _LATEST = 20
 """From how many of the latest labels the time left is reckoned."""
@@ -161,3 +175,233 @@ class Study:
 def disagree(labels: list[Label]) -> bool:
     """Whether raters said different things of one answer; `cannot say` against a label is one."""
     return len({repr(label.label) for label in labels}) > 1
+
+
+# ----------------------------------------------------------------------
+# How a study stands: progress, pace and gold of each rater, agreement with its intervals, and the
+# width reached.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterStatus:
+    """One rater so far."""
+
+    rater: str
+    done: int
+    count: int
+    cannot_say: int
+    notes: int
+    seconds: float | None
+    """The median time of a label; None where none was measured."""
+    gold_right: int
+    gold_done: int
+    """How many answers with a known label the rater has labelled, and how many of them as they
+    are.
+    """
+    time_left: str = ""
+
+    @property
+    def gold_accuracy(self) -> float | None:
+        return self.gold_right / self.gold_done if self.gold_done else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One way of saying how far raters agree."""
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """The answers that two raters or more have labelled."""
+    reason: str = ""
+    """Why there is no number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Width:
+    """The mean of the labels so far, weighted for how the answers were chosen, and the width of its
+    95% interval.
+
+    It is made of labels alone (Hajek's mean). An audit corrects the scores of all answers by the
+    labels, with an interval that is as a rule no wider; that needs the scorer, and the page that
+    asks every few seconds does without it.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyStatus:
+    """How a study stands."""
+
+    raters: tuple[RaterStatus, ...]
+    rows: int
+    labelled: int
+    """The answers that anybody has labelled."""
+    overlapping: int
+    """The answers that two raters or more have labelled."""
+    disagreements: int
+    adjudicated: int
+    agreement: tuple[Agreement, ...]
+    width: Width | None
+    expected_width: float | None
+    choices: Mapping[str, int]
+    """How often each label was given, in words."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The status as JSON data."""
+        from dataclasses import asdict
+
+        data = asdict(self)
+        data["raters"] = [{**asdict(r), "gold_accuracy": r.gold_accuracy} for r in self.raters]
+        if self.width is not None:
+            data["width"] = {**asdict(self.width), "width": self.width.width}
+        return data
+
+
+def status_of(study: Study) -> StudyStatus:
+    """How a study stands now.
+
+    Agreement is over what was decided: `cannot say` counts as no rating, and its number is given
+    beside.
+    """
+    said, settled = study.said(), study.adjudicated()
+    disagreements = study.disagreements()
+    width = _width(study, said, settled)
+    choices: dict[str, int] = {study.schema.in_words(value): 0 for value in study.schema.values}
+    for label in (label for labels in said.values() for label in labels):
+        words = study.schema.in_words(label.label)
+        choices[words] = choices.get(words, 0) + 1
+    return StudyStatus(
+        raters=tuple(_rater(study, rater) for rater in study.plan.raters),
+        rows=len(study.plan.rows),
+        labelled=len(said),
+        overlapping=sum(len(labels) > 1 for labels in said.values()),
+        disagreements=len(disagreements),
+        adjudicated=len(settled.keys() & set(disagreements)),
+        agreement=tuple(_agreement(study, said)),
+        width=width,
+        expected_width=study.plan.expected_width,
+        choices=choices,
+    )
+
+
+def _rater(study: Study, rater: str) -> RaterStatus:
+    given = study.given(rater)
+    progress = study.progress(rater, given)
+    times = [
+        label.milliseconds / 1000 for label in given.values() if label.milliseconds is not None
+    ]
+    gold = [row for row in study.plan.rows_of(rater) if row.gold is not None and row.uid in given]
+    return RaterStatus(
+        rater=rater,
+        done=progress.done,
+        count=progress.count,
+        cannot_say=sum(not label.decided for label in given.values()),
+        notes=sum(bool(label.note) for label in given.values()),
+        seconds=median(times) if times else None,
+        gold_right=sum(given[row.uid].label == row.gold for row in gold),
+        gold_done=len(gold),
+        time_left=progress.time_left,
+    )
+
+
+def ratings(study: Study, said: Mapping[str, Sequence[Label]]) -> Array:
+    """(raters, answers): codes of the labels in the order of the schema; NaN where a rater gave
+    none, or cannot say.
+    """
+    code = {
+        value: i
+        for i, value in enumerate(
+            sorted(study.schema.values, key=lambda v: (isinstance(v, str), v))
+        )
+    }
+    raters = list(dict.fromkeys(label.rater for labels in said.values() for label in labels))
+    table = np.full((len(raters), len(said)), np.nan)
+    for column, labels in enumerate(said.values()):
+        for label in labels:
+            if label.decided:
+                table[raters.index(label.rater), column] = code.get(label.label, np.nan)
+    return table
+
+
+def _agreement(study: Study, said: Mapping[str, Sequence[Label]]) -> Iterator[Agreement]:
+    table = ratings(study, said)
+    twice = int((np.isfinite(table).sum(axis=0) >= 2).sum()) if table.size else 0
+    names = ("raw agreement", "Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1")
+    if not twice:
+        for name in names:
+            yield Agreement(
+                name=name,
+                value=None,
+                low=None,
+                high=None,
+                n=0,
+                reason="no answer has labels of two raters yet",
+            )
+        return
+    ordered = study.schema.kind == "facts" or study.schema.name == "likert"
+    differ = flip_rate(table)
+    yield _shown(names[0], differ, twice, turned=True)
+    yield _shown(names[1], fleiss_kappa(table), twice)
+    yield _shown(names[2], krippendorff_alpha(table, "ordinal" if ordered else "nominal"), twice)
+    yield _shown(names[3], gwet_ac1(table, categories=len(study.schema.values)), twice)
+
+
+def _shown(name: str, coefficient: Coefficient, n: int, *, turned: bool = False) -> Agreement:
+    if not math.isfinite(coefficient.value):
+        return Agreement(name=name, value=None, low=None, high=None, n=n, reason=coefficient.reason)
+    ends = (coefficient.fixed.low, coefficient.fixed.high) if coefficient.fixed else (None, None)
+    value = coefficient.value
+    if turned:
+        value = 1 - value
+        ends = (None, None) if ends[0] is None or ends[1] is None else (1 - ends[1], 1 - ends[0])
+    return Agreement(name=name, value=value, low=ends[0], high=ends[1], n=n)
+
+
+def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> float | None:
+    """The share from 0 to 1 that an answer's labels come to: the adjudicated one, else the mean of
+    its raters.
+    """
+    if settled is not None:
+        return study.schema.share(settled.label)
+    shares = [share for label in labels if (share := study.schema.share(label.label)) is not None]
+    return fmean(shares) if shares else None
+
+
+def _width(
+    study: Study, said: Mapping[str, Sequence[Label]], settled: Mapping[str, Label]
+) -> Width | None:
+    """Hajek's mean of what was drawn, with its error over pictures; gold answers were not drawn and
+    do not count.
+    """
+    drawn: list[tuple[PlanRow, float]] = []
+    for row in study.plan.rows:
+        if row.probability is not None and (row.uid in said or row.uid in settled):
+            share = _pooled(study, said.get(row.uid, ()), settled.get(row.uid))
+            if share is not None:
+                drawn.append((row, share))
+    clusters = [study.shown[row.uid].group for row, _ in drawn]
+    if len(set(clusters)) < 2:
+        return None
+    weights = np.array([1 / (row.probability or 1.0) for row, _ in drawn])
+    shares = np.array([share for _, share in drawn])
+    sums = aggregate(np.stack([weights * shares, weights], axis=1), clusters)
+    mean, error = mean_with_error(sums[:, :1].T, sums[:, 1:].T)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(len(sums) - 1, 0.975)) * float(error[0])
+    middle = float(mean[0])
+    return Width(
+        mean=middle, low=max(0.0, middle - half), high=min(1.0, middle + half), n=len(drawn)
+    )

@@ -4,7 +4,7 @@ fault.
 
 from __future__ import annotations
 
-from hqm.benchmark.codes import CODES, SEVERITIES, Code, Selection, code_of
+from hqm.benchmark.findings import CODES, SEVERITIES, Code, Selection, code_of
 from hqm.lint.linter import Checked, findings_of, lint_benchmarks, pictures_of
 
 __all__ = [

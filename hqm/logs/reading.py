@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hqm.errors import AnswerError, DataError, UsageError
 from hqm.files.records import begins_with, read_json, read_records, read_text
-from hqm.logs import every_eval_ever, inspect_ai, lmms_eval, tables, vlmevalkit
+from hqm.logs import answer_files, every_eval_ever, inspect_ai, lmms_eval, vlmevalkit
 from hqm.logs.row import Log
 
 SOURCES = ("auto", "lmms-eval", "vlmevalkit", "inspect", "eee", "table")
@@ -109,7 +109,11 @@ def _read(path: Path, source: str, *, named: bool) -> Log | None:
                 place=str(path),
                 remedy="Leave out --from.",
             )
-    return tables.read_table(path, records) if named or tables.holds_answers(records) else None
+    return (
+        answer_files.read_table(path, records)
+        if named or answer_files.holds_answers(records)
+        else None
+    )
 
 
 def written_by_tool(path: Path, *, tables: bool = True) -> bool:
@@ -132,7 +136,7 @@ def _foreign(path: Path, *, also_tables: bool) -> bool:
         return False
     if lmms_eval.is_log(records) or vlmevalkit.is_log(records) or every_eval_ever.is_log(records):
         return True
-    return also_tables and tables.is_foreign(records)
+    return also_tables and answer_files.is_foreign(records)
 
 
 def _whole(path: Path) -> dict[str, object] | None:

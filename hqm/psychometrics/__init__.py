@@ -8,23 +8,42 @@ exists without meaning anything (`not_informative`).
 
 from __future__ import annotations
 
-from hqm.psychometrics.agreement import ItemAgreement, item_agreement
-from hqm.psychometrics.answer_level import AnswerCorrelations, answer_correlations, with_raters
-from hqm.psychometrics.benchmarks import BenchmarkAgreement, SubsetAgreement, benchmark_agreement
-from hqm.psychometrics.binary_units import StageAgreement, stage_agreement
-from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample
-from hqm.psychometrics.ceiling import (
-    ChanceCorrected,
-    Saturation,
-    Separation,
-    chance_corrected,
-    saturation,
-    separation,
+from hqm.psychometrics.agreement import (
+    ICC,
+    BlandAltman,
+    Concordance,
+    ItemAgreement,
+    KendallW,
+    bland_altman,
+    concordance,
+    dependability,
+    icc,
+    icc_of_mean,
+    item_agreement,
+    kendall_w,
 )
-from hqm.psychometrics.clusters import aggregate
-from hqm.psychometrics.concordances import Concordance, KendallW, concordance, kendall_w
-from hqm.psychometrics.consistency import Alpha, cronbach_alpha, kr21, lambda2, stratified_alpha
-from hqm.psychometrics.contradictions import Contradictions, contradicted_items
+from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample, stream
+from hqm.psychometrics.compare_reliability import (
+    LeftOutScores,
+    ReliabilityDifference,
+    difference_over_clusters,
+    reliability_difference,
+    shared_variance,
+    weighted_reliability,
+)
+from hqm.psychometrics.consistency import (
+    Alpha,
+    SplitHalf,
+    cronbach_alpha,
+    items_needed,
+    kr21,
+    lambda2,
+    spearman_brown,
+    split_half,
+    standardized_alpha,
+    standardized_reliability,
+    stratified_alpha,
+)
 from hqm.psychometrics.convergent import (
     DependentCorrelations,
     Multitrait,
@@ -39,37 +58,45 @@ from hqm.psychometrics.correction import (
     rogan_gladen,
     rogan_gladen_scores,
 )
-from hqm.psychometrics.correlation import kendall_tau_b, pearson, spearman
-from hqm.psychometrics.coverage import Coverage, TypeCoverage, items_for_error, type_coverage
-from hqm.psychometrics.criterion import CriterionValidity, criterion_validity, labels_needed
-from hqm.psychometrics.cues import Cue, Giveaway, Leakage, leakage_cues
-from hqm.psychometrics.decision import (
-    DStudy,
-    Plan,
-    cheapest_designs,
-    d_study,
-    items_for_reliability,
+from hqm.psychometrics.correlation import (
+    RepeatedMeasures,
+    kendall_tau_b,
+    partial_pearson,
+    pearson,
+    repeated_measures,
+    spearman,
 )
-from hqm.psychometrics.dependability import Dependability, g_and_phi
-from hqm.psychometrics.dependent import (
-    ReliabilityDifference,
-    reliability_difference,
-    weighted_reliability,
+from hqm.psychometrics.coverage import (
+    Coverage,
+    Subscore,
+    TypeCoverage,
+    items_for_error,
+    prmse,
+    subscore_value,
+    type_coverage,
 )
-from hqm.psychometrics.detection import (
-    SignalDetection,
-    signal_detection,
-    signal_detection_from_rates,
+from hqm.psychometrics.criterion import (
+    AnswerCorrelations,
+    CriterionValidity,
+    answer_correlations,
+    criterion_validity,
+    labels_needed,
+    with_raters,
 )
 from hqm.psychometrics.discriminability import (
+    ChanceCorrected,
     PairwiseDifferences,
+    Saturation,
+    Separation,
+    chance_corrected,
     holm_tests,
     independent_differences,
     items_for_gap,
     minimum_detectable_difference,
     paired_differences,
+    saturation,
+    separation,
 )
-from hqm.psychometrics.duplicates import Duplicates, duplicate_items
 from hqm.psychometrics.families import (
     FamilyDependence,
     Influence,
@@ -81,64 +108,67 @@ from hqm.psychometrics.families import (
     too_near_a_bound,
 )
 from hqm.psychometrics.form_effect import (
+    Equivalence,
     FormReliability,
     ShiftHeterogeneity,
+    bias_test,
+    equivalence,
+    equivalence_margin,
     form_reliability,
+    mean_shift,
+    own_shifts,
     shift_heterogeneity,
     shift_heterogeneity_of_scores,
 )
-from hqm.psychometrics.generalizability import Component, GStudy, g_study
-from hqm.psychometrics.generalized_retest import GeneralizedRetest, rho_g, rho_g_of_scores
-from hqm.psychometrics.held_constant import RepeatedMeasures, partial_pearson, repeated_measures
-from hqm.psychometrics.integrity import Grim, TableCheck, Violation, check_table, grim
-from hqm.psychometrics.intraclass import ICC, dependability, icc, icc_of_mean
-from hqm.psychometrics.irt import ItemResponseModel, item_response
-from hqm.psychometrics.items import (
+from hqm.psychometrics.generalizability import (
+    Component,
+    DStudy,
+    GStudy,
+    Plan,
+    cheapest_designs,
+    d_study,
+    g_study,
+    items_for_reliability,
+)
+from hqm.psychometrics.item_response_models import (
+    ItemResponseModel,
+    Rasch,
+    RaschItem,
+    item_response,
+    rasch,
+)
+from hqm.psychometrics.item_statistics import (
+    Duplicates,
     ItemAnalysis,
     ItemStatistics,
     LabelError,
     LabelErrors,
+    duplicate_items,
     item_analysis,
     label_error_candidates,
 )
-from hqm.psychometrics.jackknife import jackknife_interval
-from hqm.psychometrics.judge_noise import JudgeNoise, judge_share
-from hqm.psychometrics.judging import (
+from hqm.psychometrics.judge_error import (
     JudgeAgreement,
     JudgeErrors,
+    JudgeNoise,
+    StageAgreement,
     WeightedAgreement,
     judge_errors,
+    judge_share,
+    stage_agreement,
     table_agreement,
     weighted_agreement,
 )
-from hqm.psychometrics.label_pooling import (
-    RaterErrors,
-    dawid_skene,
-    pooled_labels,
-    rater_replicates,
-)
-from hqm.psychometrics.label_randomness import LabelRandomness, labels_at_random
 from hqm.psychometrics.label_sampling import (
+    LabelRandomness,
     active_probabilities,
     errors_from_disagreement,
     expected_width,
+    labels_at_random,
     systematic_sample,
 )
-from hqm.psychometrics.leaks import Stratum
-from hqm.psychometrics.left_out import agreement_left_out, left_out_bounds
-from hqm.psychometrics.left_out_differences import (
-    LeftOutScores,
-    difference_over_clusters,
-    shared_variance,
-)
-from hqm.psychometrics.length import items_needed, spearman_brown, standardized_reliability
-from hqm.psychometrics.limits_of_agreement import BlandAltman, bland_altman
-from hqm.psychometrics.moments import Moments, crossed_components
-from hqm.psychometrics.multiple import benjamini_hochberg, holm, holm_in_order
-from hqm.psychometrics.noise import noise_floor
+from hqm.psychometrics.leaks import Cue, Giveaway, Leakage, Stratum, leakage_cues
 from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
-from hqm.psychometrics.planted import PlantedFaults, planted_faults, with_wrong_keys
-from hqm.psychometrics.position import PositionBias, position_bias
 from hqm.psychometrics.probability import (
     ExpectedRetest,
     TemperatureCurve,
@@ -147,48 +177,96 @@ from hqm.psychometrics.probability import (
     temperature_curve,
 )
 from hqm.psychometrics.ranks import (
+    BenchmarkAgreement,
     PairOrder,
     RankStability,
+    SubsetAgreement,
     TopK,
+    benchmark_agreement,
     pair_order,
     rank_stability,
     top_k_overlap,
 )
-from hqm.psychometrics.rasch_model import Rasch, RaschItem, rasch
-from hqm.psychometrics.rater_agreement import fleiss_kappa, flip_rate, gwet_ac1, krippendorff_alpha
-from hqm.psychometrics.rater_variance import RaterVariance, rater_share
+from hqm.psychometrics.raters import (
+    RaterErrors,
+    RaterVariance,
+    dawid_skene,
+    fleiss_kappa,
+    flip_rate,
+    gwet_ac1,
+    krippendorff_alpha,
+    pooled_labels,
+    rater_replicates,
+    rater_share,
+)
+from hqm.psychometrics.resampling import (
+    aggregate,
+    agreement_left_out,
+    jackknife_interval,
+    left_out_bounds,
+)
 from hqm.psychometrics.response_bias import (
     BalancedScore,
+    LengthElasticity,
     PairCoherence,
+    PositionBias,
     ResponseBias,
+    SignalDetection,
     acquiescence,
     balanced_score,
+    length_elasticity,
     pair_coherence,
+    position_bias,
+    signal_detection,
+    signal_detection_from_rates,
 )
 from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.run_drift import drift_test
-from hqm.psychometrics.shift import (
-    Equivalence,
-    bias_test,
-    equivalence,
-    equivalence_margin,
-    mean_shift,
-    own_shifts,
+from hqm.psychometrics.retest import (
+    GeneralizedRetest,
+    drift_test,
+    noise_floor,
+    rho_g,
+    rho_g_of_scores,
 )
+from hqm.psychometrics.score_dependability import Dependability, g_and_phi
 from hqm.psychometrics.short_forms import ScaledScores, error_factor, scaled_scores
-from hqm.psychometrics.significance import SignificanceTest
-from hqm.psychometrics.solvability import BlindType, Solvability, blind_solvability
-from hqm.psychometrics.splitting import SplitHalf, split_half
-from hqm.psychometrics.standardized import standardized_alpha
-from hqm.psychometrics.study_comparison import Contest, StudiesCompared, compare_studies
-from hqm.psychometrics.study_forecast import Precision, StudySize, forecast, forecast_bounds
+from hqm.psychometrics.significance import SignificanceTest, benjamini_hochberg, holm, holm_in_order
+from hqm.psychometrics.solvability import (
+    BlindType,
+    LengthCue,
+    LengthRule,
+    Solvability,
+    blind_solvability,
+    length_cue,
+    own_words,
+)
+from hqm.psychometrics.study_forecast import (
+    Contest,
+    Precision,
+    StudiesCompared,
+    StudySize,
+    compare_studies,
+    forecast,
+    forecast_bounds,
+)
 from hqm.psychometrics.study_variance import StudyParts, study_parts
-from hqm.psychometrics.style import LengthElasticity, length_elasticity
-from hqm.psychometrics.subscores import Subscore, prmse, subscore_value
-from hqm.psychometrics.two_way import agreement_bounds, never_narrower
-from hqm.psychometrics.weights import stream
-from hqm.psychometrics.word_counter import LengthCue, LengthRule, length_cue, own_words
-from hqm.psychometrics.wrong_keys import ItemToRead, ReadingList, reading_list
+from hqm.psychometrics.table_integrity import Grim, TableCheck, Violation, check_table, grim
+from hqm.psychometrics.variance_components import (
+    Moments,
+    agreement_bounds,
+    crossed_components,
+    never_narrower,
+)
+from hqm.psychometrics.wrong_keys import (
+    Contradictions,
+    ItemToRead,
+    PlantedFaults,
+    ReadingList,
+    contradicted_items,
+    planted_faults,
+    reading_list,
+    with_wrong_keys,
+)
 
 __all__ = [
     "ICC",

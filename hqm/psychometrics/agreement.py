@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import shaped_alike
-from hqm.psychometrics.result import Status
+from hqm.psychometrics.correlation import (
+    inverse_tanh_interval,
+    is_constant,
+    paired,
+    pearson,
+    size_of,
+)
+from hqm.psychometrics.distributions import (
+    average_ranks,
+    f_quantile,
+    noncentral_student_quantile,
+    student_quantile,
+)
+from hqm.psychometrics.resampling import FEWEST, multiplicities
+from hqm.psychometrics.result import Array, Bounds, Coefficient, Status, shaped, shaped_alike
+from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +86,585 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
         chance = px * py + (1 - px) * (1 - py)
         kappa = np.where(chance < 1, (agreement - chance) / (1 - chance), np.nan)
     return ItemAgreement(tuple(agreement.tolist()), tuple(kappa.tolist()), tuple(n.tolist()))
+
+
+# ----------------------------------------------------------------------
+# Intraclass correlations of administrations: one-way, agreement and consistency, of one score and
+# of the mean of k.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ICC:
+    """The six intraclass correlations of McGraw and Wong, with the mean squares they come from.
+
+    | name here | McGraw and Wong | Shrout and Fleiss | administrations | of |
+    |---|---|---|---|---|
+    | `one_way`, `one_way_k` | ICC(1), ICC(k) | ICC(1,1), ICC(1,k) | others for every respondent | one score, the mean of k |
+    | `a1`, `ak` | ICC(A,1), ICC(A,k) | ICC(2,1), ICC(2,k) | a random facet, in the error | one score, the mean of k |
+    | `c1`, `ck` | ICC(C,1), ICC(C,k) | ICC(3,1), ICC(3,k) | a fixed facet, left out | one score, the mean of k |
+
+    `ck` is Cronbach's alpha of the administrations. `sem_agreement` and `sem_consistency` are
+    standard errors of measurement of one score, in score units; `mdc95` is the smallest difference
+    between two administrations of one respondent that is not noise (agreement).
+    """
+
+    a1: Coefficient
+    c1: Coefficient
+    ak: Coefficient
+    ck: Coefficient
+    one_way: Coefficient
+    one_way_k: Coefficient
+    n: int
+    k: int
+    ms_columns: float = math.nan
+    ms_error: float = math.nan
+    sem_agreement: float = math.nan
+    sem_consistency: float = math.nan
+
+    @property
+    def mdc95(self) -> float:
+        return 1.96 * math.sqrt(2) * self.sem_agreement
+
+
+def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float = 0.95) -> ICC:
+    """Intraclass correlations of the same respondents in k administrations (or by k raters).
+
+    ICC(A,1) asks how far the *same number* comes back (absolute agreement): a shift of the mean
+    between administrations lowers it. ICC(C,1) asks how far the *differences between respondents*
+    come back (consistency). A gap between the two is a shift. With two administrations of equal
+    variance ICC(C,1) equals Pearson's r. ICC(1,1) is invalid where the administrations' means
+    differ. The k-forms are about the mean over all k administrations.
+
+        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)      ICC(A,k) = (MSR - MSE) / (MSR + (MSC - MSE) / n)
+        ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)                          ICC(C,k) = (MSR - MSE) / MSR
+        ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)                          ICC(1,k) = (MSR - MSW) / MSR
+
+    McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation
+    coefficients. Psychological Methods, 1, 30-46; the intervals of ICC(A,1) and ICC(A,k) use
+    Satterthwaite's degrees of freedom.
+
+    - `scores`: (respondents, administrations); respondents with a missing score are left out.
+    - `n_effective`: How many independent respondents there are, where some are relatives; it takes
+      the place of n in the degrees of freedom of every interval, and below 3 there is none.
+
+    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
+    when nothing varies between respondents. A negative value is kept as it is. ICC(A,1) may lie
+    slightly above ICC(C,1) when MSC < MSE.
+
+    Six targets, four judges (Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 4):
+    >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> forms = icc(ratings)
+    >>> [round(form.value, 2) for form in (forms.one_way, forms.a1, forms.c1, forms.one_way_k, forms.ak, forms.ck)]
+    [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
+    """
+    x = shaped(scores, "respondents, administrations")
+    x = x[np.isfinite(x).all(axis=1)]
+    n, k = x.shape
+    if n < 3 or k < 2:
+        reason = f"an ICC needs 3 respondents and 2 administrations, there are {n} and {k}"
+        return _absent("insufficient", reason, n, k)
+    if is_constant(x.mean(axis=1)) and is_constant(x.ravel()):
+        return _absent("degenerate", "all scores are the same", n, k)
+    grand = x.mean()
+    rows, columns = x.mean(axis=1), x.mean(axis=0)
+    msr = k * float(((rows - grand) ** 2).sum()) / (n - 1)
+    msc = n * float(((columns - grand) ** 2).sum()) / (k - 1)
+    mse = float(((x - rows[:, None] - columns + grand) ** 2).sum()) / ((n - 1) * (k - 1))
+    # rounding leaves dust where the administrations are identical
+    mse = 0.0 if mse < 1e-14 * msr else mse
+    msc = 0.0 if msc < 1e-14 * msr else msc
+    if msr == 0.0:
+        return _absent("degenerate", "the respondents do not differ", n, k)
+    msw = ((k - 1) * msc + (n - 1) * (k - 1) * mse) / (n * (k - 1))
+    size = float(n) if n_effective is None else min(float(n), n_effective)
+    a1 = _agreement(msr, msc, mse, n, k, size, level)
+    c1 = _ratio(msr, mse, n, k, (size - 1) * (k - 1), size, level)
+    one_way = _ratio(msr, msw, n, k, size * (k - 1), size, level)
+    return ICC(
+        a1,
+        c1,
+        icc_of_mean(a1, k),
+        icc_of_mean(c1, k),
+        one_way,
+        icc_of_mean(one_way, k),
+        n,
+        k,
+        msc,
+        mse,
+        math.sqrt(mse + max(0.0, (msc - mse) / n)),
+        math.sqrt(mse),
+    )
+
+
+def icc_of_mean(single: Coefficient, k: int) -> Coefficient:
+    """The intraclass correlation of the mean of k scores from that of one score, with the ends of
+    its intervals.
+
+        k r / (1 + (k - 1) r)   (Spearman and Brown)
+
+    It turns ICC(A,1) into ICC(A,k), ICC(C,1) into ICC(C,k) and ICC(1,1) into ICC(1,k). An interval
+    that reaches down to -1 / (k - 1) or below has no lower end and is left out.
+
+    The status is that of `single`, and `degenerate` where the means of the respondents do not
+    differ.
+    >>> round(icc_of_mean(Coefficient(0.5), 2).value, 4)
+    0.6667
+    """
+
+    def stepped(value: float) -> float:
+        return k * value / (1 + (k - 1) * value) if 1 + (k - 1) * value > 1e-12 else math.nan
+
+    if single.status not in ("ok", "not_informative"):
+        return single
+    if not math.isfinite(stepped(single.value)):
+        return Coefficient.absent(
+            "degenerate", "the means of the respondents do not differ", single.n
+        )
+    low, high = stepped(single.low), stepped(single.high)
+    fixed = single.fixed
+    if fixed is not None:
+        ends = stepped(fixed.low), stepped(fixed.high)
+        fixed = replace(fixed, low=ends[0], high=ends[1]) if all(map(math.isfinite, ends)) else None
+    known = math.isfinite(low) and math.isfinite(high)
+    return replace(
+        single,
+        value=stepped(single.value),
+        low=low if known else math.nan,
+        high=high if known else math.nan,
+        fixed=fixed,
+        se=math.nan,
+        raw=math.nan,
+    )
+
+
+def dependability(
+    scores: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
+    draws: int = 10_000,
+) -> Coefficient:
+    """Phi of respondents x columns, ICC(A,k), with an interval that holds for few columns, where
+    `icc`'s is too narrow.
+
+    Every sum of squares is divided by draws of its own chi-square, and the coefficient's quantiles
+    are taken.
+
+        Phi = (R - E) / (R + (C - E) / n),   R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E = SSE / chi2((n - 1)(k - 1))
+
+    Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
+    Association, 88, 899-905.
+
+    - `scores, n_effective`: as in `icc`, whose status it has. `rng`: draws the chi-squares, `draws`
+      of each.
+    >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], np.random.default_rng(0)).value, 2)
+    0.38
+    """
+    study = icc(scores, n_effective=n_effective, level=level)
+    n, k, value = study.n, study.k, study.ak
+    size = float(n) if n_effective is None else min(float(n), n_effective)
+    if value.status != "ok" or size < 3 or study.ms_error == 0.0:
+        return value
+    rows = study.ms_error + k * study.c1.value / (1 - study.c1.value) * study.ms_error
+    df = (size - 1) * (k - 1)
+    error = study.ms_error * df / rng.chisquare(df, draws)
+    respondents = rows * (size - 1) / rng.chisquare(size - 1, draws)
+    columns = np.maximum(study.ms_columns * (k - 1) / rng.chisquare(k - 1, draws), error)
+    drawn = (respondents - error) / (respondents + (columns - error) / n)
+    low, high = (float(v) for v in np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2]))
+    return Coefficient(
+        value.value, low, high, n, level, f"generalized pivots, {draws}", flags=value.flags
+    )
+
+
+def _absent(status: Status, reason: str, n: int, k: int) -> ICC:
+    none = Coefficient.absent(status, reason, n)
+    return ICC(none, none, none, none, none, none, n, k)
+
+
+def _agreement(
+    msr: float, msc: float, mse: float, n: int, k: int, size: float, level: float
+) -> Coefficient:
+    value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
+    if value >= 1.0 or mse == msc == 0.0:
+        return Coefficient(1.0, 1.0, 1.0, n, level, "McGraw-Wong")
+    a = k * value / (n * (1 - value))
+    b = 1 + k * value * (n - 1) / (n * (1 - value))
+    spread = (
+        (a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((size - 1) * (k - 1)) if size >= 3 else 0.0
+    )
+    if spread == 0.0:
+        return Coefficient(value, n=n, level=level, method="McGraw-Wong")
+    v = (a * msc + b * mse) ** 2 / spread
+    tail = 0.5 + level / 2
+    f1, f2 = float(f_quantile(tail, size - 1, v)), float(f_quantile(tail, v, size - 1))
+    low = n * (msr - f1 * mse) / (f1 * (k * msc + (k * n - k - n) * mse) + n * msr)
+    high = n * (f2 * msr - mse) / (k * msc + (k * n - k - n) * mse + n * f2 * msr)
+    return Coefficient(value, low, high, n, level, "McGraw-Wong")
+
+
+def _ratio(
+    msr: float, error: float, n: int, k: int, df: float, size: float, level: float
+) -> Coefficient:
+    """The coefficient of one score from two mean squares, with the interval of their ratio F."""
+    value = (msr - error) / (msr + (k - 1) * error)
+    if error == 0.0:
+        return Coefficient(1.0, 1.0, 1.0, n, level, "F")
+    if size < 3:
+        return Coefficient(value, n=n, level=level, method="F")
+    ratio, tail = msr / error, 0.5 + level / 2
+    low = ratio / float(f_quantile(tail, size - 1, df))
+    high = ratio * float(f_quantile(tail, df, size - 1))
+    return Coefficient(value, (low - 1) / (low + k - 1), (high - 1) / (high + k - 1), n, level, "F")
+
+
+# ----------------------------------------------------------------------
+# Concordance: Lin's coefficient for two administrations, Kendall's W for several.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """Lin's concordance correlation with its two factors.
+
+    - `ccc`: The concordance correlation; its `status` speaks for the whole.
+    - `pearson`: Precision: how close the points lie to any line.
+    - `bias_correction`: Accuracy C_b: how close that line is to the identity; `ccc = pearson *
+      bias_correction`.
+    - `scale_shift, location_shift`: Ratio of the standard deviations (other / first) and difference
+      of the means (other - first) in units of their geometric mean.
+    """
+
+    ccc: Coefficient
+    pearson: float = math.nan
+    bias_correction: float = math.nan
+    scale_shift: float = math.nan
+    location_shift: float = math.nan
+
+
+def concordance(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95, n_effective: float | None = None
+) -> Concordance:
+    """Lin's concordance correlation coefficient of two administrations.
+
+    It says how closely the *same number* comes back: how near the points lie to the line y = x. A
+    shift of the mean or a change of the spread lowers it, which a correlation cannot see. It grows
+    with the spread of the respondents.
+
+        ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n
+        interval on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 - p^2)^2
+                                             - p^2 C^2 u^4 / (2 (1 - p^2)^2)] / (n - 2)
+
+    with p the coefficient, r Pearson's, C = p / r and u the shift of the mean in units of the
+    spread.
+
+    Lin, L. I. (1989). Biometrics, 45, 255-268, corrected in Biometrics (2000), 56, 324-325. McBride
+    (2005) reads values below .90 as poor, from .95 as substantial and above .99 as almost perfect.
+
+    - `x, y`: (respondents,): scores in both administrations; a pair with a missing score is left
+      out.
+    - `n_effective`: The number of independent respondents, where some belong to one family.
+
+    The status is `insufficient` below 3 respondents and `degenerate` where an administration gives
+    all respondents the same score. There is no interval below 4 respondents.
+
+    >>> result = concordance([1, 2, 3, 4], [1.5, 2, 3.5, 5])
+    >>> round(result.ccc.value, 3), round(result.bias_correction, 3)
+    (0.889, 0.907)
+    """
+    a, b = paired(x, y)
+    r = pearson(a, b)
+    if r.status != "ok":
+        return Concordance(r)
+    n = len(a)
+    scale = float(b.std() / a.std())
+    shift = float((b.mean() - a.mean()) / math.sqrt(a.std() * b.std()))
+    accuracy = 2 / (scale + 1 / scale + shift**2)
+    value = r.value * accuracy
+    method = "Lin z" if n_effective is None else f"Lin z, n_eff {size_of(n, n_effective):.4g}"
+    if value >= 1.0 - 1e-15:
+        ccc = (
+            Coefficient(1.0, 1.0, 1.0, n, level, method)
+            if n > 3
+            else Coefficient(1.0, n=n, level=level)
+        )
+        return Concordance(ccc, r.value, accuracy, scale, shift)
+    ccc = Coefficient(value, n=n, level=level)
+    size = size_of(n, n_effective)
+    if size > 3:
+        p, u, left = value, shift, 1 - value**2
+        variance = (
+            accuracy**2 * (1 - r.value**2) / left
+            + 2 * p**2 * accuracy * (1 - p) * u**2 / left**2
+            - p**2 * accuracy**2 * u**4 / (2 * left**2)
+        ) / (size - 2)
+        low, high = inverse_tanh_interval(value, math.sqrt(max(0.0, variance)), level)
+        ccc = Coefficient(value, low, high, n, level, method)
+    return Concordance(ccc, r.value, accuracy, scale, shift)
+
+
+@dataclass(frozen=True, slots=True)
+class KendallW:
+    """Kendall's coefficient of concordance with its test and the mean rank correlation it stands
+    for.
+
+    `w.status` speaks for the whole; `mean_spearman` is the mean of Spearman's correlation over all
+    pairs of administrations (exactly so without ties).
+    """
+
+    w: Coefficient
+    test: SignificanceTest
+    mean_spearman: float = math.nan
+    administrations: int = 0
+
+
+def kendall_w(
+    scores: npt.ArrayLike,
+    rng: np.random.Generator,
+    *,
+    families: Sequence[str] | None = None,
+    level: float = 0.95,
+    n_bootstrap: int = 2000,
+) -> KendallW:
+    """Kendall's W: how alike several administrations rank the respondents.
+
+    1 means that every administration gives the same order, 0 that the orders have nothing in
+    common. Two orders cannot disagree as a whole of three can, so W is meant for three
+    administrations and more; with two use Spearman.
+
+        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3 - t)
+        test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
+
+    Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
+
+    - `scores`: (respondents, administrations); respondents with a missing score are left out.
+    - `rng`: Draws the respondents of the bootstrap.
+    - `n_bootstrap`: How often the respondents are drawn anew. The interval is the percentile one on
+      atanh scale, moved so that its middle lies on the estimate; it generalises over respondents
+      and needs 10 of them, or 10 families.
+    - `families`: (respondents,): relatives are drawn together.
+
+    The status is `insufficient` for fewer than 3 respondents or 2 administrations, `degenerate`
+    when an administration ties all respondents.
+
+    Kendall's own example with ties, ten objects ranked by three judges:
+
+    >>> a = [1, 4.5, 2, 4.5, 3, 7.5, 6, 9, 7.5, 10]
+    >>> b = [2.5, 1, 2.5, 4.5, 4.5, 8, 9, 6.5, 10, 6.5]
+    >>> c = [2, 1, 4.5, 4.5, 4.5, 4.5, 8, 8, 8, 10]
+    >>> result = kendall_w(np.transpose([a, b, c]), np.random.default_rng(0))
+    >>> round(result.w.value, 6), round(result.test.statistic, 6)
+    (0.827731, 22.348739)
+    """
+    x = shaped(scores, "respondents, administrations")
+    kept = np.isfinite(x).all(axis=1)
+    x, labels = x[kept], np.arange(len(x))[kept] if families is None else np.asarray(families)[kept]
+    m, k = x.shape
+    name = "Kendall's W"
+    if m < 3 or k < 2:
+        reason = f"Kendall's W needs 3 respondents and 2 administrations, there are {m} and {k}"
+        return KendallW(
+            Coefficient.absent("insufficient", reason, m),
+            SignificanceTest.absent("insufficient", reason, m, name),
+            math.nan,
+            k,
+        )
+    if any(is_constant(column) for column in x.T):
+        reason = "an administration gives all respondents the same score"
+        return KendallW(
+            Coefficient.absent("degenerate", reason, m),
+            SignificanceTest.absent("degenerate", reason, m, name),
+            math.nan,
+            k,
+        )
+    value = float(_w(x[None])[0])
+    low = high = math.nan
+    units = len(np.unique(labels))
+    if units >= FEWEST and value < 1.0 - 1e-12:
+        drawn = _drawn(x, labels, rng, n_bootstrap)
+        drawn = np.arctanh(np.clip(drawn[np.isfinite(drawn)], 0.0, 1 - 1e-9))
+        tails = np.quantile(drawn, [0.5 - level / 2, 0.5, 0.5 + level / 2])
+        centre = math.atanh(value)
+        low, high = (
+            float(np.tanh(max(0.0, centre + end - tails[1]))) for end in (tails[0], tails[2])
+        )
+    elif units >= FEWEST:
+        low = high = 1.0
+    method = "respondent bootstrap on atanh" if math.isfinite(low) else ""
+    return KendallW(
+        Coefficient(value, low, high, m, level, method),
+        chi_square_test(k * (m - 1) * value, m - 1, name, m),
+        (k * value - 1) / (k - 1),
+        k,
+    )
+
+
+def _drawn(
+    x: Array, labels: npt.NDArray[np.generic], rng: np.random.Generator, draws: int
+) -> Array:
+    """W of samples of respondents, or of families where some are relatives."""
+    if len(np.unique(labels)) == len(x):
+        return _w(x[rng.integers(0, len(x), size=(draws, len(x)))])
+    counts = multiplicities(len(x), rng, draws, labels.tolist()).astype(np.int64)
+    return np.concatenate([_w(np.repeat(x, count, axis=0)[None]) for count in counts])
+
+
+def _w(x: Array) -> Array:
+    """W of every sample; x has shape (samples, respondents, administrations)."""
+    _, m, k = x.shape
+    ranks = average_ranks(x, axis=1)
+    squares = ((ranks.sum(axis=2) - k * (m + 1) / 2) ** 2).sum(axis=1)
+    # a column's sum of squared mid-ranks is (m^3 - m - T) / 12 + m (m + 1)^2 / 4
+    untied = 12 * ((ranks - (m + 1) / 2) ** 2).sum(axis=(1, 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(untied > 0, 12 * squares / (k * untied), np.nan))
+
+
+# ----------------------------------------------------------------------
+# Bland and Altman's limits of agreement of two administrations.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BlandAltman:
+    """Bias, spread and limits of agreement of the differences (other - first).
+
+    - `bias`: Mean difference with Student's interval.
+    - `deviation`: Standard deviation of the differences.
+    - `lower, upper`: The limits of agreement with their exact intervals.
+    - `lower_approximate, upper_approximate`: The intervals of Bland and Altman's own approximation,
+      for comparison with older reports.
+    - `slope`: Slope of the differences on the means, with Student's interval: whether disagreement
+      grows with the score.
+    - `multiplier`: How many standard deviations the limits lie from the bias.
+    - `status, reason`: `ok`, or why there are no limits, in a sentence.
+    """
+
+    bias: Coefficient
+    deviation: float
+    lower: Coefficient
+    upper: Coefficient
+    slope: Coefficient
+    lower_approximate: Bounds | None = None
+    upper_approximate: Bounds | None = None
+    multiplier: float = 1.96
+    status: Status = "ok"
+    reason: str = ""
+
+
+def bland_altman(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    n_effective: float | None = None,
+    level: float = 0.95,
+    multiplier: float = 1.96,
+) -> BlandAltman:
+    """The range in which the difference between two administrations of one respondent lies.
+
+    A correlation says whether scores move together; the limits of agreement say by how many points
+    they differ. They are of use when laid beside the gaps between respondents: limits wider than
+    the typical gap mean that a rerun can change the order.
+
+        bias d = mean(y - x),  limits d -+ 1.96 s_d
+        exact interval of a limit: d -+ s_d c / sqrt(n),  c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
+        approximate interval: limit -+ t(n - 1) sqrt(3 s_d^2 / n)
+
+    Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two
+    methods of clinical measurement. Lancet, 327, 307-310. Carkeet, A. (2015). Exact parametric
+    confidence intervals for Bland-Altman limits of agreement. Optometry and Vision Science, 92,
+    e71-e80. Differences are taken to be normal.
+
+    - `x, y`: (respondents,): scores in the first and the other administration; pairs with a missing
+      score are left out.
+    - `n_effective`: The number of independent respondents, where some are relatives.
+    - `multiplier`: 1.96 for limits that hold 95 % of normal differences; 2 as in the paper of 1986.
+
+    The status is `insufficient` for fewer than 5 respondents, `degenerate` when all differences are
+    equal (limits would collapse on the bias, which is still given). The slope alone is `degenerate`
+    when the means do not vary.
+
+    Peak flow of 17 people; Bland and Altman subtract the mini meter from the Wright meter and use 2
+    deviations:
+
+    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
+    >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
+    >>> result = bland_altman(mini, wright, multiplier=2)
+    >>> round(result.bias.value, 4), round(result.deviation, 3), round(result.lower.value, 2), round(result.upper.value, 2)
+    (-2.1176, 38.765, -79.65, 75.41)
+    """
+    a, b = paired(x, y)
+    n = len(a)
+    if n < 5:
+        reason = f"limits of agreement need 5 respondents, there are {n}"
+        none = Coefficient.absent("insufficient", reason, n)
+        return BlandAltman(
+            none, math.nan, none, none, none, None, None, multiplier, "insufficient", reason
+        )
+    size = max(size_of(n, n_effective), 1.0)
+    difference, mean = b - a, (a + b) / 2
+    slope = _slope(mean, difference, size, level)
+    bias = float(difference.mean())
+    # differences of scores carry the rounding of the scores
+    if float(np.ptp(difference)) <= 1e-12 * max(1.0, float(np.abs(mean).max())):
+        reason = "all respondents differ by the same amount, so the differences have no spread"
+        none = Coefficient.absent("degenerate", reason, n)
+        return BlandAltman(
+            Coefficient(bias, n=n, level=level),
+            0.0,
+            none,
+            none,
+            slope,
+            None,
+            None,
+            multiplier,
+            "degenerate",
+            reason,
+        )
+    s = float(difference.std(ddof=1))
+    low, high = bias - multiplier * s, bias + multiplier * s
+    if size < 2:
+        # of one family nothing is known of other families
+        centre, lower, upper = (Coefficient(end, n=n, level=level) for end in (bias, low, high))
+        return BlandAltman(centre, s, lower, upper, slope, None, None, multiplier)
+    quantile = float(student_quantile(0.5 + level / 2, size - 1))
+    half = quantile * s / math.sqrt(size)
+    near, far = (
+        float(c)
+        for c in np.ravel(
+            noncentral_student_quantile(
+                [0.5 - level / 2, 0.5 + level / 2], size - 1, multiplier * math.sqrt(size)
+            )
+        )
+    )
+    near, far = s * near / math.sqrt(size), s * far / math.sqrt(size)
+    rough = quantile * math.sqrt(3 * s * s / size)
+    return BlandAltman(
+        Coefficient(bias, bias - half, bias + half, n, level, "paired t"),
+        s,
+        Coefficient(low, bias - far, bias - near, n, level, "noncentral t"),
+        Coefficient(high, bias + near, bias + far, n, level, "noncentral t"),
+        slope,
+        Bounds(low - rough, low + rough, "Bland-Altman approximation", level),
+        Bounds(high - rough, high + rough, "Bland-Altman approximation", level),
+        multiplier,
+    )
+
+
+def _slope(mean: Array, difference: Array, size: float, level: float) -> Coefficient:
+    n = len(mean)
+    if is_constant(mean):
+        return Coefficient.absent(
+            "degenerate", "the mean scores of the respondents do not differ", n
+        )
+    u, v = mean - mean.mean(), difference - difference.mean()
+    spread = float(np.dot(u, u))
+    value = float(np.dot(u, v)) / spread
+    residual = v - value * u
+    error = math.sqrt(float(np.dot(residual, residual)) / (n - 2) / spread * n / size)
+    if size <= 2:
+        return Coefficient(value, n=n, level=level, method="t")
+    half = float(student_quantile(0.5 + level / 2, size - 2)) * error
+    return Coefficient(value, value - half, value + half, n, level, "t", se=error)

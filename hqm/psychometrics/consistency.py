@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags, shaped
-from hqm.psychometrics.clusters import cluster_sums, labels_of
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.distributions import f_quantile
-from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Coefficient, Status
-from hqm.psychometrics.two_way import error_bounds, never_narrower
+from hqm.psychometrics.resampling import cluster_sums, labels_of, one_by_one, respondent_bootstrap
+from hqm.psychometrics.result import Array, Bounds, Coefficient, Flags, Status, shaped
+from hqm.psychometrics.variance_components import error_bounds, never_narrower
 
 
 def complete_scores(
@@ -418,3 +417,250 @@ def stratified_alpha(
         return Coefficient.absent(*refusal, m)
     value = relative_error(x, labels, kinds).reliability("Feldt", n_effective, level)
     return replace(value, flags=flags_of(x, value.value), n_items=x.shape[1])
+
+
+# ----------------------------------------------------------------------
+# Standardised alpha: Cronbach's alpha of items that are all brought to the same variance.
+# ----------------------------------------------------------------------
+
+
+def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
+    """Alpha from the mean correlation of the items: of the sum of standardised items, not of a
+    score that is a mean.
+
+        alpha_s = k r / (1 + (k - 1) r),   r = mean correlation of two items
+
+    - `scores`: (respondents, items); respondents with a missing score, and items that do not vary,
+      are left out.
+
+    There is no interval. The status is `insufficient` where fewer than two items vary, else that of
+    alpha.
+    >>> round(standardized_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).value, 4)
+    0.8788
+    """
+    x = complete_scores(scores)
+    x = x[:, varies_of(x)] if len(x) else x
+    if len(x) < 3 or x.shape[1] < 2:
+        reason = (
+            f"alpha needs 3 respondents and 2 items that vary, there are {len(x)} and {x.shape[1]}"
+        )
+        return Coefficient.absent("insufficient", reason, len(x))
+    alpha = cronbach_alpha((x - x.mean(axis=0)) / x.std(axis=0, ddof=1)).coefficient
+    if alpha.status != "ok":
+        return Coefficient.absent(alpha.status, alpha.reason, len(x))
+    return Coefficient(alpha.value, n=len(x), method="standardised alpha", flags=alpha.flags)
+
+
+# ----------------------------------------------------------------------
+# Parts of a test against each other: halves, and every item against the rest.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SplitHalf:
+    """Reliabilities of many splits of the items into halves.
+
+    `low` and `high` hold 95% of the splits: they show how much the choice of the split matters and
+    are no confidence interval. `undefined` counts splits where a half did not vary or r was -1.
+    """
+
+    mean: float
+    low: float
+    high: float
+    minimum: float
+    maximum: float
+    splits: int
+    undefined: int
+    exhaustive: bool
+    n: int
+    k: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 1000) -> SplitHalf:
+    """Split-half reliability over all splits into halves, or over random ones where there are more
+    than `draws`.
+
+        each split: 2 r / (1 + r), r = correlation of the two halves' totals (Spearman and Brown)
+
+    Spearman, C. (1910) and Brown, W. (1910). British Journal of Psychology, 3, 271-295 and 296-322.
+
+    - `scores`: (respondents, items or types); respondents with a missing score are left out.
+    - `rng`: Draws the splits where there are too many to try all.
+
+    The status is `insufficient` below 3 respondents or 2 items, `degenerate` where no split has a
+    value. With an odd number of items one half is longer by one, and the formula is an
+    approximation.
+
+    >>> result = split_half([[3, 4, 3, 2], [1, 2, 2, 1], [4, 4, 5, 5], [2, 2, 3, 1]], np.random.default_rng(0))
+    >>> result.splits, result.exhaustive, round(result.mean, 3)
+    (3, True, 0.961)
+    """
+    x = complete_scores(scores)
+    m, k = x.shape
+    nan = math.nan
+    refusal = refusal_of(x, "a split")
+    if refusal:
+        return SplitHalf(nan, nan, nan, nan, nan, 0, 0, False, m, k, *refusal)
+    half = k // 2
+    number = math.comb(k, half) // (2 if k % 2 == 0 else 1)
+    exhaustive = number <= draws
+    if exhaustive:
+        chosen = list(combinations(range(k), half))[:number]
+        mask = np.zeros((number, k))
+        np.put_along_axis(mask, np.array(chosen), 1.0, axis=1)
+    else:
+        mask = (rng.permuted(np.tile(np.arange(k), (draws, 1)), axis=1) < half).astype(np.float64)
+    x = x - x.mean(axis=0)
+    first_half = mask @ x.T
+    other = x.sum(axis=1)[None, :] - first_half
+    vx, vy = (first_half**2).sum(axis=1), (other**2).sum(axis=1)
+    scale = 1e-12 * float((x**2).sum())
+    ok = (vx > scale) & (vy > scale)
+    r = (first_half * other).sum(axis=1)[ok] / np.sqrt(vx[ok] * vy[ok])
+    r = r[r > -1 + 1e-12]
+    if not len(r):
+        reason = "in every split one half does not vary or the halves are opposed"
+        return SplitHalf(
+            nan, nan, nan, nan, nan, len(mask), len(mask), exhaustive, m, k, "degenerate", reason
+        )
+    values = 2 * r / (1 + r)
+    low, high = np.quantile(values, [0.025, 0.975])
+    ends = float(values.min()), float(values.max())
+    return SplitHalf(
+        float(values.mean()),
+        float(low),
+        float(high),
+        *ends,
+        len(mask),
+        len(mask) - len(r),
+        exhaustive,
+        m,
+        k,
+    )
+
+
+# ----------------------------------------------------------------------
+# Reliability at another length: Spearman-Brown.
+# ----------------------------------------------------------------------
+
+
+def spearman_brown(reliability: float, factor: float) -> float:
+    """The reliability of a test `factor` times as long (Spearman 1910, Brown 1910): f r / (1 + (f -
+    1) r).
+
+    Added items must be as good as the ones there are. It is NaN where the denominator is not
+    positive.
+
+    >>> round(spearman_brown(0.6, 2), 12)
+    0.75
+    """
+    below = 1 + (factor - 1) * reliability
+    return factor * reliability / below if below > 0 else math.nan
+
+
+def standardized_reliability(
+    reliability: Coefficient | float, n_items: int, n_standard: int = 1000
+) -> Coefficient:
+    """A reliability brought to a common number of items, so that benchmarks of different length can
+    be compared.
+
+    Long benchmarks repeat better merely because they are long: 4,000 items of the quality of
+    MMHal's 96 would reach the test-retest of the best. Compare the items' quality at one length,
+    and choose the length afterwards.
+
+        rho_std = f rho / (1 + (f - 1) rho),   f = n_standard / n
+
+    The formula of Spearman and Brown takes all items as equally good; for ratios over a corpus
+    (CHAIR) it approximates.
+
+    - `reliability`: A bare number, or a coefficient, whose intervals are carried along.
+    - `n_items, n_standard`: The number of items it belongs to, and the common one.
+
+    The status is `insufficient` for a length below 1 and `not_applicable` for a number outside -1
+    to 1. A coefficient without a number is handed on as it is.
+
+    >>> round(standardized_reliability(0.9962, 4000, 96).value, 3)
+    0.863
+    """
+    given = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
+    if given.status not in ("ok", "not_informative"):
+        return given
+    if n_items < 1 or n_standard < 1:
+        reason = f"both lengths must be 1 item or more, got {n_items} and {n_standard}"
+        return Coefficient.absent("insufficient", reason, given.n)
+    factor = n_standard / n_items
+    value = spearman_brown(given.value, factor)
+    if not -1 <= given.value <= 1 or not math.isfinite(value):
+        reason = f"a reliability of {given.value:.4g} has no value at {n_standard} items"
+        return Coefficient.absent("not_applicable", reason, given.n)
+    low, high = (spearman_brown(end, factor) for end in (given.low, given.high))
+    fixed = given.fixed
+    if fixed is not None:
+        ends = spearman_brown(fixed.low, factor), spearman_brown(fixed.high, factor)
+        fixed = Bounds(*ends, f"{fixed.method}, Spearman-Brown", fixed.level)
+    method = f"{given.method}, Spearman-Brown to {n_standard} items".removeprefix(", ")
+    return Coefficient(
+        value,
+        low,
+        high,
+        given.n,
+        given.level,
+        method,
+        given.status,
+        given.reason,
+        fixed,
+        flags=given.flags,
+    )
+
+
+def items_needed(reliability: Coefficient | float, n_items: int, target: float) -> Coefficient:
+    """How many items of the same quality a target reliability takes.
+
+        n' = n t (1 - rho) / (rho (1 - t))
+
+    - `reliability`: A coefficient or a bare number; its upper bound gives the lower bound of the
+      length.
+    - `n_items`: The number of items it belongs to.
+    - `target`: The reliability wanted, between 0 and 1.
+
+    A number of items, not rounded. The status is `not_applicable` for a target outside 0 to 1;
+    `degenerate` for a reliability of 0 or less (no length helps). The upper bound is infinite when
+    the reliability's lower bound is 0 or less.
+
+    From .80 with 100 items to .90:
+
+    >>> round(items_needed(0.8, 100, 0.9).value, 6)
+    225.0
+    """
+    given = reliability if isinstance(reliability, Coefficient) else Coefficient(float(reliability))
+    if given.status not in ("ok", "not_informative"):
+        return given
+    if not 0 < target < 1:
+        return Coefficient.absent(
+            "not_applicable", f"a target between 0 and 1 is needed, got {target:.4g}", given.n
+        )
+    if n_items < 1:
+        return Coefficient.absent(
+            "insufficient", f"the length must be 1 item or more, got {n_items}", given.n
+        )
+    if not 0 < given.value <= 1:
+        reason = f"with a reliability of {given.value:.4g} no number of items reaches {target:.4g}"
+        return Coefficient.absent("degenerate", reason, given.n)
+
+    def length(rho: float) -> float:
+        if math.isnan(rho):
+            return math.nan
+        return n_items * target * (1 - rho) / (rho * (1 - target)) if rho > 0 else math.inf
+
+    return Coefficient(
+        length(given.value),
+        length(given.high),
+        length(given.low),
+        given.n,
+        given.level,
+        given.method,
+        given.status,
+        given.reason,
+    )

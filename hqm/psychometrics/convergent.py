@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, normal_quantile
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.distributions import student_above
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.result import Array, Coefficient, Status, normal_quantile
 
 FEWEST_RESPONDENTS = 10
 """With fewer respondents a multitrait-multimethod table is shown without counts."""

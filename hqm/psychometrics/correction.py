@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Flags, normal_quantile, shaped_alike
-from hqm.psychometrics.clusters import labels_of
-from hqm.psychometrics.judging import JudgeErrors, judge_errors
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.judge_error import JudgeErrors, judge_errors
+from hqm.psychometrics.resampling import labels_of
+from hqm.psychometrics.result import Array, Coefficient, Flags, normal_quantile, shaped_alike
 
 FEWEST_LABELS = 50
 """With fewer human labels a respondent's score is their mean alone."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, normal_quantile, shaped_alike
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
-from hqm.psychometrics.result import Coefficient
+from hqm.psychometrics.result import Array, Coefficient, normal_quantile, shaped_alike
 
 
 def paired(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
@@ -153,3 +154,160 @@ def kendall_tau_b(
         return absent
     value = kendall_tau(a, b)
     return _with_interval(value, len(a), level, "Fieller", 0.437, 4, n_effective)
+
+
+# ----------------------------------------------------------------------
+# Correlations with something held constant: a third number, or the respondent.
+# ----------------------------------------------------------------------
+
+_EXACT = 1e-10
+"""What rounding leaves of a variance that is 0, as a share of the whole."""
+
+
+def partial_pearson(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    given: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    n_effective: float | None = None,
+) -> Coefficient:
+    """Pearson's correlation of what a third number leaves unexplained of two others.
+
+    Two scores can agree because both follow the same third thing, such as the length of the
+    answers. The partial correlation is that of the residuals after a straight line on the third
+    number is taken out of both.
+
+        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));   interval: tanh(atanh(r) +- z / sqrt(n - 4))
+
+    Computed by `pingouin.partial_corr`. Fisher, R. A. (1924). Metron, 3, 329-332: one number held
+    constant costs as much as one respondent less.
+
+    - `x, y, given`: (respondents,): respondents without one of the three are left out.
+    - `n_effective`: The number of independent respondents, where some are relatives; the interval
+      uses it.
+
+    Returns
+    -------
+    Coefficient
+        `insufficient` for fewer than 5 respondents; `degenerate` when one of the three does not
+        vary, or when `given` determines `x` or `y`.
+
+    Examples
+    --------
+    >>> words = [5, 7, 6, 9, 12, 10]
+    >>> score, label = [0.5, 0.6, 0.7, 0.7, 0.9, 0.9], [0.4, 0.6, 0.5, 0.8, 0.8, 0.9]
+    >>> round(partial_pearson(score, label, words).value, 3)
+    0.229
+    """
+    table = np.array([x, y, given], dtype=np.float64)
+    table = table[:, np.isfinite(table).all(axis=0)]
+    n = table.shape[1]
+    if n < 5:
+        return Coefficient.absent(
+            "insufficient", f"a partial correlation needs 5 respondents, there are {n}", n
+        )
+    if any(is_constant(row) for row in table):
+        return Coefficient.absent(
+            "degenerate", "one of the three numbers is the same for all respondents", n
+        )
+    r = np.asarray(np.corrcoef(table))
+    left = 1 - r[:2, 2] ** 2
+    if left.min() < _EXACT:
+        return Coefficient.absent(
+            "degenerate", "the number held constant determines one of the others", n
+        )
+    if np.linalg.det(r) < _EXACT * left.prod():
+        # what is left of both is the same: the inverse that pingouin takes does not exist
+        value = math.copysign(1.0, float(r[0, 1] - r[0, 2] * r[1, 2]))
+    else:
+        import pandas as pd
+        import pingouin
+
+        scaled = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
+        columns = pd.DataFrame(scaled.T, columns=["x", "y", "given"])
+        value = float(pingouin.partial_corr(columns, "x", "y", "given")["r"].iloc[0])
+    # the interval that pingouin prints has two decimals
+    size = size_of(n, n_effective)
+    if size <= 4:
+        return Coefficient(value, n=n, level=level)
+    low, high = inverse_tanh_interval(value, 1 / math.sqrt(size - 4), level)
+    method = "Fisher z" if n_effective is None else f"Fisher z, n_eff {size:.4g}"
+    return Coefficient(value, low, high, n, level, method)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedMeasures:
+    """A repeated-measures correlation, with its degrees of freedom and the p-value of no
+    correlation.
+    """
+
+    coefficient: Coefficient
+    dof: int = 0
+    p: float = math.nan
+
+
+def repeated_measures(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, level: float = 0.95
+) -> RepeatedMeasures:
+    """The correlation of two scores within respondents, each of whom has them on several occasions.
+
+    Differences between respondents are taken out: all have the same slope, and each has a level of
+    their own. Whatever moves an occasion for all respondents stays in, and where occasions are few
+    and the same for everybody, as types of items are, the interval describes these occasions and
+    not others like them.
+
+        r = sign(b) sqrt(SS_x / (SS_x + SS_error)) of the analysis of covariance y = level + b x
+        interval: tanh(atanh(r) +- z / sqrt(dof - 1)),   dof = scores - respondents - 1
+
+    Computed by `pingouin.rm_corr`. Bakdash, J. Z. and Marusich, L. R. (2017). Frontiers in
+    Psychology, 8, 456.
+
+    - `x, y`: (respondents, occasions); NaN where there is none. Respondents with one occasion say
+      nothing.
+
+    Returns
+    -------
+    RepeatedMeasures
+        `insufficient` for fewer than 3 respondents with 2 occasions; `degenerate` when a score does
+        not vary within respondents.
+
+    Examples
+    --------
+    >>> result = repeated_measures([[1, 2, 3], [4, 5, 6], [2, 4, 5]], [[3, 4, 6], [1, 3, 3], [7, 8, 9]])
+    >>> round(result.coefficient.value, 3), result.dof
+    (0.889, 5)
+    """
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 2:
+        raise ValueError(
+            f"two arrays of shape (respondents, occasions) are needed, got {a.shape} and {b.shape}"
+        )
+    both = np.isfinite(a) & np.isfinite(b)
+    both &= (both.sum(axis=1) >= 2)[:, None]
+    who, _ = np.nonzero(both)
+    n = len(set(who))
+    if n < 3:
+        reason = (
+            f"a repeated-measures correlation needs 3 respondents with 2 occasions, there are {n}"
+        )
+        return RepeatedMeasures(Coefficient.absent("insufficient", reason, n))
+    for scores in (a, b):
+        means = np.bincount(who, scores[both]) / np.maximum(np.bincount(who), 1)
+        if float(((scores[both] - means[who]) ** 2).sum()) <= _EXACT * float(
+            (scores[both] ** 2).sum()
+        ):
+            absent = Coefficient.absent("degenerate", "a score does not vary within respondents", n)
+            return RepeatedMeasures(absent)
+    import pandas as pd
+    import pingouin
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of a perfect fit, whose F is infinite
+        columns = pd.DataFrame({"x": a[both], "y": b[both], "who": who})
+        r, dof, p = pingouin.rm_corr(columns, "x", "y", "who").iloc[0, :3]
+    value = float(np.clip(r, -1.0, 1.0))
+    low, high = inverse_tanh_interval(value, 1 / math.sqrt(int(dof) - 1), level)
+    return RepeatedMeasures(
+        Coefficient(value, low, high, n, level, "Bakdash and Marusich"), int(dof), float(p)
+    )

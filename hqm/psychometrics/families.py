@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, normal_quantile, shaped
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import chi2_quantile, f_quantile
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.result import Array, Coefficient, Status, normal_quantile, shaped
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,30 @@ part.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.psychometrics.arrays import Array, Flags, Numbers, normal_quantile
-from hqm.psychometrics.folds import Labelled, majority
-from hqm.psychometrics.result import Status
+from hqm.psychometrics.cross_validation import (
+    Labelled,
+    Questions,
+    accuracy,
+    by_level,
+    counted,
+    deal,
+    gain_over,
+    learnt_forward,
+    majority,
+    numbers,
+    once_each,
+    rows_of,
+)
+from hqm.psychometrics.distributions import binomial_above
+from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Status, normal_quantile
+from hqm.psychometrics.significance import benjamini_hochberg
 
 ALPHA = 0.025
 """The chance of a false leak in a whole benchmark: this much by the words, and as much by all cues
@@ -258,3 +274,338 @@ def tests_in(all_views: Sequence[View]) -> int:
     return sum(
         not untested(view.items, member) for view in all_views for _, _, member in view.strata
     )
+
+
+# ----------------------------------------------------------------------
+# Surface features of a benchmark that give its labels away.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One surface feature.
+
+    - `accuracy, baseline`: Cross-validated accuracy of the commonest label at each level of the cue
+      within each type, and accuracy of the type's commonest label alone.
+    - `gain, p, q`: Their difference, its one-sided p-value, and that after Benjamini and Hochberg
+      over the cues.
+    - `levels`: How many values the cue takes.
+    - `leak`: It is shown to beat the commonest label in some stratum (`Leakage.strata`).
+    """
+
+    name: str
+    accuracy: Coefficient
+    baseline: float
+    gain: Coefficient
+    p: float
+    q: float
+    levels: int
+    leak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Giveaway:
+    """A word or a beginning of questions that goes with one label.
+
+    `share` of the `items` questions of the type with this `phrase` have the `label`; q after
+    Benjamini and Hochberg over all phrases.
+    """
+
+    phrase: str
+    label: str
+    type: str
+    items: int
+    share: float
+    q: float
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """What gives the labels away.
+
+    - `cues`: All that could be tried, the strongest gain first.
+    - `giveaways`: Phrases with at least 20 items of which .95 have one label, where the type's
+      labels do differ.
+    - `constant_types`: Types whose items all have one label, with the label: (type, label).
+    - `strata`: Each cue in each type, part and type of a part, with ends of the gain that hold for
+      all of them together.
+    """
+
+    cues: tuple[Cue, ...]
+    giveaways: tuple[Giveaway, ...]
+    constant_types: tuple[tuple[str, str], ...]
+    n_items: int
+    n_clusters: int
+    folds: int
+    alpha: float
+    strata: tuple[Stratum, ...] = ()
+    status: Status = "ok"
+    reason: str = ""
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Names of the cues that leak."""
+        return tuple(cue.name for cue in self.cues if cue.leak)
+
+
+def leakage_cues(
+    labels: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    questions: Sequence[str] | None = None,
+    ids: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    types: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
+    folds: int = 10,
+    alpha: float = ALPHA,
+    level: float = 0.95,
+) -> Leakage:
+    """Whether position, numbering or the surface of a question tells its label.
+
+    A respondent does not see a picture's number, but a model trained on the file, a shuffled copy
+    or a shortcut in the wording can use it, and a score then says nothing about pictures. Each cue
+    predicts the commonest label at its level within the type, learnt from other clusters; the
+    baseline knows the type and the commonest label.
+
+    Position: odd or even place, place within the cluster, tenth of the file, the label before.
+    Numbering: odd or even number, last digit. Surface: first word, first two and three words, last
+    word, articles, punctuation, number of words, length, digits and number words, negation, capital
+    letter, spare spaces.
+
+    - `labels`: (items,) in the order of the file.
+    - `rng`: Deals the clusters into folds.
+    - `questions, ids`: (items,): texts; numbers, or names with a number in them.
+    - `clusters`: (items,): items of one picture stay in one fold; by default every item stands
+      alone.
+    - `types, parts`: (items,): the strata; places are counted in each part where there are several.
+    - `alpha`: The chance that any cue is called a leak in any stratum although none is one.
+    - `folds, level`: Of the cross-validation and of the intervals.
+
+    The status is `insufficient` for fewer than 20 items or 5 clusters; `not_informative` when every
+    type has one label only, so that nothing is left to leak (the types are named).
+
+    Yes and no take turns:
+
+    >>> turns = leakage_cues(["yes", "no"] * 60, rng=np.random.default_rng(0))
+    >>> turns.leaks[:2], turns.cues[0].accuracy.value
+    (('odd or even place', 'label before'), 1.0)
+    >>> fair = np.random.default_rng(1).permutation(["yes", "no"] * 60).tolist()
+    >>> leakage_cues(fair, rng=np.random.default_rng(0)).leaks
+    ()
+    """
+    for what, given in (("questions", questions), ("ids", ids)):
+        if given is not None and len(given) != len(labels):
+            raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
+    items = deal(labels, clusters, types, rng, folds)
+    count, groups = len(labels), int(items.cluster.max(initial=-1)) + 1
+    table = items.table()
+    constant = tuple(
+        (items.kinds[k], items.labels[int(row.argmax())])
+        for k, row in enumerate(table)
+        if row.max() == row.sum()
+    )
+
+    def without(status: Status, reason: str) -> Leakage:
+        return Leakage((), (), constant, count, groups, items.folds, alpha, (), status, reason)
+
+    if count < 20 or groups < 5:
+        return without(
+            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
+        )
+    if len(constant) == len(items.kinds):
+        return without("not_informative", "every type has one label only: the type alone gives it")
+    baseline = majority(items)
+    asked = Questions.of(questions) if questions is not None else None
+    surface = _surface(asked, ids)
+    levels = _places(labels, items) | surface
+    tried = []
+    for name, (number, distinct) in levels.items():
+        if distinct < 2:
+            continue
+        hits = by_level(items, number)
+        gain, p = gain_over(hits, baseline, items.cluster, level)
+        tried.append((name, accuracy(hits, items.cluster, level), gain, p, distinct))
+    q = benjamini_hochberg([p for *_, p, _ in tried])
+    seen = views(items, parts)
+    every = (levels, *(_places(labels, view.items, parts) | surface for view in seen[1:]))
+    strata = _strata(list(zip(seen, every, strict=True)), rng, alpha)
+    leaking = {stratum.cue for stratum in strata if stratum.shown}
+    cues = [
+        Cue(
+            name, share, float(baseline.mean()), gain, p, float(adjusted), distinct, name in leaking
+        )
+        for (name, share, gain, p, distinct), adjusted in zip(tried, q, strict=True)
+    ]
+    cues.sort(key=lambda cue: (not cue.leak, -cue.gain.value))
+    phrases = _giveaways(asked, items, table) if asked is not None else ()
+    return Leakage(tuple(cues), phrases, constant, count, groups, items.folds, alpha, strata)
+
+
+_Levels = dict[str, tuple[Numbers, int]]
+"""Cue -> each item's level as a number, and how many levels there are."""
+
+
+def _strata(
+    seen: Sequence[tuple[View, _Levels]], rng: np.random.Generator, alpha: float
+) -> tuple[Stratum, ...]:
+    """Every cue in every stratum."""
+    tries = [
+        (
+            view,
+            tests_in([view]),
+            [(name, number) for name, (number, distinct) in levels.items() if distinct > 1],
+        )
+        for view, levels in seen
+    ]
+    tests = max(1, sum(tests * len(cues) for _, tests, cues in tries))
+    return tuple(
+        stratum
+        for view, _, cues in tries
+        for name, level in cues
+        for stratum in judge_strata(
+            view, learnt_forward(view.items, level), rng, cue=name, tests=tests, alpha=alpha
+        )
+    )
+
+
+COUNTS = frozenset("one two three four five six seven eight nine ten several many".split())
+DENIALS = frozenset("no not never none without nobody nothing".split())
+
+
+def _numbered(levels: Sequence[Hashable], at: Numbers | None = None) -> tuple[Numbers, int]:
+    number, distinct = numbers(levels)
+    return number if at is None else number[at], len(distinct)
+
+
+def _places(labels: Sequence[str], items: Labelled, parts: Sequence[str] | None = None) -> _Levels:
+    """Where items stand: in the file, or with `parts` in the item's part, and in their cluster."""
+    count = len(labels)
+    where = list(parts) if parts is not None else [""] * count
+    size, at, before = Counter(where), Counter[str](), dict.fromkeys(where, "")
+    place: list[int] = []
+    previous: list[str] = []
+    for part, label in zip(where, labels, strict=True):
+        place.append(at[part])
+        previous.append(before[part])
+        at[part] += 1
+        before[part] = label
+    within: Counter[int] = Counter()
+    rank: list[int] = []
+    for cluster in items.cluster.tolist():
+        rank.append(min(within[cluster], 30))
+        within[cluster] += 1
+    return {
+        "odd or even place": _numbered([i % 2 for i in place]),
+        "place within the cluster": _numbered(rank),
+        "tenth of the file": _numbered(
+            [i * 10 // size[part] for i, part in zip(place, where, strict=True)]
+        ),
+        "label before": _numbered(previous),
+    }
+
+
+def _surface(asked: Questions | None, ids: Sequence[Hashable] | None) -> _Levels:
+    """What numbering and wording show; each distinct text is looked at once."""
+    cues: _Levels = {}
+    if ids is not None:
+        last = [re.findall(r"\d+", str(name)) for name in ids]
+        cues["odd or even number"] = _numbered([int(d[-1]) % 2 if d else -1 for d in last])
+        cues["last digit"] = _numbered([int(d[-1]) % 10 if d else -1 for d in last])
+    if asked is not None:
+        texts = asked.distinct
+        lengths = np.array([len(q) for q in texts], dtype=np.float64)
+        cuts = np.unique(np.quantile(lengths[asked.text], np.linspace(0.1, 0.9, 9)))
+        articles = np.stack(
+            [asked.having(asked.which(article.__eq__)) for article in ("a", "an", "the")]
+        )
+        levels = {
+            "first word": asked.at(0).tolist(),
+            "first two words": asked.beginning(2).tolist(),
+            "first three words": asked.beginning(3).tolist(),
+            "last word": asked.at(-1).tolist(),
+            "articles": (np.array([4, 2, 1]) @ articles).tolist(),
+            "punctuation": [re.sub(r"[\w\s]+", "", q) for q in texts],
+            "number of words": np.minimum(asked.lengths, 40).tolist(),
+            "length": np.searchsorted(cuts, lengths).tolist(),
+            "digits and number words": (
+                asked.first_of(asked.which(lambda w: w in COUNTS or w.isdigit())).tolist()
+            ),
+            "negation": (
+                asked.having(asked.which(lambda w: w in DENIALS or w.endswith("n't"))).tolist()
+            ),
+            "capital letter": [q[:1].isupper() for q in texts],
+            "spare spaces": [q != " ".join(q.split()) for q in texts],
+        }
+        cues |= {name: _numbered(of_texts, asked.text) for name, of_texts in levels.items()}
+    return cues
+
+
+def _giveaways(
+    asked: Questions,
+    items: Labelled,
+    table: Numbers,
+    alpha: float = 0.05,
+    least: int = 20,
+    purity: float = 0.95,
+) -> tuple[Giveaway, ...]:
+    phrase, starts, names = _phrases(asked)
+    varying = np.flatnonzero((table.max(axis=1) < table.sum(axis=1))[items.kind])
+    entry, at = rows_of(starts, asked.text[varying])
+    code, kind, label = phrase[entry], items.kind[varying][at], items.label[varying][at]
+    group, first, of_entry, n = np.unique(
+        kind * len(names) + code, return_index=True, return_inverse=True, return_counts=True
+    )
+    shape = len(group), len(items.labels)
+    tally = counted(of_entry * shape[1] + label, *shape)
+    earliest = np.full(tally.size, len(code))
+    earliest[(of_entry * shape[1] + label)[::-1]] = np.arange(len(code))[::-1]
+    # the label with the most items; of equals the one that comes first
+    earliest = np.where(
+        tally == tally.max(axis=1, keepdims=True), earliest.reshape(shape), len(code)
+    )
+    best = earliest.argmin(axis=1)
+    tried = np.array([g for g in np.argsort(first).tolist() if n[g] >= least], dtype=np.int64)
+    of_kind, of_phrase = np.divmod(group[tried], max(1, len(names)))
+    k = tally[tried, best[tried]]
+    chance = table[of_kind, best[tried]] / table.sum(axis=1)[of_kind]
+    # twice: which of the labels it would be was not said beforehand
+    p = np.minimum(1.0, 2 * binomial_above(k - 1, n[tried], chance))
+    phrases = [
+        Giveaway(
+            names[text], items.labels[leading], items.kinds[of], count, right / count, float(q)
+        )
+        for of, text, leading, right, count, q in zip(
+            of_kind.tolist(),
+            of_phrase.tolist(),
+            best[tried].tolist(),
+            k.tolist(),
+            n[tried].tolist(),
+            benjamini_hochberg(p),
+            strict=True,
+        )
+        if q < alpha and right / count >= purity and not math.isnan(q)
+    ]
+    return tuple(sorted(phrases, key=lambda giveaway: (-giveaway.items, giveaway.phrase)))
+
+
+def _phrases(asked: Questions) -> tuple[Numbers, Numbers, list[str]]:
+    """The words and beginnings of all texts, each once a text, where those of each text begin, and
+    what they stand for.
+    """
+    owner, phrase, names = [asked.owner], [asked.word], list(asked.vocabulary)
+    for length in (2, 3):
+        longer = np.flatnonzero(asked.lengths > length)
+        _, somewhere, number = np.unique(
+            asked.beginning(length)[longer], return_index=True, return_inverse=True
+        )
+        owner.append(longer)
+        phrase.append(number + len(names))
+        for text in longer[somewhere].tolist():
+            begin = asked.starts[text]
+            names.append(
+                " ".join(asked.vocabulary[w] for w in asked.word[begin : begin + length]) + " ..."
+            )
+    size = max(1, len(names))
+    of, once = np.divmod(once_each(np.concatenate(owner) * size + np.concatenate(phrase)), size)
+    return once, np.searchsorted(of, np.arange(len(asked.distinct) + 1)), names

@@ -9,8 +9,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, shaped
-from hqm.psychometrics.clusters import labels_of
 from hqm.psychometrics.consistency import (
     RelativeError,
     complete_scores,
@@ -22,9 +20,9 @@ from hqm.psychometrics.consistency import (
     with_bootstrap,
 )
 from hqm.psychometrics.correlation import is_constant, size_of
-from hqm.psychometrics.resampling import FEWEST
-from hqm.psychometrics.result import Bounds, Coefficient
-from hqm.psychometrics.two_way import (
+from hqm.psychometrics.resampling import FEWEST, labels_of
+from hqm.psychometrics.result import Array, Bounds, Coefficient, shaped
+from hqm.psychometrics.variance_components import (
     FEWEST_CLUSTERS,
     LARGEST,
     half_width_without,

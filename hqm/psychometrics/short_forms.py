@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, shaped
 from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.result import Array, shaped
 
 Sums = Callable[[Mapping[str, Array]], Any]
 PRIOR_FAMILIES = 8

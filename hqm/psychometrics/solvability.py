@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from hqm.psychometrics.arrays import Array, Numbers
-from hqm.psychometrics.folds import Labelled, accuracy, deal, gain_over, majority
-from hqm.psychometrics.leaks import ALPHA, Stratum, judge_strata, tests_in, views
-from hqm.psychometrics.multiple import benjamini_hochberg
-from hqm.psychometrics.questions import Questions, without_gaps
-from hqm.psychometrics.result import Coefficient, Status
+from hqm.psychometrics.cross_validation import (
+    Labelled,
+    Questions,
+    accuracy,
+    counted,
+    deal,
+    gain_over,
+    majority,
+    without_gaps,
+)
+from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, untested, views
+from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Status
+from hqm.psychometrics.significance import benjamini_hochberg
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,3 +269,240 @@ def _from_before(
         seen += np.bincount(key[part], minlength=count * width)
         prior += np.bincount(label[test], minlength=count)
     return hits
+
+
+# ----------------------------------------------------------------------
+# How many labels a reader gets right who only counts the words.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthRule:
+    """One threshold of the number of words, in one type and part.
+
+    - `stratum`: The test, learnt forward: whether the rule beats the commonest label, with ends of
+      the gain that hold for all rules together.
+    - `accuracy`: Cross-validated share of labels that are right; its interval holds for all rules
+      together.
+    - `baseline`: Share of the commonest label.
+    - `threshold, short, long`: Learnt from all items: the label of texts of at most so many words,
+      and of longer ones.
+    """
+
+    stratum: Stratum
+    accuracy: Coefficient
+    baseline: float
+    threshold: int
+    short: str
+    long: str
+
+    @property
+    def sentence(self) -> str:
+        """The rule in words.
+
+        >>> nothing = Stratum("action", "", "", 0, 0, *[float("nan")] * 6, False, 0.0)
+        >>> rule = LengthRule(
+        ...     stratum=nothing, accuracy=Coefficient(0.9), baseline=0.5, threshold=14, short="yes", long="no"
+        ... )
+        >>> rule.sentence
+        'yes for at most 14 words and no for more'
+        """
+        return f"{self.short} for at most {self.threshold} words and {self.long} for more"
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCue:
+    """What the number of words gives away: one rule for every type, part, and type of a part."""
+
+    rules: tuple[LengthRule, ...]
+    n_items: int
+    n_clusters: int
+    folds: int
+    status: Status = "ok"
+    reason: str = ""
+
+    @property
+    def strongest(self) -> LengthRule:
+        """The rule whose gain over the commonest label is largest."""
+        return max(self.rules, key=lambda rule: rule.accuracy.value - rule.baseline)
+
+
+def length_cue(
+    lengths: Sequence[int] | Numbers,
+    labels: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    clusters: Sequence[Hashable] | None = None,
+    types: Sequence[str | None] | None = None,
+    parts: Sequence[str] | None = None,
+    folds: int = 5,
+    level: float = 0.95,
+    alpha: float = ALPHA,
+) -> LengthCue:
+    """Predict each of two labels from the number of words alone, by one threshold, on items not
+    learnt from.
+
+    A made-up caption is often longer than a true one, and a right answer longer than a wrong one.
+    Who counts words then needs no picture. A threshold is the weakest of such readers: it has two
+    numbers to learn, and cannot learn by heart.
+
+    - `lengths, labels`: (items,): words of each text, and its right answer.
+    - `rng`: Deals the clusters into folds.
+    - `clusters`: (items,): pictures; what belongs to one picture stays in one fold.
+    - `types, parts`: (items,): a rule is learnt in each. Items without a type belong to every type
+      that has one label only: Hal-Eval's true captions are compared with the false ones of each
+      type.
+    - `folds, level, alpha`: Of the cross-validation, of the intervals, and of the test of all rules
+      together.
+
+    The status is `not_applicable` for more than two labels, `not_informative` where no type has
+    two, and `insufficient` where none has 20 items in 5 clusters.
+
+    >>> lengths = [9, 21, 11, 19, 10, 24, 8, 22] * 20
+    >>> study = length_cue(lengths, ["yes", "no"] * 80, rng=np.random.default_rng(0))
+    >>> study.strongest.sentence, study.strongest.accuracy.value
+    ('yes for at most 11 words and no for more', 1.0)
+    """
+    for what, given in (("lengths", lengths), ("types", types), ("parts", parts)):
+        if given is not None and len(given) != len(labels):
+            raise ValueError(f"{len(labels)} labels have {len(given)} {what}")
+    words = np.asarray(lengths, dtype=np.int64)
+    whole = deal(labels, clusters, None, rng, folds)
+    count, groups = len(labels), int(whole.cluster.max(initial=-1)) + 1
+
+    def absent(status: Status, reason: str) -> LengthCue:
+        return LengthCue((), count, groups, whole.folds, status, reason)
+
+    if len(whole.labels) > 2:
+        return absent(
+            "not_applicable", f"a threshold divides two labels, there are {len(whole.labels)}"
+        )
+    asked = list(_comparisons(whole, types, parts))
+    if not asked:
+        return absent("not_informative", "no type has two labels: the type alone gives the label")
+    chosen = [(kind, part, inside) for kind, part, inside in asked if not untested(whole, inside)]
+    if not chosen:
+        return absent(
+            "insufficient", f"20 items in 5 clusters are needed, there are {count} in {groups}"
+        )
+    share = 1 - (1 - level) / len(chosen)
+    rules = [
+        _rule(kind, part, _within(whole, inside), words[inside], rng, len(chosen), share, alpha)
+        for kind, part, inside in chosen
+    ]
+    return LengthCue(tuple(rules), count, groups, whole.folds)
+
+
+def _comparisons(
+    items: Labelled, types: Sequence[str | None] | None, parts: Sequence[str] | None
+) -> Iterator[tuple[str, str, Flags]]:
+    """Each type in all parts and in each: its name, the part's, and which items; those with one
+    label are left out.
+    """
+    kinds = np.array(["" if kind is None else kind for kind in types or [""] * len(items.label)])
+    names = [str(name) for name in dict.fromkeys(kinds.tolist())]
+    sections = np.array(list(parts or [""] * len(items.label)))
+    every = [str(name) for name in dict.fromkeys(sections.tolist())]
+    untyped = kinds == ""
+    for part in ["", *every] if len(every) > 1 else [""]:
+        of_part = (sections == part) if part else np.ones(len(kinds), dtype=bool)
+        for name in names:
+            inside = (kinds == name) & of_part
+            if name and len(np.unique(items.label[inside])) < 2:
+                inside |= untyped & of_part
+            if len(np.unique(items.label[inside])) == 2:
+                yield name if len(names) > 1 else "", part, inside
+
+
+def _within(items: Labelled, inside: Flags) -> Labelled:
+    """These items as one type, in the folds that they have."""
+    cluster = np.unique(items.cluster[inside], return_inverse=True)[1].astype(np.int64)
+    zero = np.zeros(int(inside.sum()), dtype=np.int64)
+    return Labelled(
+        items.label[inside], zero, cluster, items.fold[inside], items.labels, ("all",), items.folds
+    )
+
+
+def _rule(
+    kind: str,
+    part: str,
+    items: Labelled,
+    words: Numbers,
+    rng: np.random.Generator,
+    rules: int,
+    level: float,
+    alpha: float,
+) -> LengthRule:
+    learnt = _threshold(_counts(items.label, words))
+    hits = np.zeros(len(words))
+    for fold in range(items.folds):
+        test = items.fold == fold
+        threshold, short = _threshold(_counts(items.label[~test], words[~test]))
+        hits[test] = _predicted(words[test], threshold, short) == items.label[test]
+    view = View(items, ((kind, part, np.ones(len(words), dtype=bool)),))
+    (stratum,) = judge_strata(
+        view,
+        lambda block: _forward(items, words, block),
+        rng,
+        cue="number of words",
+        tests=rules,
+        alpha=alpha,
+    )
+    threshold, short = learnt
+    return LengthRule(
+        stratum=stratum,
+        accuracy=accuracy(hits, items.cluster, level),
+        baseline=float(majority(items).mean()),
+        threshold=threshold,
+        short=items.labels[short],
+        long=items.labels[1 - short],
+    )
+
+
+def _counts(label: Numbers, words: Numbers) -> Numbers:
+    """(2 labels, lengths): how many texts."""
+    width = int(words.max(initial=0)) + 1
+    return counted(label * width + words, 2, width)
+
+
+def _threshold(table: Numbers) -> tuple[int, int]:
+    """The threshold with the most right labels, the lowest of equals, and the label of the texts up
+    to it.
+    """
+    below = table.cumsum(axis=1)
+    above = below[:, -1:] - below
+    right = below + above[::-1]  # row k: label k up to the threshold, the other label beyond it
+    short, place = divmod(int(right.argmax()), table.shape[1])
+    return place, short
+
+
+def _predicted(words: Numbers, threshold: int, short: int) -> Numbers:
+    return np.where(words <= threshold, short, 1 - short)
+
+
+def _forward(items: Labelled, words: Numbers, block: Numbers) -> Array:
+    """Which items are right by the threshold of the blocks before their own."""
+    hits = np.zeros(len(words))
+    for b in range(1, int(block.max(initial=0)) + 1):
+        test, seen = block == b, block < b
+        threshold, short = _threshold(_counts(items.label[seen], words[seen]))
+        hits[test] = _predicted(words[test], threshold, short) == items.label[test]
+    return hits
+
+
+def own_words(texts: Sequence[str]) -> list[int]:
+    """How many words each text has beside those with which all of them begin and end.
+
+    A word is what stands between blanks and has a letter or digit.
+
+    >>> own_words(["Is there a dog in it?", "Is there a big dog in it?", "Is there a cat in it?"])
+    [1, 2, 1]
+    """
+    parts = [text.split() for text in texts]
+    known = {word for word in set(chain.from_iterable(parts)) if any(map(str.isalnum, word))}
+    split = [[word for word in words if word in known] for words in parts]
+    shortest = min(map(len, split), default=0)
+    begin = next((i for i in range(shortest) if len({words[i] for words in split}) > 1), shortest)
+    left = shortest - begin
+    end = next((i for i in range(left) if len({words[-1 - i] for words in split}) > 1), left)
+    return [len(words) - begin - end for words in split]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers, shaped
-from hqm.psychometrics.moments import (
+from hqm.psychometrics.result import Array, Numbers, Status, shaped
+from hqm.psychometrics.variance_components import (
+    FEWEST_CLUSTERS,
     Axis,
     Blocks,
     Depth,
@@ -20,8 +21,6 @@ from hqm.psychometrics.moments import (
     solved,
     sorted_by_group,
 )
-from hqm.psychometrics.result import Status
-from hqm.psychometrics.two_way import FEWEST_CLUSTERS
 
 Effect = tuple[str, ...]
 FACETS = ("respondent", "item", "form", "run")

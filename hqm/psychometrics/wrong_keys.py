@@ -3,17 +3,103 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.arrays import Array, Numbers, shaped
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.items import item_rest
-from hqm.psychometrics.planted import with_wrong_keys
-from hqm.psychometrics.result import Status
+from hqm.psychometrics.item_statistics import item_rest
+from hqm.psychometrics.result import Array, Numbers, Status, shaped, shaped_alike
+
+# ----------------------------------------------------------------------
+# How many faults a search would find: faults are planted in the data at hand, and searched for.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedFaults:
+    """What a search finds of faults planted in these data.
+
+    - `power`: Share of the planted faults that were named; `error` is its Monte Carlo standard
+      error.
+    - `planted, repeats`: Faults in a copy of the data, and copies.
+    """
+
+    power: float
+    error: float
+    planted: int
+    repeats: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def with_wrong_keys(
+    scores: npt.ArrayLike, *, rng: np.random.Generator, hit: npt.ArrayLike = 1.0
+) -> Array:
+    """The scores that the same answers would have under wrong keys.
+
+    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k options: 1 / (k - 1)).
+    Scores, of (respondents, items), that lie between 0 and 1 are mirrored; NaN stays.
+    >>> with_wrong_keys([[1, 0, 0.25]], rng=np.random.default_rng(0))
+    array([[0.  , 1.  , 0.75]])
+    """
+    x = shaped(scores, "respondents, items")
+    met = rng.random(x.shape) < np.broadcast_to(np.asarray(hit, dtype=np.float64), (x.shape[1],))
+    return np.where(met | (x == 1), 1 - x, np.where(np.isfinite(x), 0.0, np.nan))
+
+
+def planted_faults(
+    scores: npt.ArrayLike,
+    search: Callable[[Array], Collection[int]],
+    *,
+    rng: np.random.Generator,
+    hit: npt.ArrayLike = 1.0,
+    share: float = 0.02,
+    faults: int = 200,
+    most: int = 2000,
+) -> PlantedFaults:
+    """The share of wrong keys that a search would find in a study like this one.
+
+    "No faults" says little where few would be found. The respondents and items of the study stay as
+    they are; in a copy, some items get the scores that a wrong key would give them, and the search
+    is made there. The items at hand are taken to have right keys: where many have not, the share
+    comes out too low.
+
+    - `scores`: (respondents, items), 0 to 1; NaN where an answer was not scored.
+    - `search`: Scores -> numbers of the items that it names.
+    - `share`: Of the items, how many get a wrong key.
+    - `faults`: How many are planted in all, over copies (40 at most).
+    - `most`: Items in a copy at most, drawn at random.
+
+    The status is `insufficient` without respondents or items.
+
+    >>> x = (np.arange(30)[:, None] > np.tile(np.arange(3, 27), 5)).astype(float)
+    >>> planted_faults(x, lambda y: np.flatnonzero(y[-1] == 0), rng=np.random.default_rng(0)).power
+    1.0
+    """
+    x = shaped(scores, "respondents, items")
+    if x.size == 0:
+        return PlantedFaults(
+            math.nan, math.nan, 0, 0, "insufficient", "there is no respondent or no item"
+        )
+    hits = np.broadcast_to(np.asarray(hit, dtype=np.float64), (x.shape[1],))
+    size = min(x.shape[1], most)
+    planted = max(1, round(share * size))
+    repeats = min(40, math.ceil(faults / planted))
+    shares = []
+    for _ in range(repeats):
+        items = np.sort(rng.choice(x.shape[1], size, replace=False))
+        copy = x[:, items]
+        places = rng.choice(size, planted, replace=False)
+        copy[:, places] = with_wrong_keys(copy[:, places], rng=rng, hit=hits[items[places]])
+        shares.append(len(set(places.tolist()) & {int(i) for i in search(copy)}) / planted)
+    power = float(np.mean(shares))
+    return PlantedFaults(
+        power, math.sqrt(max(power * (1 - power), 0.0) / (planted * repeats)), planted, repeats
+    )
+
 
 _SLOPES = np.array([0.4, 0.7, 1.0, 1.35, 1.8])
 _EASINESS = np.linspace(-7, 7, 25)
@@ -429,3 +515,108 @@ def _planted(
         sure = order[: _sure(_chances(both)[order], alpha) * (_evidence(both) >= _SHOWN)]
         named.append(float((sure < planted).sum()) / planted)
     return float(np.mean(rates)), float(np.mean(named))
+
+
+# ----------------------------------------------------------------------
+# Items on which people contradict the scorer whoever answered: their right answers are probably
+# wrong.
+# ----------------------------------------------------------------------
+
+USUAL = 0.2
+"""A share of contradicted answers up to which an item may be hard to judge without a wrong right
+answer.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """An item: how many of its labelled answers people judged against the scorer, and p times the
+    number of items, or the chance that its key is right by answers and labels where that is less.
+    """
+
+    item: int
+    contradicted: int
+    answers: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contradictions:
+    """The items that people contradict beyond the scorer's usual errors, the surest first.
+
+    - `usual`: The share of contradicted answers that counts as usual.
+    - `fewest`: How many labels an item needs before it could be among them at all.
+    """
+
+    items: tuple[Contradiction, ...]
+    usual: float
+    fewest: int
+    tested: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def contradicted_items(
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    *,
+    alpha: float = 0.05,
+    chances: npt.ArrayLike | None = None,
+) -> Contradictions:
+    """Which items have answers that people judge against the scorer, nearly all of them?
+
+    A scorer that misreads an answer now and then is contradicted on some answers of many items; a
+    wrong right answer is contradicted on all answers of one item. Binomial test of each item's
+    contradicted labels against the usual share, which is twice the share of all other items, at
+    least .2; Bonferroni over items. Half of the labels must contradict. Where the answers already
+    speak of a wrong key, few labels do: an item is listed too while the mean of 1 - c' is at most
+    alpha over the items from the greatest c' on,
+
+        c' / (1 - c') = c / (1 - c) ((1 - u) / u)^(2 k - n),    k of n labels contradict, u = usual
+
+    - `automatic, human`: (respondents, items), 0 or 1, NaN where an answer is not scored or not
+      labelled.
+    - `alpha`: The chance that any sound item is listed.
+    - `chances`: (items,): c, the chance of a wrong key by the answers alone (`reading_list`).
+
+    The status is `insufficient` where no item has labels enough to be listed, and none is.
+
+    >>> scored = np.ones((8, 50))
+    >>> labels = scored.copy()
+    >>> labels[:, 7] = 0
+    >>> [(row.item, row.contradicted) for row in contradicted_items(scored, labels).items]
+    [(7, 8)]
+    """
+    a, h = shaped_alike(automatic, human, "respondents, items")
+    known = np.isfinite(a) & np.isfinite(h)
+    n = known.sum(axis=0)
+    k = (known & (np.where(known, a, 0) != np.where(known, h, 0))).sum(axis=0)
+    tested = int((n > 0).sum())
+    other = (k.sum() - k) / np.maximum(n.sum() - n, 1)
+    usual = np.clip(2 * other, USUAL, 0.5)
+    share = float(usual[n > 0].mean()) if tested else math.nan
+    fewest = math.ceil(math.log(alpha / max(tested, 1)) / math.log(share)) if tested else 0
+    p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
+    adjusted = np.minimum(1.0, p * tested)
+    found = (adjusted < alpha) & (2 * k >= n)
+    if chances is not None and tested:
+        c = np.clip(np.asarray(chances, dtype=np.float64), 1e-9, 1 - 1e-9)
+        error = np.where(k > 0, 1 / (1 + c / (1 - c) * (1 / usual - 1) ** (2 * k - n)), 1.0)
+        order = np.argsort(error, kind="stable")
+        sure = order[np.cumsum(error[order]) <= alpha * np.arange(1, len(order) + 1)]
+        adjusted[sure] = np.fmin(adjusted[sure], error[sure])
+        found[sure] = True
+    if not found.any() and (not tested or int(n.max()) < fewest):
+        most = int(n.max()) if tested else 0
+        reason = (
+            f"an item needs {fewest} labels before people can contradict its right answer, the most"
+            f" have {most}"
+        )
+        return Contradictions(
+            (), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled"
+        )
+    rows = [
+        Contradiction(int(i), int(k[i]), int(n[i]), float(adjusted[i]))
+        for i in np.flatnonzero(found)
+    ]
+    return Contradictions(tuple(sorted(rows, key=lambda row: row.p)), share, fewest, tested)

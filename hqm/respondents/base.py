@@ -6,15 +6,20 @@ in a web address (`hf/shapes:steady?temperature=0.2`); the name prints as it par
 
 from __future__ import annotations
 
+import base64
 import difflib
 import math
+import mimetypes
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from hqm.benchmark.recordings import Recording
 from hqm.errors import UsageError
 from hqm.respondents.kinds import Kind, kind_of, unknown
 from hqm.signature import digest
@@ -285,3 +290,150 @@ class RespondentName:
         if not 0 <= value < float("inf"):
             raise UsageError(f"{key}={text!r} is no number from 0 up", place=str(self))
         return value
+
+
+# ----------------------------------------------------------------------
+# Saying that something takes long: whoever loads a model or computes for minutes names it, and a
+# command may listen.
+#
+#     with waiting("loading hf/llava-hf/llava-1.5-7b-hf"):
+#         ...
+#
+# Nobody listens unless `listening` says so. A worker process sends what it waits for to its
+# driver, who listens there.
+# ----------------------------------------------------------------------
+
+Listener = Callable[[str, bool], None]
+"""Called with what is waited for when that begins (True) and when it has ended (False)."""
+
+_listeners: list[Listener] = []
+_idle: list[str] = []
+
+
+@contextmanager
+def waiting(what: str, *, idle: bool = True) -> Iterator[None]:
+    """Name what the block does while it runs: a participle and its object, `loading
+    hf/shapes:steady`.
+
+    Without `idle`, somebody else does it, and this process may have other work in hand.
+    """
+    if idle:
+        _idle.append(what)
+    tell(what, True)
+    try:
+        yield
+    finally:
+        tell(what, False)
+        if idle:
+            _idle.remove(what)
+
+
+def tell(what: str, begins: bool) -> None:
+    """Tell whoever listens that a wait begins or has ended."""
+    for listener in _listeners:
+        listener(what, begins)
+
+
+def is_idle() -> bool:
+    """Whether this process does nothing but wait for what it has named."""
+    return bool(_idle)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Have the waits of this process told while the block runs."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+# ----------------------------------------------------------------------
+# Answers recorded earlier, replayed as a respondent: they take the same way into the store as
+# live ones.
+# ----------------------------------------------------------------------
+
+
+class RecordedRespondent:
+    """One respondent of a file of recorded answers.
+
+    Parameters
+    ----------
+    name
+        Its name in tables.
+    recordings
+        Its administrations; a request for a form, run and resolution that is not among them is
+        answered by `missing`.
+    """
+
+    live = False
+
+    def __init__(self, name: str, recordings: Sequence[Recording]) -> None:
+        self._name = name
+        self._by_cell = {(r.form, r.run, r.resolution): r.answers for r in recordings}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def cells(self) -> tuple[tuple[str, int, str], ...]:
+        """The forms, runs and resolutions it was recorded in."""
+        return tuple(self._by_cell)
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": "recorded", "answers": self._digest}
+
+    @cached_property
+    def _digest(self) -> str:
+        parts = {
+            f"{form}#{run}{f'@{scale}' if scale else ''}": digest(
+                {key: [r.text, r.state] for key, r in answers.items()}
+            )
+            for (form, run, scale), answers in self._by_cell.items()
+        }
+        return digest(parts)
+
+    def answers_in(self, form: str, run: int, resolution: str = "") -> Mapping[str, Response]:
+        """Item id -> the answer that was recorded in an administration."""
+        return self._by_cell.get((form, run, resolution), {})
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        given = ((r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests)
+        pairs = [(request, response) for request, response in given if response is not None]
+        for start in range(0, len(pairs), 5000):
+            yield pairs[start : start + 5000]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+# ----------------------------------------------------------------------
+# A picture as a server wants it: a data URL that says what the bytes are.
+# ----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def picture_part(path: Path) -> bytes:
+    """A picture as the part of a message, in JSON, written once per picture: its requests come one
+    after another.
+    """
+    content = path.read_bytes()
+    kind = _kind(content) or mimetypes.guess_type(path.name)[0] or "image/png"
+    # nothing in a data URL wants escaping
+    url = b"data:%b;base64,%b" % (kind.encode(), base64.b64encode(content))
+    return b'{"type": "image_url", "image_url": {"url": "%b"}}' % url
+
+
+def _kind(content: bytes) -> str:
+    """What the bytes are, whatever the file is called; servers look at what they are told."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    kinds = {
+        b"\x89PNG": "image/png",
+        b"\xff\xd8\xff": "image/jpeg",
+        b"GIF8": "image/gif",
+        b"BM": "image/bmp",
+    }
+    return next((kind for mark, kind in kinds.items() if content.startswith(mark)), "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from hqm.respondents.base import Request
-from hqm.respondents.reading import Prompt
+from hqm.respondents.hf_inputs import Prompt
 from hqm.types import Response
 
 Taken = tuple[int, Prompt]

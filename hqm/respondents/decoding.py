@@ -3,8 +3,8 @@ question about it.
 
 A prompt that puts the picture first is a prefix (system text, picture) and a tail (the question).
 The prefix of each picture runs through the model once; the tails of all its questions follow behind
-it (`hqm.respondents.blocks`), and tokens are drawn row by row. A question asked in several runs is
-read once. Rows that finish make room for others (`hqm.respondents.flow`).
+it (`hqm.respondents.packed_batch`), and tokens are drawn row by row. A question asked in several runs is
+read once. Rows that finish make room for others (`hqm.respondents.scheduler`).
 
 Where no prefix can be shared (the question stands first, the picture sees the question), the vision
 tower still runs once a picture, and plain `generate` does the rest. Prompts without a picture are
@@ -25,13 +25,13 @@ from typing import Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.batching import Taken, Waiting, is_out_of_memory
-from hqm.respondents.cache import Spare
-from hqm.respondents.drawing import Chooser, Words
-from hqm.respondents.families import Sharing
-from hqm.respondents.flow import Flow
-from hqm.respondents.loading import Loaded
-from hqm.respondents.reading import Prompt, Reader, Unsplit
-from hqm.respondents.tower import Tower
+from hqm.respondents.hf_families import Sharing
+from hqm.respondents.hf_inputs import Prompt, Reader, Unsplit
+from hqm.respondents.hf_loading import Loaded
+from hqm.respondents.kv_cache import Spare
+from hqm.respondents.scheduler import Flow
+from hqm.respondents.token_sampling import Chooser, Words
+from hqm.respondents.vision_cache import Tower
 
 _LESS: dict[Sharing, Sharing] = {"prefix": "features", "features": "nothing"}
 _IN_WORDS = {

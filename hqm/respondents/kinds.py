@@ -28,7 +28,7 @@ SERVER = (
     "price_in",
     "price_out",
 )
-"""Settings that say how a server is reached; `hqm.respondents.openai` explains them."""
+"""Settings that say how a server is reached; `hqm.respondents.openai_server` explains them."""
 LOCAL = ("torch", "transformers")
 """What a model that runs in this process needs; the extra `local` installs it."""
 
@@ -95,7 +95,7 @@ class Kind:
 KINDS: tuple[Kind, ...] = (
     Kind(
         "hf",
-        "hqm.respondents.transformers:TransformersRespondent",
+        "hqm.respondents.hf:TransformersRespondent",
         "hf/<folder or hub id>[@revision]",
         "a vision-language model that transformers runs on this machine; hf/<benchmark>:<name> is"
         " one that HQM comes with",
@@ -116,7 +116,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "openai",
-        "hqm.respondents.openai:OpenAIRespondent",
+        "hqm.respondents.openai_server:OpenAIRespondent",
         "openai/<model>[@<base url>]",
         "a server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, transformers"
         " serve, ...",
@@ -127,7 +127,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         "recorded",
-        "hqm.respondents.recorded:RecordedRespondent",
+        "hqm.respondents.base:RecordedRespondent",
         "recorded/<file or folder>",
         "answers that were recorded earlier",
         live=False,

@@ -30,11 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import RespondentError
-from hqm.respondents.base import Request, RespondentName, Sampling
-from hqm.respondents.bodies import LOGPROBS_MODE
-from hqm.respondents.keeper import KEEP_LOG, PATIENCE
-from hqm.respondents.openai import OPERATION, OpenAIRespondent
-from hqm.respondents.waits import waiting
+from hqm.respondents.base import Request, RespondentName, Sampling, waiting
+from hqm.respondents.openai_server import LOGPROBS_MODE, OPERATION, OpenAIRespondent
+from hqm.respondents.server_process import KEEP_LOG, PATIENCE
 from hqm.signature import digest_all, digest_file
 from hqm.types import Response
 
@@ -100,7 +98,7 @@ class VllmRespondent:
 
     @cached_property
     def _model(self) -> str:
-        from hqm.respondents.loading import find_model
+        from hqm.respondents.hf_loading import find_model
 
         return find_model(self._name.target)
 
@@ -234,7 +232,7 @@ class VllmRespondent:
         self.log = Path(log)
         with os.fdopen(descriptor, "wb") as file:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-m", "hqm.respondents.keeper", str(self.log), *command],
+                [sys.executable, "-m", "hqm.respondents.server_process", str(self.log), *command],
                 stdin=subprocess.PIPE,
                 stdout=file,
                 stderr=subprocess.STDOUT,

@@ -140,7 +140,7 @@ _PLAIN_WORDS = frozenset(
 )
 
 
-# questions that turn another one round, or repeat it as a whole (`hqm.forms.polar`)
+# questions that turn another one round, or repeat it as a whole (`hqm.forms.negate`)
 _ABOUT_ANOTHER = re.compile(
     r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”]'
     r" the (?:right|wrong) answer to\b",

@@ -5,14 +5,67 @@ its own.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Literal
 
 from hqm.errors import DataError
 from hqm.scoring.metrics import yes_no_tally
 from hqm.scoring.parsers import Parser, refuses
-from hqm.scoring.states import WITHHELD, Withholding
-from hqm.types import LETTERS, Item, Response, Verdict
+from hqm.types import LETTERS, Item, Response, State, Verdict
+
+# ----------------------------------------------------------------------
+# What the states of answers mean: which are answers, how many are not, and the sentence on those
+# cut before any word.
+#
+# Scores, the gate, tables and text count by these functions alone, from the states that a score
+# matrix or an audit holds.
+# ----------------------------------------------------------------------
+
+Withholding = Literal["unscored", "official"]
+"""What becomes of an answer that was withheld: it is never scored, or it is scored as the release
+would score its text.
+"""
+
+ANSWERED: tuple[State, ...] = ("ok", "truncated")
+"""The states of an answer that could be read."""
+WITHHELD: tuple[State, ...] = ("refused", "cut", "empty")
+"""The states in which a respondent came back without an answer."""
+
+
+def unscored(counts: Mapping[str, int]) -> int:
+    """How many of the answers counted are not scored; one that a release counts as wrong because
+    nobody can read it is among them.
+
+    >>> unscored({"ok": 5, "truncated": 1, "unparsed": 2, "refused": 1, "missing": 1})
+    4
+    """
+    return sum(count for state, count in counts.items() if state not in ANSWERED)
+
+
+def withheld(counts: Mapping[str, int]) -> int:
+    """How many of the answers counted were refused, cut before any word, or empty.
+
+    >>> withheld({"ok": 5, "unparsed": 2, "refused": 1, "empty": 3})
+    4
+    """
+    return sum(counts.get(state, 0) for state in WITHHELD)
+
+
+def advice_on_cut(counts: Mapping[str, int]) -> str:
+    """What to do about answers that were cut before any word; nothing where there are none.
+
+    >>> advice_on_cut({"ok": 5, "cut": 7})
+    '7 of 12 answers were cut before any word: raise --max-tokens'
+    """
+    cut = counts.get("cut", 0)
+    return (
+        f"{cut} of {sum(counts.values())} answers were cut before any word: raise --max-tokens"
+        if cut
+        else ""
+    )
+
 
 _POLAR = ("yes", "no")
 _LETTER = re.compile(
@@ -206,3 +259,55 @@ def score_short(item: Item, response: Response) -> Verdict:
     else:
         right = float(set(named) == set(targets))
     return Verdict(right, {"right": right, "n": 1.0}, "ok", ", ".join(map(str, named)))
+
+
+# ----------------------------------------------------------------------
+# ROUGE-L: how much two texts share, by the longest sequence of words that stands in both in the
+# same order.
+# ----------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def common_words(first: Sequence[str], other: Sequence[str]) -> list[int]:
+    """The places in `first` of a longest sequence of words that both have in the same order.
+
+    >>> common_words("police killed the gunman".split(), "police kill the gunman".split())
+    [0, 2, 3]
+    """
+    longest = [[0] * (len(other) + 1) for _ in range(len(first) + 1)]
+    for i in range(len(first) - 1, -1, -1):
+        for j in range(len(other) - 1, -1, -1):
+            here = (
+                longest[i + 1][j + 1] + 1
+                if first[i] == other[j]
+                else max(longest[i + 1][j], longest[i][j + 1])
+            )
+            longest[i][j] = here
+    places, i, j = [], 0, 0
+    while i < len(first) and j < len(other):
+        if first[i] == other[j]:
+            places.append(i)
+            i, j = i + 1, j + 1
+        elif longest[i + 1][j] >= longest[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return places
+
+
+def words_of(text: str) -> list[str]:
+    """The words that are compared: letters and digits, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def rouge_l(candidate: str, reference: str) -> float:
+    """The harmonic mean of the shares of both texts' words that are in their longest common
+    sequence (Lin 2004, beta = 1).
+
+    >>> rouge_l("police kill the gunman", "police killed the gunman"), rouge_l("", "a dog")
+    (0.75, 0.0)
+    """
+    ours, theirs = words_of(candidate), words_of(reference)
+    common = len(common_words(ours, theirs))
+    return 2 * common / (len(ours) + len(theirs)) if common else 0.0

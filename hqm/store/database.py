@@ -12,23 +12,226 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.store.each import append_each
-from hqm.store.kept import Kept
-from hqm.store.numbering import attempts_of, ids_of
-from hqm.store.opening import connect, connect_alone, transaction
-from hqm.store.questions import Ask, ask
-from hqm.store.schema import TABLES, VERSION, WHOLE, create, tables
+from hqm.store.sqlite import Kept, connect, connect_alone, transaction
+from hqm.text import storable
 from hqm.types import Judgement, Response, Row, Usage
 
-__all__ = ["Ask", "Store", "ask"]
+# ----------------------------------------------------------------------
+# Answers that cannot be stored together are stored one by one, so that one of them loses neither
+# the others nor the run.
+# ----------------------------------------------------------------------
+
+Asked = TypeVar("Asked")
+_OF_A_VALUE = (ValueError, TypeError, OverflowError, RecursionError)
+_OF_A_ROW = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+)
+
+
+def append_each(
+    append: Callable[[Sequence[tuple[Asked, Response]]], None],
+    answers: Sequence[tuple[Asked, Response]],
+) -> list[Response]:
+    """Append all answers, or each by itself where together they cannot be stored; the responses as
+    they are stored.
+
+    An answer that cannot be stored as it came is stored without its detail or, failing that, as an
+    error.
+
+    Raises
+    ------
+    StoreError
+        The store cannot be written, or does not even take an error in place of an answer.
+    """
+    if _stored(append, answers) is None:
+        return [response for _, response in answers]
+    return [_kept(append, asked, response) for asked, response in answers]
+
+
+def _kept(
+    append: Callable[[Sequence[tuple[Asked, Response]]], None], asked: Asked, response: Response
+) -> Response:
+    fault = _stored(append, [(asked, response)])
+    if fault is None:
+        return response
+    note = f"it could not be stored as it came: {type(fault.__cause__ or fault).__name__}"
+    for instead in (response._replace(detail={"replaced": note}), Response("", "error", note)):
+        fault = _stored(append, [(asked, instead)])
+        if fault is None:
+            return instead
+    raise StoreError(
+        f"an answer cannot be stored ({fault})", remedy="The answers stored so far are safe."
+    )
+
+
+def _stored(
+    append: Callable[[Sequence[tuple[Asked, Response]]], None],
+    answers: Sequence[tuple[Asked, Response]],
+) -> Exception | None:
+    """Append; what is wrong with an answer, if something is.
+
+    What is wrong with the store is raised.
+    """
+    try:
+        append(answers)
+    except _OF_A_VALUE as error:
+        return error
+    except StoreError as error:
+        if not isinstance(error.__cause__, _OF_A_ROW):
+            raise
+        return error
+    return None
+
+
+# ----------------------------------------------------------------------
+# The numbers that rows of a store get: those of asks that are there, and those of further
+# attempts at them.
+# ----------------------------------------------------------------------
+
+_MARKS = 500
+"""Values in one query at most."""
+
+
+def ids_of(db: sqlite3.Connection, digests: Sequence[str]) -> dict[str, int]:
+    """Digest -> number, of those asks that are there."""
+    ids: dict[str, int] = {}
+    for start in range(0, len(digests), _MARKS):
+        part = digests[start : start + _MARKS]
+        marks = ",".join("?" * len(part))
+        ids.update(
+            db.execute(f"SELECT digest, id FROM asks WHERE digest IN ({marks})", part).fetchall()
+        )
+    return ids
+
+
+def attempts_of(
+    db: sqlite3.Connection, respondent: int, run: int, numbers: Sequence[int]
+) -> list[int]:
+    """Which attempt each of these further answers to asks is, from 0."""
+    # of many asks those between the first and the last are counted too, which is one look for all
+    # of them
+    some = len(numbers) < _MARKS
+    chosen = f"ask IN ({','.join('?' * len(numbers))})" if some else "ask BETWEEN ? AND ?"
+    query = (
+        f"SELECT ask, COUNT(*) FROM answers WHERE respondent = ? AND run = ? AND {chosen} GROUP"
+        " BY ask"
+    )
+    values = numbers if some else (min(numbers), max(numbers))
+    before: dict[int, int] = dict(db.execute(query, (respondent, run, *values)).fetchall())
+    if not before and len(set(numbers)) == len(numbers):
+        return [0] * len(numbers)
+    attempts = []
+    for number in numbers:
+        attempts.append(before.get(number, 0))
+        before[number] = attempts[-1] + 1
+    return attempts
+
+
+# ----------------------------------------------------------------------
+# What is asked, addressed by its content.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked: a text, and the picture it is asked about."""
+
+    digest: str
+    prompt: str
+    image: str | None = None
+    image_digest: str | None = None
+
+
+def ask(
+    prompt: str,
+    image: str | None = None,
+    image_digest: str | None = None,
+    *,
+    apart: Sequence[str] = (),
+) -> Ask:
+    """Address what is asked by its content: the text and the picture's bytes, whatever the
+    picture's name.
+
+    `apart` holds questions apart that would otherwise be one; recorded answers use it, since a file
+    may hold different answers for rows that ask the same.
+
+    >>> ask("Is it red?", "a.png", "b2:00").digest == ask("Is it red?", "b.png", "b2:00").digest
+    True
+    """
+    prompt, image = storable(prompt), storable(image)
+    return Ask(digest([prompt, image_digest or image, *apart]), prompt, image, image_digest)
+
+
+# ----------------------------------------------------------------------
+# The tables of a store, and how they are made.
+# ----------------------------------------------------------------------
+
+VERSION = 1
+TABLES = ("respondents", "asks", "images", "answers", "administrations", "judgements", "records")
+WHOLE = "administrations"
+"""The key in `meta` that says: every administration in this store is recorded as one. A store that
+was begun by HQM 0.1.0, or that took in answers without their administrations, does not have it."""
+SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE respondents (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, name TEXT NOT NULL, identity TEXT NOT NULL);
+CREATE TABLE asks (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, prompt TEXT NOT NULL, image TEXT, image_digest TEXT);
+CREATE TABLE images (
+    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL,
+    UNIQUE (benchmark, name, digest));
+CREATE TABLE answers (
+    respondent INTEGER NOT NULL REFERENCES respondents, run INTEGER NOT NULL, ask INTEGER NOT NULL REFERENCES asks,
+    attempt INTEGER NOT NULL, state TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    time REAL NOT NULL, PRIMARY KEY (respondent, run, ask, attempt)) WITHOUT ROWID;
+CREATE TABLE administrations (
+    id INTEGER PRIMARY KEY, respondent INTEGER NOT NULL REFERENCES respondents, benchmark TEXT NOT NULL, form TEXT NOT NULL,
+    digest TEXT NOT NULL, run INTEGER NOT NULL, sight TEXT NOT NULL, time REAL NOT NULL,
+    UNIQUE (respondent, benchmark, form, digest, run, sight));
+CREATE TABLE judgements (
+    id INTEGER PRIMARY KEY, benchmark TEXT NOT NULL, judge TEXT NOT NULL, form TEXT NOT NULL, run INTEGER NOT NULL,
+    respondent TEXT NOT NULL, item TEXT NOT NULL, label REAL, reply TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL,
+    UNIQUE (benchmark, judge, form, run, respondent, item));
+CREATE TABLE records (id INTEGER PRIMARY KEY, time REAL NOT NULL, record TEXT NOT NULL);
+"""
+
+
+def tables(db: sqlite3.Connection) -> set[str]:
+    """The names of the tables that there are."""
+    return {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the tables that are missing, each with triggers that refuse updates and deletions."""
+    there = tables(db)
+    for statement in filter(str.strip, SCHEMA.split(";")):
+        name = statement.split()[2]
+        if name in there:
+            continue
+        db.execute(statement)
+        for verb in ("UPDATE", "DELETE") if name in TABLES else ():
+            db.execute(
+                f"CREATE TRIGGER {name}_no_{verb.lower()} BEFORE {verb} ON {name} "
+                "BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END"
+            )
+    if not there:
+        db.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("version", str(VERSION)), (WHOLE, "recorded")]
+        )
+
+
 _NO_DETAIL = "{}"
 
 
@@ -526,3 +729,32 @@ class Store:
     def _first(self, query: str, *values: Any) -> Any:
         with self._guard():
             return self._db.execute(query, values).fetchone()
+
+
+# ----------------------------------------------------------------------
+# What servers turned away for good: questions that the same server will turn away again.
+# ----------------------------------------------------------------------
+
+
+def has_answered(store: Store, respondent: int) -> bool:
+    """Whether a respondent ever answered anything, in any run."""
+    query = "SELECT 1 FROM answers WHERE respondent = ? AND state <> 'error' LIMIT 1"
+    return bool(store.select(query, respondent))
+
+
+def refused(store: Store, respondent: int, run: int) -> set[str]:
+    """The digests of the asks whose last attempt a server turned away for good.
+
+    Empty for a respondent that never answered anything: then the fault need not be the question's.
+    """
+    if not has_answered(store, respondent):
+        return set()
+    query = (
+        "SELECT a.digest FROM answers x JOIN asks a ON a.id = x.ask WHERE respondent = ?1 AND run ="
+        " ?2 AND state = 'error' AND json_extract(detail, '$.final') AND attempt = (SELECT"
+        " MAX(attempt) FROM answers y WHERE y.respondent = ?1 AND y.run = ?2 AND y.ask = x.ask)"
+    )
+    return {row[0] for row in store.select(query, respondent, run)}
+
+
+__all__ = ["Ask", "Store", "ask"]

@@ -8,17 +8,291 @@ noticed on import.
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hqm.errors import UsageError
+from hqm.errors import DataError, StoreError, UsageError
 from hqm.files.parquet import pyarrow_library
-from hqm.signature import digest, digest_all
-from hqm.store.database import Store
-from hqm.store.incoming import Incoming, read_export
-from hqm.types import Judgement
+from hqm.files.records import read_records
+from hqm.signature import canonical_json, digest, digest_all
+from hqm.store.database import Ask, Store, ask
+from hqm.types import STATES, Judgement, Response
+
+# ----------------------------------------------------------------------
+# Read and check an export before anything of it is stored: every row, its own hash, and the hash
+# over all rows.
+# ----------------------------------------------------------------------
+
+_DIGEST = re.compile(r"b2:[0-9a-f]{24}")
+_CHANGED = "Import the file as it was exported."
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "export": ("rows", "whole"),
+    "answer": ("respondent", "identity", "prompt", "ask", "run", "state", "text"),
+    "administration": ("respondent", "identity", "benchmark", "form", "form_digest", "run"),
+    "image": ("benchmark", "image", "image_digest"),
+    "judgement": ("benchmark", "judge", "form", "run", "respondent", "item", "time"),
+    "record": ("record", "time"),
+}
+"""Kind of row -> the fields that it must have."""
+_FURTHER: Mapping[str, tuple[str, ...]] = {
+    "answer": ("image", "image_digest", "attempt", "reason", "detail", "time"),
+    "administration": ("sight", "time"),
+    "judgement": ("label", "reply", "reason"),
+}
+"""Kind of row -> the fields that it may have as well."""
+_COUNTS, _TIMES = ("run", "attempt", "rows", "whole"), ("time",)
+_OBJECTS = ("identity", "detail", "record")
+_MAY_BE_EMPTY = ("text", "reason", "reply", "prompt", "sight", "detail", "image", "image_digest")
+_MOST = 2**31
+"""Runs, attempts and rows stay below this."""
+
+
+@dataclass
+class Incoming:
+    """What an export holds, checked; every answer and judgement with its place in the file."""
+
+    answers: dict[tuple[str, str, int], list[tuple[str, int, Ask, Response, float]]] = field(
+        default_factory=dict
+    )
+    administrations: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    images: list[tuple[str, str, str]] = field(default_factory=list)
+    judgements: dict[tuple[str, str, int, float], list[tuple[str, Judgement]]] = field(
+        default_factory=dict
+    )
+    records: list[tuple[Any, float]] = field(default_factory=list)
+    signed: bool = False
+    """Whether the rows carry hashes."""
+    whole: bool = False
+    """Whether the store that was exported had every administration recorded."""
+
+
+def read_export(path: Path) -> Incoming:
+    """Everything that an export holds.
+
+    Raises
+    ------
+    DataError
+        A row is broken, was changed after the export, is missing, or contradicts another.
+    """
+    incoming = Incoming()
+    asks: dict[str, Ask] = {}
+    seen: dict[tuple[Any, ...], str] = {}
+    rows = [(f"{path}: record {i}", row) for i, row in enumerate(_read(path), 1)]
+    if not rows:
+        raise DataError(
+            "it holds no row",
+            place=str(path),
+            remedy="Name a file that `hqm export STORE --to FILE` wrote.",
+        )
+    for place, row in _verified(rows, incoming):
+        kind = row["kind"]
+        if kind == "answer":
+            _take_answer(row, place, incoming, asks, seen)
+        elif kind == "administration":
+            incoming.administrations.setdefault((row["respondent"], row["identity"]), []).append(
+                dict(row)
+            )
+        elif kind == "image":
+            incoming.images.append((row["benchmark"], row["image"], row["image_digest"]))
+        elif kind == "judgement":
+            _take_judgement(row, place, incoming, seen)
+        else:
+            incoming.records.append((json.loads(row["record"]), float(row["time"])))
+    return incoming
+
+
+def _read(path: Path) -> Iterable[dict[str, Any]]:
+    if path.suffix != ".parquet":
+        return read_records(path)
+    pa = pyarrow_library()
+    try:
+        rows = pa.parquet.read_table(path).to_pylist()
+    except FileNotFoundError:
+        raise DataError(
+            "there is no such file", place=str(path), remedy="Correct the path."
+        ) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"it is no Parquet file: {error}", place=str(path)) from None
+    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+
+
+def _verified(
+    rows: list[tuple[str, dict[str, Any]]], incoming: Incoming
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows but for the heads, in order; each checked against its own hash, and all against that
+    of their head.
+    """
+    at, wholes = 0, []
+    incoming.signed = rows[0][1].get("kind") == "export"
+    while at < len(rows):
+        place, head = rows[at]
+        if not incoming.signed:
+            if "digest" in head or head.get("kind") == "export":
+                raise DataError(
+                    "the first row of the export is missing", place=place, remedy=_CHANGED
+                )
+            _check_row(head, place)
+            yield place, head
+            at += 1
+            continue
+        if head.get("kind") != "export":
+            raise DataError("there are more rows than were exported", place=place, remedy=_CHANGED)
+        _check_row(head, place)
+        claimed_whole = head.pop("digest", None)
+        part = rows[at + 1 : at + 1 + head["rows"]]
+        if len(part) < head["rows"]:
+            what = f"{head['rows']} rows were exported, and {len(part)} are there"
+            raise DataError(what, place=place, remedy=_CHANGED)
+        digests = []
+        for where, row in part:
+            claimed = row.pop("digest", None)
+            if claimed != _digest_of(row, where):
+                raise DataError(
+                    "the row was changed after the export", place=where, remedy=_CHANGED
+                )
+            digests.append(claimed)
+            _check_row(row, where)
+            yield where, row
+        if claimed_whole != digest_all([digest(head), *digests]):
+            raise DataError(
+                "rows were exchanged or reordered after the export", place=place, remedy=_CHANGED
+            )
+        wholes.append(bool(head["whole"]))
+        at += 1 + head["rows"]
+    incoming.whole = incoming.signed and all(wholes)
+
+
+def _digest_of(row: Mapping[str, Any], place: str) -> str:
+    try:
+        return digest(row)
+    except ValueError:  # no JSON number, or half of a character
+        raise DataError(
+            "it has a number or a character that no export has", place=place, remedy=_CHANGED
+        ) from None
+
+
+def _check_row(row: Mapping[str, Any], place: str) -> None:
+    """Refuse a row whose fields are not those of its kind, or not of their kind."""
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in _NEEDED:
+        known = ", ".join(name for name in _NEEDED if name != "export")
+        what = (
+            f"the kind {kind!r:.40} is unknown" if "kind" in row else "the field 'kind' is missing"
+        )
+        raise DataError(what, place=place, remedy=f"It is one of {known}.")
+    allowed = {"kind", "digest", *_NEEDED[kind], *_FURTHER.get(kind, ())}
+    for name in _NEEDED[kind]:
+        if name not in row:
+            raise DataError(f"the field {name!r} is missing", place=place, remedy=_CHANGED)
+    for name, value in row.items():
+        if value is None and name in _FURTHER.get(kind, ()):
+            continue
+        wrong = f"no {kind} has such a field" if name not in allowed else _wrong(name, value)
+        if wrong:
+            raise DataError(
+                f"the field {name!r} is {value!r:.60}: {wrong}", place=place, remedy=_CHANGED
+            )
+
+
+def _wrong(name: str, value: Any) -> str:
+    """What is wrong with a field's value; empty where nothing is."""
+    if name in _COUNTS:
+        return "" if type(value) is int and 0 <= value < _MOST else "a count from 0 on is needed"
+    if name in _TIMES:
+        number = type(value) in (int, float) and abs(value) < 1e15
+        return "" if number and math.isfinite(value) else "a time in seconds is needed"
+    if name == "label":
+        return (
+            ""
+            if type(value) in (int, float) and 0 <= value <= 1
+            else "a share from 0 to 1, or null, is needed"
+        )
+    if not isinstance(value, str):
+        return "a text is needed"
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        return "it has a character that cannot be stored"
+    if not value and name not in _MAY_BE_EMPTY:
+        return "it is empty"
+    if name == "state":
+        return (
+            ""
+            if value in STATES and value != "missing"
+            else f"a state is one of {', '.join(STATES[:-1])}"
+        )
+    if name in ("ask", "image_digest", "form_digest"):
+        # a picture's hash in a store of the first hours may be of another kind; what is asked never
+        # is
+        return "" if name == "image_digest" or _DIGEST.fullmatch(value) else "it is no content hash"
+    return _wrong_object(value) if name in _OBJECTS and value else ""
+
+
+def _wrong_object(text: str) -> str:
+    try:
+        value = json.loads(text)
+        canonical_json(value).encode()
+    except (ValueError, RecursionError):
+        return "it is no JSON"
+    return "" if isinstance(value, dict) else "it is no JSON object"
+
+
+def _take_answer(
+    row: Mapping[str, Any],
+    place: str,
+    incoming: Incoming,
+    asks: dict[str, Ask],
+    seen: dict[tuple[Any, ...], str],
+) -> None:
+    asked = Ask(row["ask"], row["prompt"], row.get("image"), row.get("image_digest"))
+    plain = ask(asked.prompt, asked.image, asked.image_digest)
+    # recorded answers and replies with a schema are kept apart by more than the row says; the row's
+    # own hash vouches for them
+    apart = incoming.signed or json.loads(row["identity"]).get("kind") == "recorded"
+    first = asks.setdefault(asked.digest, asked)
+    if (plain.digest != asked.digest and not apart) or (first.prompt, first.image_digest) != (
+        asked.prompt,
+        asked.image_digest,
+    ):
+        what = f"the hash {asked.digest} is not that of what is asked ({asked.prompt!r:.60})"
+        raise DataError(what, place=place, remedy=_CHANGED)
+    key = (row["respondent"], row["identity"], row["run"])
+    attempt = row.get("attempt") or 0
+    _once(("answer", *key, asked.digest, attempt), place, seen)
+    response = Response(
+        row["text"], row["state"], row.get("reason") or "", json.loads(row.get("detail") or "{}")
+    )
+    incoming.answers.setdefault(key, []).append(
+        (place, attempt, asked, response, float(row.get("time") or 0))
+    )
+
+
+def _take_judgement(
+    row: Mapping[str, Any], place: str, incoming: Incoming, seen: dict[tuple[Any, ...], str]
+) -> None:
+    key = (row["benchmark"], row["form"], row["run"])
+    _once(("judgement", *key, row["judge"], row["respondent"], row["item"]), place, seen)
+    label = row.get("label")
+    judgement = Judgement(
+        row["judge"],
+        row["item"],
+        row["respondent"],
+        label,
+        row.get("reply") or "",
+        row.get("reason") or "",
+    )
+    incoming.judgements.setdefault((*key, float(row["time"])), []).append((place, judgement))
+
+
+def _once(key: tuple[Any, ...], place: str, seen: dict[tuple[Any, ...], str]) -> None:
+    if key in seen:
+        what = f"the same {key[0]} stands at {seen[key].rpartition(': ')[2]} already"
+        raise DataError(what, place=place, remedy="Keep one of the two.")
+    seen[key] = place
+
 
 _COLUMNS = (
     "kind",
@@ -208,8 +482,8 @@ def _kept(incoming: Incoming, store: Store) -> list[str]:
     }
     kept = []
     for key, number in numbers.items():
-        for place, attempt, ask, response, _ in incoming.answers[key]:
-            before = there.get((number, key[2], ask.digest, attempt))
+        for place, attempt, question, response, _ in incoming.answers[key]:
+            before = there.get((number, key[2], question.digest, attempt))
             if before is not None and before != (response.state, response.text):
                 kept.append(place)
     known: dict[tuple[str, str, str, int], dict[tuple[str, str], Judgement]] = {}

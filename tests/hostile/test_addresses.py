@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from hqm import ImageError
-from hqm.files import web
+from hqm.files import web_images
 from hqm.files.images import open_images
-from hqm.files.web import NotPublic, check_public
+from hqm.files.web_images import NotPublic, check_public
 from tests.conftest import Run, write_benchmark
 from tests.hostile.raw import RawServer, http, says
 from tests.messages import pattern_of
@@ -283,8 +283,8 @@ def drips(pause: float) -> Callable[..., Any]:
 
 
 def test_a_picture_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "_WHOLE", 0.5)
-    monkeypatch.setattr(web, "_TRIES", 1)
+    monkeypatch.setattr(web_images, "_WHOLE", 0.5)
+    monkeypatch.setattr(web_images, "_TRIES", 1)
     began = time.monotonic()
     with RawServer(drips(0.05)) as server:
         source = open_images(server.url)

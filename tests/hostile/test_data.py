@@ -12,7 +12,7 @@ import pytest
 import hqm
 from hqm import AnswerError, CardError, DataError
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.labels import respondent_named
+from hqm.benchmark.human_labels import respondent_named
 from tests.conftest import Run, administered, recorded, write_benchmark
 from tests.messages import pattern_of
 
@@ -956,7 +956,7 @@ def put(store: hqm.Store, benchmark: hqm.Benchmark, *administrations: tuple[str,
     """Put forms in runs to the live respondent; the administrations that the store then knows
     of.
     """
-    from hqm.administration.holdings import cells_in, forms_of, respondents_in
+    from hqm.administration.stored_answers import cells_in, forms_of, respondents_in
 
     asks = hqm.Asks(store)
     forms = {form.name: form for form in forms_of(benchmark)}

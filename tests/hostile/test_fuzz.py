@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import hqm
-from hqm.benchmark.replies import read_replies
+from hqm.benchmark.judge_api import read_replies
 from hqm.cli import main
 from tests.conftest import NIGHTLY, counts, write_benchmark
 from tests.hostile.test_input import plain_audit

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.auditing.value import Audit, BenchmarkAudit, RespondentScores
-from hqm.files.names import safe_name
-from hqm.forms.build import read_form
+from hqm.auditing.audit import Audit, BenchmarkAudit, RespondentScores
+from hqm.files.cache import safe_name
+from hqm.forms.make_forms import read_form
 from hqm.types import Cell, Estimate, Form, Interval, Item
 from tests.conftest import Run, write_benchmark
 
@@ -794,7 +794,7 @@ def test_a_fault_in_the_program_ends_as_one_sentence_with_a_file(
     def broken(what: str) -> None:
         raise error
 
-    monkeypatch.setattr("hqm.commands.listing.show_known", broken)
+    monkeypatch.setattr("hqm.commands.data.show_known", broken)
     monkeypatch.setenv("MY_API_KEY", "sk-a-long-secret")
     status, _, err = run("list", "sk-a-long-secret")
     assert status == 70
@@ -812,7 +812,7 @@ def test_a_fault_in_the_program_ends_as_one_sentence_with_a_file(
 def test_a_fault_is_told_even_where_no_file_can_be_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hqm.commands.listing.show_known", lambda what: 1 / 0)
+    monkeypatch.setattr("hqm.commands.data.show_known", lambda what: 1 / 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     status, _, err = run("list")
     assert (status, "could not be kept" in one_sentence(err)) == (70, True)
@@ -825,7 +825,7 @@ def test_what_the_machine_refuses_is_no_fault_of_the_program(
     def refused(what: str) -> None:
         raise OSError(number, os.strerror(number), "a/file")
 
-    monkeypatch.setattr("hqm.commands.listing.show_known", refused)
+    monkeypatch.setattr("hqm.commands.data.show_known", refused)
     status, _, err = run("list")
     assert status == 1
     assert one_sentence(err).startswith(f"hqm: a/file: {os.strerror(number)}. ")

@@ -27,10 +27,9 @@ import pytest
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.costs import bounds, forecast
 from hqm.respondents.base import RespondentName
-from hqm.respondents.budget import Budget
-from hqm.respondents.client import Redaction, key_for
-from hqm.respondents.openai import OpenAIRespondent
-from hqm.respondents.pacing import wanted_pause
+from hqm.respondents.openai_server import OpenAIRespondent
+from hqm.respondents.server_client import Redaction, key_for
+from hqm.respondents.server_limits import Budget, wanted_pause
 from tests.conftest import NIGHTLY, Run, counts, nightly, write_benchmark
 from tests.hostile.raw import RawServer, Talk, http, says
 from tests.messages import pattern_of, tells

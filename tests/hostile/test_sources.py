@@ -21,10 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-import hqm.files.tables
-from hqm.benchmark.gathering import Gathered
-from hqm.benchmark.questions import read_questions
-from hqm.benchmark.sources import open_source
+import hqm.files.records
+from hqm.benchmark.new_items import read_questions
+from hqm.benchmark.new_sources import Gathered, open_source
 from hqm.errors import HQMError
 from tests.conftest import ROOT, Run, claims
 from tests.messages import tells, text_of
@@ -580,7 +579,7 @@ def test_a_stream_with_a_changed_byte_is_read_or_refused(
 def test_a_quote_that_swallows_the_rest_of_a_large_file(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hqm.files.tables, "LONGEST_ROW", 100_000)
+    monkeypatch.setattr(hqm.files.records, "LONGEST_ROW", 100_000)
     (tmp_path / "q.csv").write_text('question,answer\na,yes\n"b,no\n' + "c,yes\n" * 50_000)
     said = refused(run, tmp_path, tmp_path / "q.csv")
     assert tells(said, "table.long-row", line=3)

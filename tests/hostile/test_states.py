@@ -15,9 +15,9 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import hold_against
-from hqm.benchmark.replies import played_back, whole
+from hqm.benchmark.judge_api import played_back, whole
 from hqm.errors import NoReply, UsageError
-from hqm.scoring.states import ANSWERED, WITHHELD
+from hqm.scoring.rules import ANSWERED, WITHHELD
 from hqm.text import has_words, storable
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 import hqm
-from hqm.auditing.value import Audit
-from hqm.benchmark.interface import Benchmark
+from hqm.auditing.audit import Audit
+from hqm.benchmark.adapter import Benchmark
 from hqm.errors import NoRule
-from hqm.forms.build import build_parallel
 from hqm.forms.grammar import tag
+from hqm.forms.make_forms import build_parallel
+from hqm.forms.negate import flip
 from hqm.forms.open import rephrase_open
-from hqm.forms.polar import flip
-from hqm.scoring.words.base import LONGEST_WORD, capped
+from hqm.scoring.words.interfaces import LONGEST_WORD, capped
 from hqm.scoring.words.offline import HantaNouns
 from hqm.types import Form, Item
 from tests.conftest import Run, write_benchmark

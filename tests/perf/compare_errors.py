@@ -28,13 +28,11 @@ from typing import Any
 import numpy as np
 
 from hqm import YES_NO, BenchmarkAudit, Cell, Estimate, Item
-from hqm.auditing.left_out_scores import left_out_record, written
-from hqm.auditing.value import RespondentScores
+from hqm.auditing.audit import RespondentScores
+from hqm.auditing.auditor import left_out_record, written
 from hqm.comparison.compare import _effective, adjusted_together
-from hqm.comparison.measures import measures_of
-from hqm.comparison.ranks import closer
-from hqm.comparison.reliability import tested
-from hqm.comparison.value import Closer, Difference
+from hqm.comparison.measure_tests import closer, tested
+from hqm.comparison.measures import Closer, Difference, measures_of
 from hqm.indicators import Protocol, case, indicator_named
 from hqm.psychometrics import jackknife_interval, paired_differences, rho_g
 from hqm.scoring.matrix import ScoreMatrix

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from hqm.decisions.designing import design_of_scores
+from hqm.decisions.cheapest_study import design_of_scores
 from hqm.decisions.prices import parse_prices
 from hqm.errors import DesignError
 from hqm.psychometrics import StudyParts, StudySize, compare_studies, forecast, study_parts

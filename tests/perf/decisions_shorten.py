@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.decisions.held_out import Measure
-from hqm.decisions.shortening import Shortening, mean_measure, shorten_answers
+from hqm.decisions.shortening import Measure, Shortening, mean_measure, shorten_answers
 
 Array = npt.NDArray[np.float64]
 RESPONDENTS, NEW = 20, 40

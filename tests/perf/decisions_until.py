@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from hqm.decisions.betting import Wealth
-from hqm.decisions.sequences import RunningInterval
+from hqm.decisions.confidence_sequences import RunningInterval, Wealth
 
 Array = npt.NDArray[np.float64]
 RUNS = 2000

@@ -18,8 +18,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from hqm.reports.advice import all_advice, to_fix
 from hqm.reports.phrases import in_words
+from hqm.reports.verdicts import all_advice, to_fix
 
 import hqm
 from tests.drawn_benchmarks import Drawn, bad, good

@@ -8,7 +8,7 @@ Answers, errors of the scorer and labels come from a generator that is no model 
 respondent is right by its ability and by the item's and the picture's difficulty; the scorer errs
 more on some items than on others, and on what is doubtful more often to one side than to the other;
 raters err independently. Every number goes the way of an audit: a plan is drawn by
-`hqm.labels.designs.draw`, labels are pooled by `pool_labels`, and the indicators of the family
+`hqm.labels.label_designs.draw`, labels are pooled by `pool_labels`, and the indicators of the family
 `criterion` compute intervals and coefficients.
 """
 
@@ -28,19 +28,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hqm.benchmark.labels import LabelContext
+from hqm.benchmark.human_labels import LabelContext
 from hqm.indicators import Protocol, case
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
 from hqm.indicators.engine import answer
-from hqm.indicators.value import Result
-from hqm.judges.labels import FAITHFUL, Labels, labels_matrix
-from hqm.labels.designs import Candidate, draw, forecast
-from hqm.labels.plan import Design, LabelPlan, PlanRow
-from hqm.labels.pooling import pool_labels
+from hqm.indicators.indicator import Result
+from hqm.judges.people_labels import FAITHFUL, Labels, labels_matrix
+from hqm.labels.label_designs import Candidate, draw, forecast
+from hqm.labels.label_pooling import pool_labels
+from hqm.labels.study_plan import Design, LabelPlan, PlanRow
 from hqm.psychometrics import stage_agreement
-from hqm.scoring.filling import MatrixBuilder
-from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.types import Cell, Form, Item, Judgement, Response, Verdict
 

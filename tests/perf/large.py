@@ -36,7 +36,7 @@ import torch
 import transformers
 
 import hqm
-from hqm.respondents.loading import Loaded
+from hqm.respondents.hf_loading import Loaded
 from tests.perf.large_models import SHAPES, made, place_bytes, weights_of
 from tests.perf.matrix_models import end_chances, let_end
 from tests.perf.peak import Meter, Peaks, Spent, synchronised

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from transformers import LlavaForConditionalGeneration, Qwen2VLForConditionalGeneration, set_seed
 
-from hqm.respondents.loading import Loaded, family_of
+from hqm.respondents.hf_loading import Loaded, family_of
 from tests.perf.matrix_models import DECODER, QWEN_TOWER, TOWER
 from tests.tiny_models import llava_parts, qwen2_vl_parts
 

@@ -43,7 +43,7 @@ import torch
 import transformers
 
 import hqm
-from hqm.respondents.loading import Loaded
+from hqm.respondents.hf_loading import Loaded
 from tests.perf.matrix_models import MODELS, TITLES, end_chances, let_end, picture_tokens
 from tests.perf.ways import (
     administered,

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 import transformers
 
-from hqm.respondents.loading import Loaded, load
+from hqm.respondents.hf_loading import Loaded, load
 from tests import tiny_models
 from tests.perf.ways import CAMERA, plain, prompt_of
 

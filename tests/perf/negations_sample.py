@@ -17,9 +17,9 @@ import numpy as np
 
 import hqm
 from hqm.errors import NoRule
-from hqm.forms.build import build_parallel
-from hqm.forms.polar import flip
-from hqm.forms.rules import is_negated
+from hqm.forms.grammar import is_negated
+from hqm.forms.make_forms import build_parallel
+from hqm.forms.negate import flip
 
 SEED, SIZE = 13, 200
 BENCHMARKS = ("pope", "amber_d", "hallusion_bench")

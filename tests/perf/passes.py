@@ -34,7 +34,7 @@ import numpy as np
 import torch
 import transformers
 
-from hqm.respondents.loading import load
+from hqm.respondents.hf_loading import load
 from tests.perf.ways import THINGS, administered, benchmark_folder
 from tests.tiny_models import build
 

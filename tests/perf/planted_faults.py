@@ -36,8 +36,8 @@ import numpy.typing as npt
 from hqm.indicators import Protocol, case
 from hqm.indicators.catalogue import indicators_of
 from hqm.indicators.engine import answer
-from hqm.indicators.value import Result
-from hqm.lint.labels import check_leaks
+from hqm.indicators.indicator import Result
+from hqm.lint.answer_leaks import check_leaks
 from hqm.psychometrics import (
     bias_test,
     blind_solvability,

@@ -40,7 +40,7 @@ import numpy as np
 import torch
 from transformers import LlavaForConditionalGeneration, set_seed
 
-from hqm.respondents.loading import Loaded, load
+from hqm.respondents.hf_loading import Loaded, load
 from tests.perf.ways import Clock, administered, answers_of, benchmark_folder, plain, respondent_of
 from tests.tiny_models import _save, llava_parts
 

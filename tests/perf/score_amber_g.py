@@ -23,8 +23,8 @@ import numpy as np
 import hqm
 from hqm.auditing.one_file import score_file
 from hqm.scoring.words import Recipe, Words
+from hqm.scoring.words.interfaces import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 from hqm.scoring.words.offline import HantaNouns
-from hqm.scoring.words.vectors import THRESHOLD, Embedding, VectorLikeness, cosine, embed
 
 FILLER = (
     "in the middle of this picture one can see that there is also something quite beautiful next"

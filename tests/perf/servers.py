@@ -189,7 +189,7 @@ def by_aiohttp(asked: list[Request], url: str, in_flight: int) -> tuple[float, f
     """The same bodies by one session of aiohttp."""
     import aiohttp
 
-    from hqm.respondents.pictures import picture_part
+    from hqm.respondents.base import picture_part
 
     bodies = []
     for request in asked:

@@ -201,7 +201,7 @@ def probabilities(given: argparse.Namespace) -> None:
 
 def _record(served: Any, request: Any, given: argparse.Namespace) -> None:
     """Keep the server's reply to one question as it is."""
-    from hqm.respondents.bodies import BodyWriter
+    from hqm.respondents.openai_server import BodyWriter
 
     inner = served._inner
     writer: BodyWriter = inner._bodies
@@ -242,7 +242,7 @@ def _command(*words: object, allowed: Sequence[int] = (0,)) -> tuple[str, int, f
                     line = child.cmdline()
                 except psutil.Error:
                     continue
-                if "serve" in line[1:4] and "hqm.respondents.keeper" not in line:
+                if "serve" in line[1:4] and "hqm.respondents.server_process" not in line:
                     seen.add(child.pid)
             time.sleep(0.5)
         out.seek(0)

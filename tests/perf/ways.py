@@ -17,8 +17,8 @@ import torch
 
 import hqm
 from hqm.respondents.base import RespondentName
-from hqm.respondents.loading import Loaded
-from hqm.respondents.transformers import TransformersRespondent
+from hqm.respondents.hf import TransformersRespondent
+from hqm.respondents.hf_loading import Loaded
 from hqm.text import storable
 
 THINGS = (

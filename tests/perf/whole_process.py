@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import psutil
 
 import hqm
-from hqm.respondents.loading import find_model
+from hqm.respondents.hf_loading import find_model
 
 BENCHMARK, MODEL = "shapes_yesno", "shapes:steady"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}

@@ -22,9 +22,8 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from hqm.errors import HQMError, RespondentError
-from hqm.respondents.base import Request, Respondent
-from hqm.respondents.loading import seeing, use_threads, visible_gpus
-from hqm.respondents.waits import listening, tell
+from hqm.respondents.base import Request, Respondent, listening, tell
+from hqm.respondents.hf_loading import seeing, use_threads, visible_gpus
 from hqm.types import Response
 
 SHARD = 4096

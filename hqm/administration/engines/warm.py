@@ -20,12 +20,12 @@ from contextlib import suppress  # noqa: E402
 from types import FrameType  # noqa: E402
 from typing import Any  # noqa: E402
 
-from hqm.administration.engines.later import execute_later  # noqa: E402
+from hqm.administration.engines.lazy_imports import execute_later  # noqa: E402
 
 _DRIVER = os.getppid()
 _MODULES = (
     "hqm.administration.engines.local",
-    "hqm.respondents.transformers",
+    "hqm.respondents.hf",
     "transformers.models.auto.modeling_auto",
     "transformers.models.auto.processing_auto",
     "transformers.modeling_utils",

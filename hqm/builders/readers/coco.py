@@ -16,7 +16,7 @@ from typing import Any
 from hqm.builders.graph import Box, Image, Object, SceneGraph
 from hqm.builders.source import Reader, Source, digest_of, number, rows, table, text
 from hqm.errors import DataError
-from hqm.files.names import is_url
+from hqm.files.cache import is_url
 from hqm.files.records import read_json
 
 _CITATION = "Lin et al. (2014), Microsoft COCO: Common Objects in Context (arXiv 1405.0312)"

@@ -12,11 +12,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from hqm.builders.balance import balanced, shares, with_matches
+from hqm.builders.built_question import (
+    Chosen,
+    Draft,
+    Promise,
+    Question,
+    phrase_for,
+    share_of_picture,
+)
 from hqm.builders.graph import Object, SceneGraph
 from hqm.builders.lexicon import NUMBERS, plural, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.promise import Promise
-from hqm.builders.question import Chosen, Draft, Question, phrase_for, share_of_picture
 from hqm.builders.recipe import Order, Recipe
 from hqm.builders.recipes.pope import (
     absent_names,

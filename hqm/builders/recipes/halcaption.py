@@ -15,12 +15,20 @@ import json
 from collections.abc import Iterator
 
 from hqm.builders.balance import balanced, shares, with_matches
+from hqm.builders.built_question import Chosen, Draft, Promise, Question
+from hqm.builders.caption_writers import (
+    KINDS,
+    WORDS,
+    Caption,
+    Captions,
+    Change,
+    captions_of,
+    changes_of,
+    changes_passed,
+    changes_written,
+)
 from hqm.builders.measuring import Measured, lengths
-from hqm.builders.promise import Promise
-from hqm.builders.question import Chosen, Draft, Question
 from hqm.builders.recipe import Order, Recipe
-from hqm.builders.writing_captions import KINDS, WORDS, Caption, Change, captions_of, changes_of
-from hqm.builders.writing_models import Captions, changes_passed, changes_written
 from hqm.errors import DataError
 
 LIMIT = 0.55

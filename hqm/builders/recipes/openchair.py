@@ -13,11 +13,10 @@ import re
 from collections.abc import Sequence
 
 from hqm.builders.balance import spread
+from hqm.builders.built_question import Chosen, Draft, Promise, Question
 from hqm.builders.graph import SceneGraph
 from hqm.builders.lexicon import near_names, singular
 from hqm.builders.measuring import Measured
-from hqm.builders.promise import Promise
-from hqm.builders.question import Chosen, Draft, Question
 from hqm.builders.recipe import Order, Recipe
 from hqm.errors import DataError
 

@@ -12,13 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hqm.builders.balance import balanced, shares, with_matches
-from hqm.builders.cooccurrence import CoOccurrence
+from hqm.builders.balance import CoOccurrence, balanced, shares, with_matches
+from hqm.builders.built_question import Chosen, Draft, Promise, Question, share_of_picture
 from hqm.builders.graph import SceneGraph
 from hqm.builders.lexicon import near_names, with_article
 from hqm.builders.measuring import Measured, words_alone
-from hqm.builders.promise import Promise
-from hqm.builders.question import Chosen, Draft, Question, share_of_picture
 from hqm.builders.recipe import Order, Recipe
 from hqm.errors import DataError
 

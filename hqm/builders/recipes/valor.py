@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hqm.builders.cooccurrence import SKEWS, CoOccurrence, skew
+from hqm.builders.balance import SKEWS, CoOccurrence, skew
+from hqm.builders.built_question import Chosen, Draft, Promise, Question
 from hqm.builders.graph import SceneGraph
 from hqm.builders.measuring import Measured
-from hqm.builders.promise import Promise
-from hqm.builders.question import Chosen, Draft, Question
 from hqm.builders.recipe import Order, Recipe
 from hqm.builders.recipes.openchair import (
     INSTRUCTIONS,

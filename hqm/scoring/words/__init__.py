@@ -3,7 +3,7 @@
 `--words` chooses who answers.
 """
 
-from hqm.scoring.words.base import Concreteness, Likeness, Noun, NounFinder, Recipe, Words
+from hqm.scoring.words.interfaces import Concreteness, Likeness, Noun, NounFinder, Recipe, Words
 from hqm.scoring.words.parts import CONCRETENESS, LIKENESS, NOUNS, compose, find_words
 
 __all__ = [

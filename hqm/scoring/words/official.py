@@ -17,8 +17,7 @@ from typing import Any
 
 from hqm.errors import DataError
 from hqm.files.records import read_text
-from hqm.scoring.words.base import Noun
-from hqm.scoring.words.vectors import Embedding, VectorLikeness
+from hqm.scoring.words.interfaces import Embedding, Noun, VectorLikeness
 
 CONCRETE_ABOVE = 4.5
 """A mean rating above this counts as concrete (of 1 to 5)."""

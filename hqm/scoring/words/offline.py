@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.scoring.words.base import LONGEST_WORD, Noun, capped
+from hqm.scoring.words.interfaces import LONGEST_WORD, Noun, capped
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]")

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from hqm.errors import UsageError
 from hqm.scoring.words import official, offline
-from hqm.scoring.words.base import Concreteness, Likeness, NounFinder, Recipe, Words
+from hqm.scoring.words.interfaces import Concreteness, Likeness, NounFinder, Recipe, Words
 
 NOUNS: Mapping[str, Callable[[], NounFinder]] = MappingProxyType(
     {

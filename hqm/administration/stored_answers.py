@@ -1,0 +1,392 @@
+"""What came back: the stored answers to a benchmark's forms, and the score matrix that they
+make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hqm.administration.asks import Asks, Assignment, StoredRespondent
+from hqm.benchmark.adapter import Adapter, Benchmark
+from hqm.errors import DesignError
+from hqm.forms.make_forms import draw_of
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix, texts_read
+from hqm.scoring.score_cache import Verdicts
+from hqm.signature import digest_all
+from hqm.store.database import Store
+from hqm.text import SHORT
+from hqm.types import ORIGINAL, PARALLEL, REWORDINGS, Cell, Form, Response, Row, State, is_scale
+
+# ----------------------------------------------------------------------
+# Whether an administration exists: an answer to a form's question does not yet mean that the form
+# was put.
+#
+# Answers are shared by what is asked. A benchmark that asks a question and its negation about one
+# picture therefore holds some answers to its parallel form as soon as the original form was
+# answered. What was put is recorded in the store.
+# ----------------------------------------------------------------------
+
+_COMPLETE = 0.5
+"""The share of a form's own questions that must be answered where no record says that the form was
+put.
+"""
+
+
+def was_put(
+    asks: Asks,
+    benchmark: Benchmark,
+    form: Form,
+    respondent: StoredRespondent,
+    run: int,
+    answered: Collection[int] | None = None,
+) -> bool:
+    """Whether a respondent was put a form of a benchmark in a run.
+
+    A record of just this form decides. Where the form was put under the same name but with other
+    questions (fewer of them, or corrected ones), or where the store is older than such records, at
+    least half of the questions that only this form asks must be answered, among the items that the
+    respondent answered in the original form. Of the original form's first run, any answer is enough
+    then. Smaller pictures were put only where a record says so.
+
+    Parameters
+    ----------
+    answered
+        The numbers of the asks that the respondent answered in this run, where they are known
+        already.
+    """
+    store = asks.store
+    if answered is None:
+        answered = _answered(store, respondent, run)
+    numbers = asks.numbers(benchmark, form, respondent.live)
+    if not any(number in answered for number in numbers):
+        return False
+    sight = asks.sight
+    records = store.administrations(respondent.number, benchmark.name)
+    if (form.name, form.digest, run, sight) in records:
+        return True
+    if (store.whole or asks.resolution) and not any(
+        (name, at, seen) == (form.name, run, sight) for name, _, at, seen in records
+    ):
+        return False
+    if form.name == ORIGINAL and run == 0 and not asks.resolution:
+        return True
+    return _is_complete(asks, benchmark, form, respondent, numbers, answered)
+
+
+def _is_complete(
+    asks: Asks,
+    benchmark: Benchmark,
+    form: Form,
+    respondent: StoredRespondent,
+    numbers: list[int],
+    answered: Collection[int],
+) -> bool:
+    """Whether the answers to what only this form asks are as many as a form that was put would
+    have.
+    """
+    original = dict(
+        zip(
+            benchmark.original.by_id,
+            asks.numbers(benchmark, benchmark.original, respondent.live),
+            strict=True,
+        )
+    )
+    first = _answered(asks.store, respondent, 0)
+    reference = {item for item, number in original.items() if number in first}
+    shared = set() if form.name == ORIGINAL else set(original.values())
+    by_item = dict(zip(form.by_id, numbers, strict=True))
+    wanted = {item: number for item, number in by_item.items() if item in reference} or by_item
+    own = [number for number in wanted.values() if number not in shared]
+    if own:
+        return sum(number in answered for number in own) >= _COMPLETE * len(own)
+    return all(number in answered for number in wanted.values())
+
+
+def _answered(store: Store, respondent: StoredRespondent, run: int) -> set[int]:
+    """The numbers of the asks that a respondent answered in a run; no text is read for that."""
+    rows = store.select(
+        "SELECT ask FROM answers WHERE respondent = ? AND run = ?", respondent.number, run
+    )
+    return {number for (number,) in rows}
+
+
+_UNSEEN = 0.05
+"""How much of a probability a server may leave open."""
+
+
+class Answers:
+    """Reads the answers to asks from their store."""
+
+    def __init__(self, asks: Asks) -> None:
+        self.asks, self.store = asks, asks.store
+        self._scored: list[tuple[Benchmark, Form, Verdicts]] = []
+        # one value for all copies of a short answer: most of a large store's answers are a few
+        # words
+        self._same: dict[tuple[str, State, str], Response] = {}
+
+    def at(self, resolution: str) -> Answers:
+        """The answers to the same asks with pictures of another resolution."""
+        if resolution == self.asks.resolution:
+            return self
+        other = Answers(self.asks.at(resolution))
+        other._scored = self._scored
+        return other
+
+    def responses(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[Response | None]:
+        """The responses of one respondent to one form, item by item; None where there is none."""
+        same, responses = self._same, list[Response | None]()
+        for row in self._rows(benchmark, form, respondent, run):
+            if row is None:
+                responses.append(None)
+                continue
+            key = row[:3]
+            response = same.get(key)
+            if response is None:
+                response = Response(*key)
+                if len(response.text) <= SHORT:
+                    same[key] = response
+            responses.append(response)
+        return responses
+
+    def by_respondent(
+        self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
+    ) -> dict[str, list[Response | None]]:
+        """The responses of several respondents to one form: respondent -> its responses, item by
+        item.
+        """
+        return {who.name: self.responses(benchmark, form, who, run) for who in respondents}
+
+    def by_answer(
+        self, benchmark: Benchmark, form: Form, respondents: Sequence[StoredRespondent], run: int
+    ) -> dict[tuple[str, str], Response]:
+        """(respondent, item) -> the response, of those that there are."""
+        rows = self.by_respondent(benchmark, form, respondents, run)
+        return {
+            (name, item.id): response
+            for name, row in rows.items()
+            for item, response in zip(form.items, row, strict=True)
+            if response is not None
+        }
+
+    def probabilities(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[float | None]:
+        """The probability that each answer was right, from the first token's; None where it was not
+        recorded.
+
+        What is neither yes nor no, nor an option's letter, counts as wrong. A probability that a
+        server's list of tokens leaves open by more than .05 is not known.
+        """
+        details = self.store.details(respondent.number, run, "p")
+        if not details:
+            return [None] * len(form.items)
+        probabilities: list[float | None] = []
+        for item, number in zip(
+            form.items, self.asks.numbers(benchmark, form, respondent.live), strict=True
+        ):
+            detail = details.get(number, {})
+            p, unseen = detail.get("p", {}), detail.get("p_unseen", 0.0)
+            value = p.get(str(item.target)) if isinstance(p, Mapping) else None
+            known = isinstance(unseen, (int, float)) and unseen <= _UNSEEN
+            probabilities.append(
+                float(value) if known and isinstance(value, (int, float)) else None
+            )
+        return probabilities
+
+    def details(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[Mapping[str, Any]]:
+        """What was measured of each answer of one respondent to one form, item by item; empty where
+        there is none.
+        """
+        kept = self.store.details(respondent.number, run)
+        if not kept:
+            return [{}] * len(form.items)
+        return [
+            kept.get(number, {}) for number in self.asks.numbers(benchmark, form, respondent.live)
+        ]
+
+    def matrix(
+        self, benchmark: Benchmark, cell: Cell, form: Form, respondents: Sequence[StoredRespondent]
+    ) -> ScoreMatrix:
+        """The answers of one administration, scored by the benchmark's rule."""
+        builder = MatrixBuilder(
+            cell,
+            form,
+            benchmark.verdict,
+            benchmark.subsets,
+            benchmark.groupings,
+            None if type(benchmark).relate is Adapter.relate else benchmark.relate,
+            self._verdicts(benchmark, form),
+        )
+        hashes = []
+        for respondent in respondents:
+            rows = self.at(cell.resolution)._rows(benchmark, form, respondent, cell.run)
+            texts = texts_read(rows)
+            if texts:  # the same bytes, joined in one call
+                hashes.append(digest_all(["ok " + "\0ok ".join(texts)]))
+            else:
+                hashes.append(
+                    digest_all(["" if row is None else f"{row[1]} {row[0]}" for row in rows])
+                )
+            builder.add(respondent.name, rows, texts)
+        return builder.build(digest_all(hashes))
+
+    def _verdicts(self, benchmark: Benchmark, form: Form) -> Verdicts:
+        """The verdicts on answers to a form that were made before."""
+        for scorer, of, verdicts in self._scored:
+            if scorer is benchmark and of is form:
+                return verdicts
+        self._scored.append(
+            (benchmark, form, Verdicts(form.items, benchmark.verdict, benchmark.alike))
+        )
+        return self._scored[-1][2]
+
+    def _rows(
+        self, benchmark: Benchmark, form: Form, respondent: StoredRespondent, run: int
+    ) -> list[Row | None]:
+        rows = self.store.answer_rows(respondent.number, run)
+        if not was_put(self.asks, benchmark, form, respondent, run, rows.keys()):
+            return [None] * len(form.items)
+        numbers = self.asks.numbers(benchmark, form, respondent.live)
+        # most respondents answered just these questions, which the store numbered in the order of
+        # the items
+        return list(rows.values() if list(rows) == numbers else map(rows.get, numbers))
+
+
+# ----------------------------------------------------------------------
+# What a store holds of a benchmark: who answered, in which administrations, to which forms.
+# ----------------------------------------------------------------------
+
+
+def respondents_of(store: Store, assignments: Iterable[Assignment]) -> list[StoredRespondent]:
+    """The respondents of these assignments as the store knows them; those that never answered are
+    left out.
+    """
+    respondents = []
+    for assignment in assignments:
+        identity, respondent = assignment.identity(), assignment.respondent
+        number = store.find_respondent(respondent.name, identity)
+        if number is not None:
+            respondents.append(StoredRespondent(respondent.name, number, respondent.live, identity))
+    return respondents
+
+
+def respondents_in(asks: Asks, benchmark: Benchmark) -> list[StoredRespondent]:
+    """Every respondent in the store that was put a benchmark's original form."""
+    respondents: list[StoredRespondent] = []
+    seen: dict[str, int] = {}
+    store = asks.store
+    for number, name, identity in store.respondents():
+        respondent = StoredRespondent(name, number, identity.get("kind") != "recorded", identity)
+        if not any(
+            was_put(asks, benchmark, benchmark.original, respondent, run)
+            for run in store.runs(number)
+        ):
+            continue
+        seen[name] = seen.get(name, 0) + 1
+        shown = name if seen[name] == 1 else f"{name}#{seen[name]}"
+        respondents.append(replace(respondent, name=shown))
+    return respondents
+
+
+def cells_in(
+    asks: Asks, benchmark: Benchmark, forms: Sequence[Form], respondents: Sequence[StoredRespondent]
+) -> list[Cell]:
+    """The administrations that were put to any of these respondents, the original form first,
+    smaller pictures last.
+    """
+    cells: dict[tuple[int, int], Cell] = {}
+    store = asks.store
+    for order, form in enumerate(forms):
+        for respondent in respondents:
+            for run in store.runs(respondent.number):
+                if (order, run) not in cells and was_put(asks, benchmark, form, respondent, run):
+                    cells[order, run] = Cell(form.name, run, sight=asks.sight)
+    scaled = [
+        Cell(ORIGINAL, 0, resolution=resolution)
+        for resolution in ([] if asks.blind else resolutions_in(store, benchmark.name))
+        if any(
+            was_put(asks.at(resolution), benchmark, benchmark.original, who, 0)
+            for who in respondents
+        )
+    ]
+    return [*(cells[key] for key in sorted(cells)), *scaled]
+
+
+def resolutions_in(store: Store, benchmark: str) -> list[str]:
+    """The percentages of their size to which a benchmark's pictures were scaled in a store, the
+    largest first.
+    """
+    if benchmark not in benchmarks_in(store):
+        return []
+    rows = store.select("SELECT DISTINCT sight FROM administrations WHERE benchmark = ?", benchmark)
+    scales = [sight.removesuffix("%") for (sight,) in rows if sight.endswith("%")]
+    return sorted(filter(is_scale, scales), key=int, reverse=True)
+
+
+def benchmarks_in(store: Store) -> list[str]:
+    """The benchmarks whose administrations the store has on record, the first one first."""
+    if "administrations" not in {row[0] for row in store.select("SELECT name FROM sqlite_master")}:
+        return []
+    return [
+        row[0]
+        for row in store.select(
+            "SELECT benchmark FROM administrations GROUP BY benchmark ORDER BY MIN(id)"
+        )
+    ]
+
+
+def otherwise_shown(store: Store, benchmark: str) -> int:
+    """How many administrations of a benchmark the store has on record that were put without
+    pictures, or with smaller ones.
+    """
+    if benchmark not in benchmarks_in(store):
+        return 0
+    query = "SELECT COUNT(*) FROM administrations WHERE benchmark = ? AND sight <> ''"
+    return int(store.select(query, benchmark)[0][0])
+
+
+def rewordings_put(store: Store, benchmark: Benchmark) -> tuple[str, ...]:
+    """The rewordings that the store can hold answers to, so that they have to be built."""
+    put = "SELECT DISTINCT form FROM administrations WHERE benchmark = ?"
+    names = [str(row[0]) for row in store.select(put, benchmark.name)]
+    every = (*names, *REWORDINGS) if not store.whole else names
+    return tuple(sorted({name for name in every if draw_of(name) is not None}))
+
+
+def forms_of(
+    benchmark: Benchmark, extra: Sequence[Form] = (), *, rewordings: Collection[str] = (PARALLEL,)
+) -> tuple[Form, ...]:
+    """The original form, rewordings by rule, the benchmark's other forms, and forms from files,
+    which replace their namesakes.
+
+    Only the rewordings named are built: to make one takes a while for a benchmark of many
+    questions.
+    """
+    forms = {ORIGINAL: benchmark.original}
+    given = {form.name for form in extra}
+    own = {form.name: form for form in benchmark.further_forms}
+    for name in sorted(rewordings, key=lambda name: draw_of(name) or 0):
+        draw = draw_of(name)
+        if draw is not None and name not in given and name not in own:
+            forms[name] = benchmark.reworded(draw)
+    forms.update(own)
+    forms.update({form.name: form for form in extra})
+    if len(forms[ORIGINAL].items) == 0:
+        raise DesignError(f"{benchmark.name} has no original form")
+    return tuple(forms.values())
+
+
+def forms_held(store: Store, benchmark: Benchmark, extra: Sequence[Form] = ()) -> dict[str, Form]:
+    """By name, every form that the store can hold answers to, and forms from files, which replace
+    their namesakes.
+    """
+    return {
+        form.name: form
+        for form in forms_of(benchmark, extra, rewordings=rewordings_put(store, benchmark))
+    }

@@ -1,0 +1,346 @@
+"""The scores that other tools recorded with stored answers: as one more scoring, and beside
+HQM's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hqm.administration.asks import StoredRespondent
+from hqm.administration.stored_answers import Answers
+from hqm.auditing.audit import BenchmarkAudit
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.corrected_keys import CorrectedKey
+from hqm.benchmark.recordings import Recording
+from hqm.errors import DesignError
+from hqm.judges.file_judge import verdict_of_share
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.signature import digest, digest_all
+from hqm.types import Cell, Form, Item, Response, Verdict, finite
+
+# ----------------------------------------------------------------------
+# Where another tool's scores and ours differ, row by row, with the reason where it is known.
+# ----------------------------------------------------------------------
+
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """An answer that the tool scored otherwise than HQM."""
+
+    item: str
+    answer: str
+    tool_score: float
+    tool_read: str
+    hqm_score: float | None
+    hqm_read: str
+    state: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreComparison:
+    """The scores of one administration by the tool that recorded it and by HQM."""
+
+    benchmark: str
+    respondent: str
+    form: str
+    run: int
+    scoring: str
+    """HQM's scoring, and the reader of yes/no answers."""
+    tool: str
+    compared: int
+    """Answers that carry the tool's score."""
+    tool_mean: float | None
+    hqm_mean: float | None
+    """Over the answers that HQM scores."""
+    hqm_scored: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def reasons(self) -> Mapping[str, int]:
+        """Reason -> how many answers it explains, the most first."""
+        return dict(Counter(difference.reason for difference in self.differences).most_common())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as JSON prints it."""
+        own = {name: getattr(self, name) for name in self.__slots__ if name != "differences"}
+        rows = [{name: getattr(row, name) for name in row.__slots__} for row in self.differences]
+        return {**own, "reasons": dict(self.reasons), "differences": rows}
+
+
+def compare_scores(
+    benchmark: Benchmark, forms: Mapping[str, Form], recordings: Iterable[Recording]
+) -> list[ScoreComparison]:
+    """Score recorded answers and set the tool's own scores beside; nothing for a benchmark that a
+    model judges.
+    """
+    if benchmark.roles:
+        return []
+    compared = (_compared(benchmark, forms[recording.form], recording) for recording in recordings)
+    return [comparison for comparison in compared if comparison is not None]
+
+
+def _compared(benchmark: Benchmark, form: Form, recording: Recording) -> ScoreComparison | None:
+    scored = [
+        (form.by_id[key], answer, answer.detail["recorded"])
+        for key, answer in recording.answers.items()
+        if "score" in answer.detail.get("recorded", {})
+    ]
+    if not scored:
+        return None
+    theirs, ours, differences = [], [], []
+    for item, answer, recorded in scored:
+        verdict = benchmark.verdict(item, answer)
+        theirs.append(float(recorded["score"]))
+        if verdict.value is not None:
+            ours.append(verdict.value)
+        if verdict.value is None or abs(verdict.value - theirs[-1]) > _CLOSE:
+            differences.append(_difference(item, answer, recorded, verdict))
+    return ScoreComparison(
+        benchmark=benchmark.name,
+        respondent=recording.respondent,
+        form=recording.form,
+        run=recording.run,
+        scoring=benchmark.scorer,
+        tool=str(scored[0][2].get("tool", "")),
+        compared=len(scored),
+        tool_mean=finite(sum(theirs) / len(theirs)),
+        hqm_mean=finite(sum(ours) / len(ours)) if ours else None,
+        hqm_scored=len(ours),
+        differences=tuple(differences),
+    )
+
+
+def _difference(
+    item: Item, answer: Response, recorded: Mapping[str, Any], verdict: Verdict
+) -> Difference:
+    return Difference(
+        item=item.id,
+        answer=answer.text,
+        tool_score=float(recorded["score"]),
+        tool_read=str(recorded.get("read", "")),
+        hqm_score=verdict.value,
+        hqm_read=verdict.read,
+        state=verdict.state,
+        reason=_reason(str(recorded.get("read", "")), verdict),
+    )
+
+
+def _reason(read: str, verdict: Verdict) -> str:
+    """Why the two scores differ, as far as the row shows it."""
+    if verdict.value is None:
+        return f"HQM leaves the answer out of the mean (its state is {verdict.state})"
+    plain, ours = read.strip().lower(), verdict.read.strip().lower()
+    if not plain or not ours:
+        return "the row does not show what the tool read"
+    if plain == ours:
+        return "both read the same, so the tool holds it against another key or rule"
+    if plain.rstrip(" .!,;:") == ours:
+        return "the tool does not remove the punctuation behind the word"
+    if ours in plain.replace(",", " ").replace(".", " ").split():
+        return "the tool compares the whole answer, HQM reads the word in it"
+    return "the two parsers read different words"
+
+
+RECORDED = "recorded"
+"""The scoring of the tool that recorded the answers, and the key under which an answer keeps it."""
+
+
+def tool_matrices(
+    benchmark: Benchmark,
+    answers: Answers,
+    cells: Sequence[Cell],
+    forms: Mapping[str, Form],
+    respondents: Sequence[StoredRespondent],
+) -> dict[Cell, ScoreMatrix]:
+    """The administrations as the tools scored them that recorded the answers; those with any score.
+
+    Raises
+    ------
+    DesignError
+        A model judges the benchmark, or no answer carries a tool's score.
+    """
+    if benchmark.roles:
+        what = f"{benchmark.name} is judged by a model, so a tool's scores are judgements"
+        raise DesignError(what, remedy="Bring them with `hqm audit NAME --judgements FILE`.")
+    matrices = {
+        cell: _matrix(benchmark, answers, cell, forms[cell.form], respondents) for cell in cells
+    }
+    scored = {
+        cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size
+    }
+    if not scored:
+        remedy = (
+            "Bring the logs of the tool with `hqm import LOG --benchmark NAME --store FILE`; their"
+            " scores are kept with the answers."
+        )
+        raise DesignError(
+            f"no stored answer to {benchmark.name} carries a tool's score", remedy=remedy
+        )
+    return scored
+
+
+def _matrix(
+    benchmark: Benchmark,
+    answers: Answers,
+    cell: Cell,
+    form: Form,
+    respondents: Sequence[StoredRespondent],
+) -> ScoreMatrix:
+    builder = MatrixBuilder(
+        cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+    )
+    hashes = []
+    for who in respondents:
+        there = answers.at(cell.resolution)
+        row = there.responses(benchmark, form, who, cell.run)
+        kept = [_recorded(detail) for detail in there.details(benchmark, form, who, cell.run)]
+        verdicts = [_verdict(benchmark, *each) for each in zip(form.items, row, kept, strict=True)]
+        builder.add_verdicts(who.name, row, verdicts)
+        hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
+    return builder.build(digest_all(hashes))
+
+
+def _recorded(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    recorded = detail.get(RECORDED)
+    return recorded if isinstance(recorded, Mapping) else {}
+
+
+def _verdict(
+    benchmark: Benchmark, item: Item, answer: Response | None, recorded: Mapping[str, Any]
+) -> Verdict:
+    score = recorded.get("score")
+    if answer is None or not isinstance(score, (int, float)):
+        return Verdict.unscored("missing", "no tool recorded a score of this answer")
+    if not 0 <= score <= 1:
+        return Verdict.unscored(
+            "unparsed", f"the tool's score is {score:g}, which is no share of right"
+        )
+    return verdict_of_share(benchmark, item, float(score), str(recorded.get("read", "")))
+
+
+def tool_comparisons(
+    benchmark: Benchmark,
+    answers: Answers,
+    cells: Sequence[Cell],
+    forms: Mapping[str, Form],
+    respondents: Sequence[StoredRespondent],
+) -> tuple[ScoreComparison, ...]:
+    """Where the tools' scores and HQM's differ, for every respondent and administration that
+    carries a tool's score.
+    """
+    recordings = []
+    # only recorded answers can carry a tool's score, and a look at every detail of a large store
+    # takes long
+    for who in (respondent for respondent in respondents if not respondent.live):
+        for form, run in dict.fromkeys(
+            (cell.form, cell.run) for cell in cells if not cell.resolution
+        ):
+            details = answers.details(benchmark, forms[form], who, run)
+            if not any(detail and "score" in _recorded(detail) for detail in details):
+                continue
+            row = answers.responses(benchmark, forms[form], who, run)
+            given = {
+                item.id: answer._replace(detail=detail)
+                for item, answer, detail in zip(forms[form].items, row, details, strict=True)
+                if answer is not None and "score" in _recorded(detail)
+            }
+            recordings += [Recording(who.name, form, run, given)] if given else []
+    return tuple(compare_scores(benchmark, forms, recordings))
+
+
+# ----------------------------------------------------------------------
+# What a corrected key does to a benchmark: to scores, to ranks, and to reliability.
+# ----------------------------------------------------------------------
+
+_SHOWN = ("test_retest.rho_g", "internal_consistency.alpha", "discriminability.separable_pairs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedScore:
+    """One respondent by both keys; rank 1 is the best."""
+
+    respondent: str
+    score: float | None
+    corrected: float | None
+    rank: int | None
+    corrected_rank: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyEffect:
+    """An audit by the release's key beside the same audit by a corrected key."""
+
+    benchmark: str
+    metric: str
+    key: str
+    items: int
+    changed: int
+    left_out: int
+    scores: tuple[KeyedScore, ...]
+    reliability: Mapping[str, tuple[float | None, float | None]]
+    """Indicator -> its value by the release's key and by the corrected one."""
+
+    @property
+    def moved(self) -> int:
+        """Respondents whose rank is another one by the corrected key."""
+        return sum(row.rank != row.corrected_rank for row in self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as JSON prints it."""
+        return {**asdict(self), "moved": self.moved}
+
+
+def key_effect(before: BenchmarkAudit, after: BenchmarkAudit, key: CorrectedKey) -> KeyEffect:
+    """Compare two audits of the same answers, the second by a corrected key, on the first audited
+    metric.
+    """
+    metric = next(iter(before.metrics))
+    higher = before.metrics[metric].get("better", "higher") != "lower"
+    old = {row.name: row.scores.get(metric) for row in before.respondents}
+    new = {row.name: row.scores.get(metric) for row in after.respondents}
+    ranks, new_ranks = _ranks(old, higher=higher), _ranks(new, higher=higher)
+    rows = (
+        KeyedScore(
+            respondent=name,
+            score=old[name],
+            corrected=new.get(name),
+            rank=ranks.get(name),
+            corrected_rank=new_ranks.get(name),
+        )
+        for name in sorted(old, key=lambda name: ranks.get(name, math.inf))
+    )
+    pairs = {name: (_value(before, name, metric), _value(after, name, metric)) for name in _SHOWN}
+    return KeyEffect(
+        benchmark=before.benchmark,
+        metric=metric,
+        key=key.path,
+        items=before.items,
+        changed=len(key.changed),
+        left_out=len(key.left_out),
+        scores=tuple(rows),
+        reliability={name: pair for name, pair in pairs.items() if pair != (None, None)},
+    )
+
+
+def _ranks(scores: Mapping[str, float | None], *, higher: bool) -> dict[str, int]:
+    known = {name: score for name, score in scores.items() if score is not None}
+    return {
+        name: 1 + sum(other > score if higher else other < score for other in known.values())
+        for name, score in known.items()
+    }
+
+
+def _value(audit: BenchmarkAudit, indicator: str, metric: str) -> float | None:
+    matching = [
+        e
+        for e in audit.estimates
+        if e.indicator == indicator and e.metric == metric and e.status == "ok"
+    ]
+    return matching[0].value if matching else None

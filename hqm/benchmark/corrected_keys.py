@@ -1,0 +1,257 @@
+"""A corrected key: right answers that people have read again, in place of the release's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.matching import match_rows
+from hqm.errors import DataError, UsageError
+from hqm.files.records import read_records
+from hqm.logs.row import LogRow
+from hqm.signature import digest_file
+from hqm.types import LETTERS, Form, Item, Response
+
+_TARGETS = ("target", "label", "answer", "key")
+_MARKS = {
+    "keep": "keep",
+    "wrong key": "wrong key",
+    "ambiguous": "leave out",
+    "bad picture": "leave out",
+}
+"""What a reader may mark in the column `mark`, as the report's list of items to read writes it."""
+_LEFT_OUT = frozenset({"", "ambiguous", "unclear", "left out", "null", "none"})
+_SUFFIXES = (".json", ".jsonl", ".csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedKey:
+    """What a corrected key says of a form: the targets it gives, and the items that it leaves out
+    as ambiguous.
+    """
+
+    path: str
+    digest: str
+    targets: Mapping[str, Any]
+    """Item -> corrected target, for every item that the key names."""
+    changed: tuple[str, ...]
+    """The items whose target is another one than the release's."""
+    left_out: tuple[str, ...]
+    """The items that have no right answer by this key, as their picture or question is
+    ambiguous.
+    """
+
+    def applied(self, form: Form) -> Form:
+        """The form by this key: targets replaced, ambiguous items left out."""
+        gone = set(self.left_out)
+        items = (item for item in form.items if item.id not in gone)
+        return replace(
+            form,
+            items=tuple(
+                replace(i, target=self.targets[i.id]) if i.id in self.targets else i for i in items
+            ),
+            left_out=tuple(left for left in form.left_out if left.id not in gone),
+        )
+
+    def within(self, form: Form) -> CorrectedKey:
+        """What the key says of the items of a form, as where one part is audited."""
+        return replace(
+            self,
+            targets={key: target for key, target in self.targets.items() if key in form.by_id},
+            changed=tuple(key for key in self.changed if key in form.by_id),
+            left_out=tuple(key for key in self.left_out if key in form.by_id),
+        )
+
+
+def read_key(path: Path | str, benchmark: Benchmark, whole: Form | None = None) -> CorrectedKey:
+    """Read a corrected key of a benchmark's original form.
+
+    `whole` is the form with all items, where `benchmark.original` was cut to a part: a key answers
+    all of them.
+
+    Two shapes are read. Records `item,target` change the items that they name; an empty target, or
+    `ambiguous`, leaves the item out; a column `mark` (keep, wrong key, ambiguous, bad picture) goes
+    before the target. Records in the shape of the release (RePOPE: question_id, image, text,
+    label), one file a part or a folder of them, replace the key of their parts; items of these
+    parts that they do not have are ambiguous.
+
+    Raises
+    ------
+    UsageError
+        A model judges the benchmark, or its answers have no key.
+    DataError
+        A row names no item, or its target is none that the item can have.
+    """
+    if benchmark.roles or benchmark.card.task not in ("yes_no", "choice"):
+        what = f"the answers to {benchmark.name} are not held against a key of right answers"
+        raise UsageError(
+            what,
+            remedy=(
+                "A corrected key is for yes/no and multiple-choice questions that a rule scores."
+            ),
+        )
+    form, path = whole or benchmark.original, Path(path)
+    files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
+    targets: dict[str, Any] = {}
+    left_out: list[str] = []
+    for file in files:
+        records = read_records(file)
+        if records and "item" in records[0]:
+            named, gone = _by_item(records, form, file)
+        else:
+            named, gone = _by_release(records, form, benchmark, file)
+        targets |= named
+        left_out += gone
+    if not targets and not left_out:
+        raise DataError(
+            "it corrects no item", place=str(path), remedy="Write the columns item,target."
+        )
+    changed = tuple(key for key, target in targets.items() if target != form.by_id[key].target)
+    return CorrectedKey(
+        path=str(path),
+        digest=digest_file(path),
+        targets=targets,
+        changed=changed,
+        left_out=tuple(left_out),
+    )
+
+
+def _by_item(
+    records: Sequence[Mapping[str, Any]], form: Form, path: Path
+) -> tuple[dict[str, Any], list[str]]:
+    targets: dict[str, Any] = {}
+    left_out = []
+    for i, record in enumerate(records, 1):
+        place = f"{path}: record {i}"
+        key = str(record["item"])
+        if key not in form.by_id:
+            raise DataError(
+                f"the benchmark has no item {key!r}",
+                place=place,
+                remedy="Check that the key belongs to it.",
+            )
+        if key in targets or key in left_out:
+            raise DataError(
+                f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
+            )
+        if str(record.get("mark") or "").strip():
+            value = _marked(record, form.by_id[key], place)
+        else:
+            value = _target(record, place)
+        if value.strip().lower() in _LEFT_OUT:
+            left_out.append(key)
+        else:
+            targets[key] = _valid(value, form.by_id[key], place)
+    return targets, left_out
+
+
+def _marked(record: Mapping[str, Any], item: Item, place: str) -> str:
+    """The target that a reader's mark gives; empty to leave the item out.
+
+    A wrong key of yes or no means the other one.
+    """
+    mark = str(record["mark"]).strip().lower()
+    if mark not in _MARKS:
+        raise DataError(
+            f"the mark of {item.id} is {mark!r:.40}",
+            place=place,
+            remedy=f"Write {', '.join(_MARKS)}.",
+        )
+    target = str(next((record[name] for name in _TARGETS if record.get(name)), "")).strip()
+    match _MARKS[mark]:
+        case "leave out":
+            return ""
+        case "keep":
+            return str(item.target)
+    if not target and item.task == "yes_no":
+        return "no" if item.target == "yes" else "yes"
+    if not target or _valid(target, item, place) == item.target:
+        what = f"the key of {item.id} is marked as wrong, and no other one is given"
+        raise DataError(
+            what,
+            place=place,
+            remedy="Write the right answer in the column target, or mark it ambiguous.",
+        )
+    return target
+
+
+def _by_release(
+    records: Sequence[Mapping[str, Any]], form: Form, benchmark: Benchmark, path: Path
+) -> tuple[dict[str, Any], list[str]]:
+    parts = _parts_of(path, form)
+    rows = [_row(record, f"{path}: record {i}", parts) for i, record in enumerate(records, 1)]
+    within = replace(
+        form, items=tuple(item for item in form.items if not parts or item.part in parts)
+    )
+    matched = match_rows(rows, within, benchmark.spelled)
+    if not matched.complete:
+        first = rows[(matched.unmatched or matched.ambiguous)[0]]
+        many = len(matched.unmatched) + len(matched.ambiguous)
+        what = (
+            f"{many} of {len(rows)} rows fit no item of their own, the first asks"
+            f" {first.question!r:.80} about {first.image or 'no picture'}"
+        )
+        raise DataError(
+            what, place=first.place, remedy="Check that the key belongs to this benchmark."
+        )
+    targets = {
+        key: _valid(_target(records[i], rows[i].place), form.by_id[key], rows[i].place)
+        for i, keys in matched.items.items()
+        for key in keys
+    }
+    covered = {form.by_id[key].part for key in targets}
+    return targets, [
+        item.id for item in form.items if item.part in covered and item.id not in targets
+    ]
+
+
+def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> LogRow:
+    ids = [str(record[name]) for name in ("question_id", "id") if name in record]
+    question = str(record.get("text") or record.get("question") or record.get("prompt") or "")
+    return LogRow(
+        place=place,
+        respondent="",
+        answer=Response(""),
+        ids=tuple(ids),
+        image=str(record.get("image") or ""),
+        question=question,
+        parts=parts,
+    )
+
+
+def _parts_of(path: Path, form: Form) -> tuple[str, ...]:
+    """The part that a file's name speaks of: every word of the part stands in it."""
+    words = set(path.stem.lower().replace("-", "_").split("_"))
+    parts = dict.fromkeys(item.part for item in form.items if item.part)
+    return tuple(part for part in parts if set(part.lower().split("_")) <= words)
+
+
+def _target(record: Mapping[str, Any], place: str) -> str:
+    for name in _TARGETS:
+        if name in record:
+            return "" if record[name] is None else str(record[name])
+    there = ", ".join(map(repr, record))
+    raise DataError(
+        f"none of the fields {', '.join(_TARGETS)} is there (there are {there})", place=place
+    )
+
+
+def _valid(value: str, item: Item, place: str) -> str:
+    plain = value.strip()
+    if item.task == "yes_no" and plain.lower() in ("yes", "no"):
+        return plain.lower()
+    if item.task == "choice" and plain.upper() in LETTERS[: len(item.options)]:
+        return plain.upper()
+    possible = (
+        "yes or no"
+        if item.task == "yes_no"
+        else f"a letter from A to {LETTERS[max(len(item.options) - 1, 0)]}"
+    )
+    raise DataError(
+        f"the target of {item.id} is {value!r:.40}",
+        place=place,
+        remedy=f"It must be {possible}, or empty to leave the item out.",
+    )

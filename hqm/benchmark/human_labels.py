@@ -1,0 +1,313 @@
+"""Human labels of answers, read from a file, with how each answer was chosen for labelling."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from hqm.benchmark.judge_api import ROLES
+from hqm.benchmark.recordings import first_field
+from hqm.errors import AnswerError
+from hqm.files.records import read_records, take, whole_number
+from hqm.signature import canonical_json
+from hqm.types import Form, Judgement
+
+RATER = ":"
+"""Stands between the name of the judge and that of the rater: `human:anna`."""
+
+HUMAN = "human"
+"""The judge of all labels that people gave.
+
+Whoever else labels answers (an oracle, another parser of the key) has another name.
+"""
+
+ADJUDICATION = "adjudication"
+"""The rater whose label is the decision about a disagreement: it stands in place of the raters'
+labels and counts as none.
+"""
+
+COLUMNS = (
+    "item",
+    "id",
+    "respondent",
+    "label",
+    "rater",
+    "form",
+    "run",
+    "answer_digest",
+    "probability",
+    "schema",
+    "seconds",
+    "uid",
+    "stratum",
+    "gold",
+    "by",
+    "note",
+    "stages",
+)
+"""What a file of labels may say.
+
+A column with another name is refused: it may be a probability that is misspelt.
+"""
+
+LabelledBy = Literal["people", "oracle"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelContext:
+    """What a file says of a label beside the label itself; it is kept in `Judgement.reply`."""
+
+    answer_digest: str = ""
+    """The digest of the answer that was labelled (`hqm label plan`); empty where nobody wrote it
+    down.
+    """
+    probability: float | None = None
+    """With which probability the answer was chosen for labelling."""
+    schema: str = ""
+    """What the rater was asked: `binary`, `likert`, `facts`, ..."""
+    seconds: float | None = None
+    stages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Role of a judge procedure -> unit of the answer (a sub-sentence, a fact) -> 1 or 0, where
+    people decided unit by unit.
+    """
+
+    def written(self) -> str:
+        """The context as a judgement's reply; empty where nothing is known."""
+        said = {name: value for name, value in asdict(self).items() if value not in ("", None, {})}
+        return canonical_json({"label": said}) if said else ""
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> Self:
+        """The context of a stored label.
+
+        >>> LabelContext.of(Judgement("human", "1", "m", 1.0, LabelContext(probability=0.5).written())).probability
+        0.5
+        """
+        try:
+            said = (
+                json.loads(judgement.reply).get("label", {})
+                if judgement.reply.startswith('{"label":')
+                else {}
+            )
+        except ValueError:
+            said = {}
+        return cls(**{f.name: said[f.name] for f in fields(cls) if f.name in said})
+
+
+def labelled_by(judge: str) -> LabelledBy:
+    """Who gave the labels of a judge: people, or an oracle or rule that reads the same key as the
+    scorer.
+
+    Gate, tables and sentences ask this function alone whether there were people.
+
+    >>> labelled_by("human"), labelled_by("human:anna"), labelled_by("oracle")
+    ('people', 'people', 'oracle')
+    """
+    return "people" if judge.partition(RATER)[0] == HUMAN else "oracle"
+
+
+def read_criterion(
+    path: Path, form: Form, respondents: Sequence[str] | None, judge: str = HUMAN
+) -> list[Judgement]:
+    """Human labels: records with `item`, `respondent` and `label` (CSV or JSON lines).
+
+    A label is 1 for a faithful answer, 0 for a hallucinated one, or a share between them where
+    several people judged. An empty label means that the rater did not decide. When `respondents` is
+    None, the field `respondent` may hold any name and may be missing. Several raters may label the
+    same answer if a field `rater` names them: the judge's label is then their mean, or what the
+    rater `adjudication` decided, and each rater's own labels are kept as the judge `human:<rater>`,
+    so that an audit can pool them in another way and estimate their agreement.
+
+    `probability` says how likely the answer was to be chosen for labelling, `answer_digest` which
+    answer it was, and `stages` what was said of its single sub-sentences and facts (JSON: role ->
+    unit -> 1 or 0). Rows of another form, or of another run than the first, are left out.
+
+    Raises
+    ------
+    AnswerError
+        A column has an unknown name, an item or respondent is unknown, a name could mean several
+        respondents, a label is no number between 0 and 1, a probability is none, or a pair is
+        labelled twice.
+    """
+    labels: dict[tuple[str, str, str], Judgement] = {}
+    elsewhere = 0
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        if i == 1 or not record.keys() <= set(COLUMNS):
+            _known_columns(record, place)
+        if record.get("form") not in (None, "", form.name) or _number_of_run(record, place):
+            elsewhere += 1
+            continue
+        item = str(first_field(record, ("item", "id"), place))
+        name = str(
+            record.get("respondent", "")
+            if respondents is None
+            else take(record, "respondent", place)
+        )
+        if item not in form.by_id:
+            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
+        name = name if respondents is None else respondent_named(name, respondents, place)
+        rater = ADJUDICATION if record.get("by") == ADJUDICATION else str(record.get("rater") or "")
+        if (item, name, rater) in labels:
+            raise AnswerError(
+                f"{item!r} of {name!r} is labelled twice",
+                place=place,
+                remedy="Name who labelled in a field 'rater'.",
+            )
+        who = f"{judge}{RATER}{rater}" if rater else judge
+        label = _label(take(record, "label", place), place)
+        labels[item, name, rater] = Judgement(
+            who, item, name, label, _context(record, place).written()
+        )
+    if not labels:
+        what = (
+            f"it holds no label of the form {form.name}, run 0"
+            if elsewhere
+            else "it holds no label"
+        )
+        raise AnswerError(what, place=str(path))
+    return _pooled(list(labels.values()), judge)
+
+
+def _known_columns(record: Mapping[str, Any], place: str) -> None:
+    unknown = next((name for name in record if name not in COLUMNS), None)
+    if unknown is not None:
+        raise AnswerError(
+            f"labels have no column {unknown!r}",
+            place=place,
+            remedy=f"Remove or rename it; there are {', '.join(COLUMNS)}.",
+            given=str(unknown),
+            known=COLUMNS,
+        )
+
+
+def _number_of_run(record: dict[str, Any], place: str) -> int:
+    return 0 if record.get("run") in (None, "") else whole_number(record["run"], "run", place)
+
+
+def _context(record: Mapping[str, Any], place: str) -> LabelContext:
+    numbers: dict[str, float | None] = {}
+    for name in ("probability", "seconds"):
+        given = record.get(name)
+        try:
+            numbers[name] = None if given in (None, "") else float(str(given))
+        except ValueError:
+            numbers[name] = math.nan
+        value = numbers[name]
+        if value is not None and not (
+            0 < value <= 1 if name == "probability" else 0 <= value < math.inf
+        ):
+            remedy = (
+                "Write a number above 0 and up to 1, or nothing."
+                if name == "probability"
+                else "Write seconds."
+            )
+            raise AnswerError(f"the {name} is {given!r}", place=place, remedy=remedy)
+    return LabelContext(
+        answer_digest=str(record.get("answer_digest") or ""),
+        schema=str(record.get("schema") or ""),
+        stages=_stages(record.get("stages"), place),
+        **numbers,
+    )
+
+
+def _stages(given: object, place: str) -> Mapping[str, Mapping[str, int]]:
+    """Role -> unit -> 1 or 0, from a JSON object or its text."""
+    try:
+        read = json.loads(given) if isinstance(given, str) and given.strip() else given or {}
+    except ValueError:
+        read = None
+    if not isinstance(read, Mapping) or not all(
+        role in ROLES
+        and isinstance(units, Mapping)
+        and all(label in (0, 1) for label in units.values())
+        for role, units in read.items()
+    ):
+        remedy = (
+            f'Write {{"verifier": {{"There is a dog.": 1}}}}; the roles are {", ".join(ROLES)}.'
+        )
+        raise AnswerError(f"the stages are {str(given)[:80]!r}", place=place, remedy=remedy)
+    return {
+        role: {str(unit): int(label) for unit, label in units.items()}
+        for role, units in read.items()
+    }
+
+
+def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
+    """The respondent that a file means: its whole name, or as much of its end as no other
+    respondent shares.
+
+    The kind in front (`recorded/`, `hf/`, `openai/`), an owner and a folder may be left out, and so
+    may the settings behind a question mark.
+
+    >>> respondent_named("llava", ["recorded/llava", "hf/org/instructblip"], "labels.csv")
+    'recorded/llava'
+
+    Raises
+    ------
+    AnswerError
+        No respondent has this name, or several do.
+    """
+    if name in respondents:
+        return name
+    meant = [respondent for respondent in respondents if name in _short_names(respondent)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        what = f"the respondent {name!r} could be {', '.join(meant[:-1])} or {meant[-1]}"
+        raise AnswerError(what, place=place, remedy="Write the whole name.")
+    raise AnswerError(
+        f"there is no respondent {name!r}",
+        place=place,
+        remedy=f"There are {', '.join(respondents)}.",
+        given=name,
+        known=respondents,
+    )
+
+
+def _short_names(respondent: str) -> set[str]:
+    """What a respondent may be called: every end of its name behind a slash or a colon, with and
+    without its settings.
+    """
+    names = {respondent, respondent.partition("?")[0]}
+    return names | {
+        name[i + 1 :] for name in names for i, character in enumerate(name) if character in "/:"
+    }
+
+
+def _pooled(labels: Sequence[Judgement], judge: str) -> list[Judgement]:
+    """The labels of each rater, preceded by their mean for every answer as the label of the judge
+    itself.
+    """
+    if all(label.judge == judge for label in labels):
+        return list(labels)
+    by_answer: dict[tuple[str, str], list[Judgement]] = {}
+    for label in labels:
+        by_answer.setdefault((label.item, label.respondent), []).append(label)
+    means = []
+    for (item, name), of_answer in by_answer.items():
+        settled = [label for label in of_answer if label.judge == f"{judge}{RATER}{ADJUDICATION}"]
+        decided = [label.label for label in settled or of_answer if label.label is not None]
+        mean = sum(decided) / len(decided) if decided else None
+        means.append(Judgement(judge, item, name, mean, of_answer[0].reply))
+    return [*means, *(label for label in labels if label.judge != judge)]
+
+
+def _label(value: object, place: str) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        label = float(str(value))
+    except ValueError:
+        label = -1.0
+    if not 0 <= label <= 1:
+        raise AnswerError(
+            f"the label is {value!r}",
+            place=place,
+            remedy="Write 1 (faithful), 0 (hallucinated) or a share.",
+        )
+    return label

@@ -1,0 +1,300 @@
+"""What a judge procedure is given and gives back.
+
+A procedure is an ordinary coroutine of a benchmark. It receives `ask`, which puts one prompt to the
+model that plays a role and returns its raw reply. The procedure does not know which model that is,
+where replies are stored, or whether the question was asked before. It therefore need not do
+anything so that judging can be resumed, that equal questions are asked once, that stored replies
+are read again, or that a judge is asked twice to measure its noise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from hqm.benchmark.recordings import first_field
+from hqm.errors import AnswerError, NoReply, UnreadableReply
+from hqm.files.records import read_records, take
+from hqm.text import has_words, storable
+from hqm.types import ORIGINAL, STATES, Form, Response
+
+ROLES: Mapping[str, str] = {
+    "judge": "rates or classifies an answer",
+    "recognizer": "tells which parts of an answer describe the picture",
+    "decomposer": "breaks a description into atomic facts",
+    "verifier": "sees the picture and says whether a statement is right",
+    "extractor": "takes objects, attributes or relations out of a description",
+    "matcher": "matches what was extracted with the annotation",
+}
+"""The roles that a procedure may ask for, and what each of them does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What one role of a judge procedure decides of every unit that it is shown: yes or no."""
+
+    unit: str
+    """What it decides about, in the singular: `sub-sentence`, `fact`."""
+    yes: str
+    """What yes says of a unit: `descriptive`, `holds`."""
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an answer as a judge procedure reads it: its words, whether they describe the
+    picture, and the facts they state.
+    """
+
+    text: str
+    descriptive: bool = True
+    facts: tuple[str, ...] = ()
+
+
+Prompts = Literal["hqm", "official"]
+"""Whose prompts a judge is given: ours (`hqm`), or those of the benchmark's release
+(`official`).
+"""
+
+
+class AskJudge(Protocol):
+    """Put one prompt to the model that plays a role.
+
+    Parameters
+    ----------
+    role
+        One of `ROLES`.
+    prompt
+        The text.
+    image
+        The picture's name below the benchmark's image folder, for a role that sees it.
+    schema
+        A JSON schema that the reply should follow; a server that cannot enforce it is only asked
+        for it in words.
+
+    Returns
+    -------
+    str
+        The raw reply, stored before it is returned.
+
+    Raises
+    ------
+    NoReply
+        The model gave no reply (an error, a refusal of the server). A procedure should not catch
+        it: the answer is then unscored.
+    """
+
+    async def __call__(
+        self,
+        role: str,
+        prompt: str,
+        image: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> str: ...
+
+
+def fill(template: str, **values: object) -> str:
+    """Put values into the `{name}` places of a template; other braces stay, and braces inside a
+    value are not filled.
+
+    >>> fill('Reply {"ok": true} to {question}', question="{answer}?", answer="no")
+    'Reply {"ok": true} to {answer}?'
+    """
+    names = "|".join(map(re.escape, values))
+    return (
+        re.sub(rf"\{{({names})\}}", lambda match: str(values[match[1]]), template)
+        if values
+        else template
+    )
+
+
+# ----------------------------------------------------------------------
+# Replies of judges: reading one, and recorded ones, played back to a procedure in the order in
+# which it asks.
+# ----------------------------------------------------------------------
+
+Replies = Mapping[str, Sequence[str]]
+"""Role -> replies, in the order in which they are asked for."""
+
+
+@contextmanager
+def reading(reply: str) -> Iterator[None]:
+    """Read a judge's reply inside this block: where reading fails, the answer is unscored, with the
+    reason.
+
+    Anything else that fails in `Benchmark.judge` is an error of the adapter and ends the command.
+
+    >>> reply = "I like it."
+    >>> with reading(reply):
+    ...     mark = int(reply.split("mark:")[1])
+    Traceback (most recent call last):
+    hqm.errors.UnreadableReply: the reply 'I like it.' could not be read (IndexError: list index out of range)
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        shown = reply if len(reply) <= 80 else f"{reply[:80]}..."
+        raise UnreadableReply(
+            f"the reply {shown!r} could not be read ({type(error).__name__}: {error})"
+        ) from error
+
+
+def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]]:
+    """Replies in HQM's format: records with `item`, `role` (`judge` when missing) and `reply`, in
+    the order asked.
+
+    Raises
+    ------
+    AnswerError
+        An item or role is unknown, or a field is missing.
+    """
+    replies: dict[str, dict[str, list[str]]] = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        item = storable(str(first_field(record, ("item", "id"), place)))
+        role = str(record.get("role", "judge"))
+        if item not in form.by_id:
+            raise AnswerError(f"the benchmark has no item {item!r}", place=place)
+        if role not in ROLES:
+            raise AnswerError(
+                f"the role {role!r} is unknown",
+                place=place,
+                remedy=f"It is one of {', '.join(ROLES)}.",
+            )
+        replies.setdefault(item, {}).setdefault(role, []).append(_reply(record, place))
+    return replies
+
+
+def _reply(record: dict[str, Any], place: str) -> str:
+    """The text of a recorded reply; none where its `state` says that it is no whole reply."""
+    response = Response(str(take(record, "reply", place)), record.get("state", "ok"))
+    if response.state not in STATES:
+        raise AnswerError(
+            f"the state {response.state!r} is unknown",
+            place=place,
+            remedy=f"It is one of {', '.join(STATES)}.",
+        )
+    return response.text if response.outcome == "ok" else ""
+
+
+def played_back(replies: Replies) -> AskJudge:
+    """An `ask` that returns recorded replies, those of each role in their order.
+
+    >>> import asyncio
+    >>> ask = played_back({"judge": ["correct", "same"]})
+    >>> asyncio.run(ask("judge", "first?")), asyncio.run(ask("judge", "second?"))
+    ('correct', 'same')
+    """
+    left = {role: iter(texts) for role, texts in replies.items()}
+
+    async def ask(
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    ) -> str:
+        for reply in left.get(role, iter(())):
+            return reply
+        raise NoReply(
+            f"no further reply of the {role} is recorded",
+            remedy="Record every reply, in the order asked.",
+        )
+
+    return ask
+
+
+def whole(ask: AskJudge) -> AskJudge:
+    """The same `ask`, to which an empty reply is none."""
+
+    async def ask_whole(
+        role: str, prompt: str, image: str | None = None, schema: Mapping[str, Any] | None = None
+    ) -> str:
+        reply = await ask(role, prompt, image, schema)
+        if not has_words(reply):
+            raise NoReply(f"the recorded reply of the {role} is empty")
+        return reply
+
+    return ask_whole
+
+
+# ----------------------------------------------------------------------
+# One judgement in a file, whatever its layout: what was judged, whose answer, who judged, and
+# what was said.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a judge said of one answer: raw replies role by role, or a mark that was read out of
+    them already.
+    """
+
+    replies: Replies = field(default_factory=dict)
+    mark: str | None = None
+    """A verdict or a score as the file has it; empty where the file leaves it empty."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as the store keeps it."""
+        said: dict[str, Any] = {role: list(texts) for role, texts in self.replies.items()}
+        return {"replies": said} if self.mark is None else {"mark": self.mark}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Heard:
+        return cls(
+            {role: tuple(texts) for role, texts in data.get("replies", {}).items()},
+            data.get("mark"),
+        )
+
+    def joined(self, other: Heard) -> Heard:
+        """The replies of both, in their order."""
+        roles = dict.fromkeys([*self.replies, *other.replies])
+        return Heard(
+            {role: (*self.replies.get(role, ()), *other.replies.get(role, ())) for role in roles}
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRow:
+    """One judgement in a file; whatever the file does not say is empty."""
+
+    place: str
+    heard: Heard
+    ids: tuple[str, ...] = ()
+    """Names of the question, the most telling first."""
+    own_ids: bool = False
+    """Whether the ids are the benchmark's own, so that the question may only confirm them."""
+    image: str = ""
+    question: str = ""
+    parts: tuple[str, ...] = ()
+    position: int | None = None
+    """The number of the row among the benchmark's items, from 0, where the file has nothing but an
+    order.
+    """
+    respondent: str = ""
+    judge: str = ""
+    asking: int | None = None
+    """Which time the judge was asked, from the column `run`."""
+    form: str = ORIGINAL
+    run: int = 0
+    """The run of the answers, from the column `answer_run`."""
+    stem: str | None = None
+    """What names the judge in place of the file's name, where the file is one of several parts of
+    one result.
+    """
+    answer: str | None = None
+    """The answer that was judged, where the row has it: it must be the answer that is audited."""
+
+
+def as_number(mark: str) -> float | None:
+    """A mark as a number; None for what is none.
+
+    >>> as_number("4"), as_number("4.0"), as_number("nan"), as_number("good")
+    (4.0, 4.0, None, None)
+    """
+    try:
+        value = float(mark)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

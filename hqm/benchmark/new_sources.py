@@ -1,0 +1,393 @@
+"""Where the questions of a new benchmark come from: a file, several, a folder of a data set, or a
+dataset of the hub.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import DataError, ImageError, UsageError
+from hqm.files.cache import MAX_BYTES, SMALLER, image_path, is_url, safe_name
+from hqm.files.datasets import HubName, Shard, Tree, hub_tree, is_hub, read_info, shards_of
+from hqm.files.images import ImageSource, check_content
+from hqm.files.records import Table, open_table
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """One row of a source."""
+
+    place: str
+    """File and row, as errors name them."""
+    cells: Mapping[str, Any]
+    split: str
+    folder: Path
+    """Where the pictures that the row names lie, unless another place is given."""
+
+    def at(self, column: str) -> str:
+        """The place of a cell."""
+        return f"{self.place}, column {column!r}"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One file of a source."""
+
+    table: Table
+    split: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of rows that a source has, with the columns of the first; a row's other columns are
+    not looked at.
+    """
+
+    name: str
+    parts: tuple[_Part, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What a dataset_info.json says of it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, in their order."""
+        return self.parts[0].table.columns
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The columns that hold pictures by their type."""
+        return self.parts[0].table.pictures
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of its splits, where its files or folders name any."""
+        return tuple(dict.fromkeys(part.split for part in self.parts if part.split))
+
+    def only(self, splits: Sequence[str]) -> Source:
+        """The files of these splits.
+
+        Raises
+        ------
+        UsageError
+            It has no such split.
+        """
+        unknown = [split for split in splits if split not in self.splits]
+        if unknown:
+            known = (
+                f"Its splits are {', '.join(self.splits)}."
+                if self.splits
+                else "It has none: leave --split out."
+            )
+            raise UsageError(f"there is no split {unknown[0]!r}", place=self.name, remedy=known)
+        return Source(
+            self.name, tuple(part for part in self.parts if part.split in splits), self.about
+        )
+
+    def rows(self, columns: Sequence[str]) -> Iterator[SourceRow]:
+        """The cells of these columns, row by row through all files.
+
+        Raises
+        ------
+        DataError
+            A file lacks one of the columns, or cannot be read.
+        """
+        for part in self.parts:
+            missing = [name for name in columns if name not in part.table.columns]
+            if missing:
+                what = f"it has no column {missing[0]!r}, which {self.parts[0].table.label} has"
+                raise DataError(
+                    what, place=part.table.label, remedy="Give all files the same columns."
+                )
+            for place, cells in part.table.rows(columns):
+                yield SourceRow(place, cells, part.split, part.folder)
+
+
+def open_source(text: str) -> Source:
+    """The source that a text names.
+
+    Parameters
+    ----------
+    text
+        A file (CSV, TSV, JSON, JSON lines, Parquet, Arrow), a pattern of several
+        (`data/test-*.parquet`), a folder that the `datasets` library wrote or that has such files,
+        or `hf://datasets/<owner>/<name>[/<configuration>] [@<revision>][#<split>]`.
+
+    Raises
+    ------
+    DataError
+        There is none, or it cannot be read.
+    UsageError
+        The name or the split means nothing.
+    """
+    if is_hub(text):
+        name = HubName.parse(text)
+        source = _of_tree(hub_tree(text, name), name.config)
+        return source.only(name.split.split("+")) if name.split else source
+    if "://" in text:
+        raise UsageError(
+            "only datasets of the Hugging Face hub are fetched",
+            place=text[:200],
+            remedy="Write hf://datasets/OWNER/NAME, or fetch the file and name it.",
+        )
+    path = Path(text)
+    if "*" in path.name:
+        files = sorted(file for file in path.parent.glob(path.name) if file.is_file())
+        if not files:
+            raise DataError("no file has such a name", place=text, remedy="Correct the pattern.")
+        from hqm.files.datasets import split_of
+
+        return Source(
+            text, tuple(_Part(open_table(file), split_of(file.name), file.parent) for file in files)
+        )
+    try:
+        folder = path.is_dir()
+    except ValueError as error:  # a path with a NUL character
+        raise DataError(
+            f"it cannot be read: {error}", place=repr(text), remedy="Correct the path."
+        ) from None
+    if folder:
+        return _of_tree(Tree.of(path), "")
+    return Source(text, (_Part(open_table(path), "", path.parent),))
+
+
+def _of_tree(tree: Tree, config: str) -> Source:
+    shards: list[Shard] = shards_of(tree, config)
+    wanted = [name for shard in shards for name in (shard.name, *shard.beside)]
+    folder = tree.bring(list(dict.fromkeys(wanted)))
+    # one split needs no name: it is the whole benchmark
+    several = len({shard.split for shard in shards}) > 1
+    parts = tuple(
+        _Part(
+            open_table(folder / shard.name, f"{tree.label.rstrip('/')}/{shard.name}"),
+            shard.split or ("train" if several else ""),
+            (folder / shard.name).parent,
+        )
+        for shard in shards
+    )
+    return Source(tree.label, parts, read_info(tree, shards))
+
+
+# ----------------------------------------------------------------------
+# The pictures of a new benchmark: taken out of the cells of its source, checked, and written once
+# by content.
+# ----------------------------------------------------------------------
+
+SHORT = 64
+"""An image cell of at most so many characters is the index of another row that has the picture
+(VLMEvalKit).
+"""
+
+_SUFFIXES = {
+    "PNG": ".png",
+    "JPEG": ".jpg",
+    "MPO": ".jpg",
+    "WEBP": ".webp",
+    "GIF": ".gif",
+    "BMP": ".bmp",
+    "TIFF": ".tif",
+}
+_BEGINNINGS = ("/9j/", "iVBORw0KGgo", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0AKg")
+"""How JPEG, PNG, GIF, WebP, BMP and TIFF begin in base64."""
+_NAMED = re.compile(r"\.(png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_REMEDY = "Correct the picture, or leave the row out."
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A short text in an image cell: a path, a web address or the index of another row; the whole
+    column says which.
+    """
+
+    text: str
+
+
+@dataclass
+class Gathered:
+    """The pictures that were written into a folder, each once."""
+
+    folder: Path
+    images: ImageSource | None = None
+    """The place that names are looked up at; the folder of the row's own file unless given."""
+    packed: bool = False
+    """Whether any cell held a picture itself, so that short texts beside it are indexes."""
+    web: set[str] = field(default_factory=set)
+    """The web addresses that were named."""
+    _by_content: dict[str, str] = field(default_factory=dict)
+    _by_source: dict[tuple[str, str], str] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self._by_content)
+
+    def take(self, value: Any, row: SourceRow, column: str) -> str | Name | None:
+        """The name of the picture that a cell holds; the cell's text where it only names one; None
+        for an empty cell.
+
+        Raises
+        ------
+        DataError
+            The cell holds what is no picture, or more than one.
+        """
+        place = row.at(column)
+        if isinstance(value, str) and value[:1] == "[" and value.rstrip()[-1:] == "]":
+            value = _literal(value, place)
+        if isinstance(value, (list, tuple)):
+            if len(value) > 1:
+                remedy = (
+                    "A question is asked about one picture: join them into one, or leave the row"
+                    " out."
+                )
+                raise DataError(f"the cell has {len(value)} pictures", place=place, remedy=remedy)
+            value = value[0] if value else None
+        if isinstance(value, dict):
+            value = _bytes_of(value, place)
+        if value is None or (isinstance(value, float) and value != value):
+            return None
+        if isinstance(value, (bytes, bytearray)):
+            return self._write(bytes(value), place)
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            what = f"the cell is {type(value).__name__}, which is no picture"
+            raise DataError(
+                what,
+                place=place,
+                remedy="Write a path, a web address, base64 or the picture's bytes.",
+            )
+        text = str(value).strip()
+        if is_packed(text):
+            self.packed = True
+            return self._write(_decoded(text, place), place)
+        return Name(text) if text else None
+
+    def named(self, name: str, row: SourceRow, column: str) -> str:
+        """The name under which the picture of this path, zip member or address stands.
+
+        Raises
+        ------
+        DataError
+            There is no such picture, or it cannot be used.
+        """
+        place = row.at(column)
+        if is_url(name):
+            self.web.add(name)
+            return name
+        key = ("" if self.images else str(row.folder), name)
+        if key not in self._by_source:
+            try:
+                inside = safe_name(name, place)
+                path = self.images.path(inside) if self.images else image_path(row.folder, inside)
+                if path.stat().st_size > MAX_BYTES:
+                    what = (
+                        f"the picture has {path.stat().st_size >> 20} MiB, more than"
+                        f" {MAX_BYTES >> 20}"
+                    )
+                    raise ImageError(what, remedy=SMALLER)
+                content = path.read_bytes()
+            except ImageError as error:
+                what = f"{name[:200]!r} cannot be used: {error.what}"
+                remedy = (
+                    "Name the folder or zip of the pictures with --images, or leave them out:"
+                    " --columns image=."
+                )
+                raise DataError(what, place=place, remedy=remedy) from None
+            except OSError as error:
+                what = f"{name[:200]!r} cannot be read: {error.strerror}"
+                raise DataError(what, place=place, remedy="Correct its permissions.") from None
+            self._by_source[key] = self._write(content, place, inside)
+        return self._by_source[key]
+
+    def _write(self, content: bytes, place: str, name: str = "") -> str:
+        """Write a picture that is not there yet; without a name it is named by its content."""
+        digest = hashlib.sha256(content).hexdigest()
+        if digest in self._by_content:
+            return self._by_content[digest]
+        if not content:
+            raise DataError("the picture is empty (0 bytes)", place=place, remedy=_REMEDY)
+        try:
+            kind = check_content(content, place)
+        except ImageError as error:
+            remedy = SMALLER if error.remedy == SMALLER else _REMEDY
+            raise DataError(error.what, place=place, remedy=remedy) from None
+        if kind not in _SUFFIXES:
+            what = f"the picture is {kind}, which not every model can be shown"
+            raise DataError(what, place=place, remedy="Save it as PNG or JPEG.")
+        if not name or name in self._names:
+            name = f"{digest[:16]}{_SUFFIXES[kind]}"
+        target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        self._names.add(name)
+        self._by_content[digest] = name
+        return name
+
+
+def is_packed(text: str) -> bool:
+    """Whether a text is a picture in base64 or a data URL, sound or broken, and not the name of
+    one.
+
+    >>> is_packed("iVBORw0KGgo" + "A" * 90), is_packed("val2014/COCO_val2014_000000000042.jpg"), is_packed("17")
+    (True, False, False)
+    """
+    if text.startswith("data:"):
+        return True
+    if len(text) <= SHORT or is_url(text) or _NAMED.search(text):
+        return False
+    return text.startswith(_BEGINNINGS) or "." not in text
+
+
+def _decoded(text: str, place: str) -> bytes:
+    remedy = "Write the picture again: base64 of its bytes."
+    if text.startswith("data:"):
+        heading, comma, text = text.partition(",")
+        if not comma or not heading.endswith(";base64"):
+            raise DataError("the data URL holds no base64", place=place, remedy=remedy)
+    if not text.isascii():
+        raise DataError(
+            "it is no base64: it has characters beyond ASCII", place=place, remedy=remedy
+        )
+    if len(text) > MAX_BYTES * 4 // 3 + 1024:
+        what = f"the picture has more than {MAX_BYTES >> 20} MiB"
+        raise DataError(what, place=place, remedy=SMALLER)
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise DataError(f"it is no base64: {error}", place=place, remedy=remedy) from None
+
+
+def _bytes_of(value: dict[str, Any], place: str) -> Any:
+    """The bytes of a struct as `datasets` writes it, else its path."""
+    if not {"bytes", "path"} & set(value):
+        what = f"the cell is an object with {', '.join(map(repr, list(value)[:5])) or 'nothing'}"
+        raise DataError(what, place=place, remedy="Write a path, or an object with bytes and path.")
+    content, path = value.get("bytes"), value.get("path")
+    if content is None and isinstance(path, str) and path.startswith("/"):
+        what = f"the picture is not in the data set, which only names {path[:200]!r}"
+        raise DataError(
+            what, place=place, remedy="Write its bytes into the data set, or paths below --images."
+        )
+    if content is not None and not isinstance(content, (bytes, bytearray, str)):
+        raise DataError("its bytes are no bytes", place=place, remedy="Write the picture's bytes.")
+    return path if content is None else content
+
+
+def _literal(text: str, place: str) -> Any:
+    """A list as Python or JSON writes it: VLMEvalKit's cells of several pictures."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        raise DataError(
+            "the list cannot be read", place=place, remedy="Write one picture, not a list."
+        ) from None

@@ -1,0 +1,354 @@
+"""Make the folder of a new benchmark: card, items, pictures, README, policy, CI workflow.
+
+The items come from a file or data set of questions, or are a few drawn ones that the embedded
+respondents can answer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from hqm.auditing.gate import default_text
+from hqm.benchmark.card import Card
+from hqm.benchmark.items import hallucination_type, read_items
+from hqm.benchmark.new_items import parse_columns, read_questions
+from hqm.benchmark.new_sources import Gathered, open_source
+from hqm.errors import DataError, UsageError
+from hqm.files.cache import is_url
+from hqm.files.images import ImageSource, open_images
+from hqm.files.records import toml_value, write_records
+from hqm.psychometrics.bootstrap import stream
+from hqm.types import Task
+
+_SCENES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What was written."""
+
+    folder: Path
+    task: Task
+    items: int
+    pictures: int
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Field of an item -> the column that it was read from."""
+    unused: tuple[str, ...] = ()
+    """The columns that no field was read from."""
+    parts: tuple[str, ...] = ()
+    """The splits of the source that became parts."""
+    web: int = 0
+    """Pictures that are web addresses; they are fetched when they are first shown."""
+    without: int = 0
+    """Items without a picture, where others have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the card is to say beyond the items."""
+
+    title: str = ""
+    licence: str = ""
+    citation: str = ""
+    summary: str = ""
+
+
+def write_new_benchmark(
+    folder: Path,
+    questions: str | None = None,
+    images: str | None = None,
+    task: str | None = None,
+    about: About | None = None,
+    *,
+    columns: Sequence[str] = (),
+    split: str | None = None,
+) -> Made:
+    """Write the folder of a new benchmark.
+
+    All is read, checked and written beside the folder first, so that the folder is there whole or
+    not at all.
+
+    Parameters
+    ----------
+    folder
+        Where; its last part, in lower case, is the benchmark's name. It must not exist, or be
+        empty.
+    questions
+        A source of questions, as `open_source` takes it; sample items without one.
+    images
+        The folder or zip that pictures are named from; the folder of the questions' file unless
+        given.
+    task
+        `yes_no`, `choice`, `vqa` or `caption`; told from the answers and options unless given.
+    columns
+        Which columns are the fields of an item, as `FIELD=COLUMN`; told from their names unless
+        given.
+    split
+        The splits to take, joined by commas; all, each as a part, unless given.
+
+    Raises
+    ------
+    UsageError
+        The folder is there already, its name cannot be a benchmark's, or an option means nothing.
+    DataError
+        The source cannot be read, or something in it is wrong; the sentence names the file, row and
+        column.
+    """
+    name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
+        remedy = "Use at most 100 letters, digits and underscores."
+        raise UsageError(f"{folder.name!r:.200} cannot be a benchmark's name", remedy=remedy)
+    if task is not None and task not in get_args(Task):
+        raise UsageError(
+            f"there is no task {task!r}",
+            remedy=f"The tasks are {', '.join(get_args(Task))}.",
+            given=task,
+            known=get_args(Task),
+        )
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise UsageError(
+            "it is there already", place=str(folder), remedy="Name a folder that is new or empty."
+        )
+    given = {"pictures": images, "columns": ", ".join(columns), "a split": split}
+    without = next((what for what, value in given.items() if value), None)
+    if questions is None and without:
+        raise UsageError(
+            f"{without} without questions",
+            place=given[without] or "",
+            remedy="Name a file with --from.",
+        )
+    about = about or About()
+    with _whole_or_not_at_all(folder) as beside:
+        if questions is not None:
+            made, rows, about = _from_source(beside, questions, images, task, about, columns, split)
+            respondents: tuple[str, ...] = ()
+        else:
+            chosen = cast(Task, task) if task else "yes_no"
+            rows, respondents = _samples(chosen, beside / "images")
+            made = Made(folder=folder, task=chosen, items=len(rows), pictures=_SCENES)
+        _write(beside, name, made, rows, about, respondents)
+    return replace(made, folder=folder)
+
+
+def _from_source(
+    beside: Path,
+    questions: str,
+    images: str | None,
+    task: str | None,
+    about: About,
+    columns: Sequence[str],
+    split: str | None,
+) -> tuple[Made, Sequence[Mapping[str, Any]], About]:
+    said = parse_columns(columns)
+    source = open_source(questions)
+    if split:
+        source = source.only([part.strip() for part in split.split(",")])
+    (beside / "images").mkdir()
+    gathered = Gathered(beside / "images", _place_of_pictures(images) if images else None)
+    read = read_questions(source, said, gathered, cast("Task | None", task))
+    shown = sum("image" in row for row in read.rows)
+    made = Made(
+        folder=beside,
+        task=read.task,
+        items=len(read.rows),
+        pictures=len(gathered),
+        columns=read.columns,
+        unused=read.unused,
+        parts=read.parts,
+        web=len(gathered.web),
+        without=len(read.rows) - shown if shown else 0,
+    )
+    given_there = {key: str(source.about.get(key) or "").strip() for key in ("citation", "license")}
+    about = replace(
+        about,
+        citation=about.citation or given_there["citation"],
+        licence=about.licence or given_there["license"],
+    )
+    return made, read.rows, about
+
+
+def _place_of_pictures(images: str) -> ImageSource:
+    if is_url(images):
+        remedy = (
+            "Fetch the pictures and name their folder, or write whole addresses into the column of"
+            " pictures."
+        )
+        raise UsageError("pictures are copied from this machine only", place=images, remedy=remedy)
+    if not Path(images).exists():
+        raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
+    return open_images(Path(images))
+
+
+@contextmanager
+def _whole_or_not_at_all(folder: Path) -> Iterator[Path]:
+    """A folder beside another, which becomes it at the end; after an error neither is there."""
+    made = [parent for parent in folder.absolute().parents if not parent.exists()]
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".hqm-new-", dir=folder.absolute().parent))
+        try:
+            yield beside
+            _move(beside, folder.absolute())
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except BaseException as error:
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+        if (
+            isinstance(error, OSError) and error.strerror and not error.filename
+        ):  # a full disk names no file
+            what = f"it cannot be written: {error.strerror}"
+            raise DataError(
+                what, place=str(folder), remedy="Make room, or name another place."
+            ) from None
+        raise
+
+
+def _move(beside: Path, folder: Path) -> None:
+    mask = os.umask(0)
+    os.umask(mask)
+    beside.chmod(0o777 & ~mask)
+    if folder.is_dir() and folder.samefile(Path.cwd()):
+        # a shell that stands in the folder would be left in one that is gone
+        for path in sorted(beside.iterdir()):
+            path.rename(folder / path.name)
+    else:
+        beside.rename(folder)
+
+
+def _write(
+    folder: Path,
+    name: str,
+    made: Made,
+    rows: Sequence[Mapping[str, Any]],
+    about: About,
+    respondents: Sequence[str],
+) -> None:
+    write_records(folder / "items.jsonl", rows)
+    (folder / "card.toml").write_text(
+        _card(name, made.task, rows, about, respondents), encoding="utf-8"
+    )
+    (folder / "README.md").write_text(
+        _readme(name, made.task, rows, about, made.pictures), encoding="utf-8"
+    )
+    (folder / "policy.toml").write_text(default_text(), encoding="utf-8")
+    (folder / ".gitignore").write_text("out/\n", encoding="utf-8")
+    workflow = folder / ".github" / "workflows" / "hqm.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(_template("workflow.yml"), encoding="utf-8")
+    read_items(Card.load(folder / "card.toml"), folder)  # what was written is what can be read
+
+
+def _samples(task: Task, images: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Two questions about each of four drawn pictures, and the embedded respondents, which can
+    answer them.
+    """
+    scenes = importlib.import_module("hqm.benchmarks.shapes.scene")
+    asked = importlib.import_module("hqm.benchmarks.shapes.questions")
+    registry = importlib.import_module("hqm.benchmark.registry")
+    rng: np.random.Generator = stream(0, "scaffold")
+    images.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for k in range(_SCENES):
+        scene, name = scenes.random_scene(rng), f"sample-{k + 1}.png"
+        scenes.draw(scene).save(images / name)
+        for j, kind in enumerate(("existence", "counting")):
+            row: dict[str, Any] = {"id": f"q{len(rows) + 1:04}", "image": name, "type": kind}
+            if task == "caption":
+                rows.append(
+                    {**row, "prompt": asked.INSTRUCTIONS[j], "target": scene.things[0].name}
+                )
+                continue
+            question = None
+            while question is None:
+                if task == "yes_no":
+                    question = asked.yes_no(scene, kind, bool((k + j) % 2), rng)
+                else:
+                    question = (asked.choice if task == "choice" else asked.open_question)(
+                        scene, kind, rng
+                    )
+            answer: Any = question.answer
+            if task == "vqa" and kind == "existence":
+                answer = [shape for shape in question.options if shape in question.answer]
+            row |= {"prompt": question.text, "target": answer}
+            rows.append({**row, "options": list(question.options)} if task == "choice" else row)
+    return rows, tuple(registry.card("shapes_yesno").respondents.embedded)
+
+
+def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The types that the items name and HQM knows; the others are for `hqm check` to say."""
+    types = []
+    for row in rows:
+        try:
+            types.append(hallucination_type(row.get("type")))
+        except DataError:
+            continue
+    return list(dict.fromkeys(kind for kind in types if kind))
+
+
+def _card(
+    name: str,
+    task: Task,
+    rows: Sequence[Mapping[str, Any]],
+    about: About,
+    respondents: Sequence[str],
+) -> str:
+    types = _types(rows)
+    lines = [
+        f"name = {toml_value(name)}",
+        f"title = {toml_value(about.title or _title(name))}",
+        'version = "1.0.0"            # change it whenever the items change',
+        f"task = {toml_value(task)}",
+        f"summary = {toml_value(about.summary)}                # one sentence: what is measured?",
+        f"types = {toml_value(types)}",
+        f"labelled = {toml_value(bool(types))}",
+        f"citation = {toml_value(about.citation)}",
+        f"licence = {toml_value(about.licence)}",
+        "",
+        "[data]",
+        'items = "items.jsonl"',
+        'images = "images"',
+    ]
+    if respondents:
+        lines += [
+            "",
+            "[respondents]          # the sample items' own; leave them out with your own items",
+        ]
+        lines += [f"embedded = {toml_value(list(respondents))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _readme(
+    name: str, task: Task, rows: Sequence[Mapping[str, Any]], about: About, pictures: int
+) -> str:
+    return _template("README.md").format(
+        title=about.title or _title(name),
+        summary=about.summary or "What is measured, in one sentence.",
+        task=task,
+        items=len(rows),
+        pictures=pictures,
+        types=", ".join(_types(rows)) or "not labelled",
+        licence=about.licence or "not chosen yet",
+        citation=about.citation or "not written yet",
+    )
+
+
+def _template(name: str) -> str:
+    return resources.files("hqm.commands").joinpath("templates", name).read_text("utf-8")

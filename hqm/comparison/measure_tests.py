@@ -1,0 +1,526 @@
+"""How several measures order the same respondents: agreement, types, and who is told apart by
+which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.comparison.measures import (
+    Agreement,
+    Closer,
+    Difference,
+    Growth,
+    Measure,
+    Scores,
+    Separation,
+)
+from hqm.psychometrics import (
+    Coefficient,
+    DependentCorrelations,
+    LeftOutScores,
+    Multitrait,
+    PairwiseDifferences,
+    ReliabilityDifference,
+    benchmark_agreement,
+    difference_over_clusters,
+    holm,
+    htmt,
+    independent_differences,
+    items_needed,
+    kendall_tau_b,
+    multitrait_multimethod,
+    pearson,
+    reliability_difference,
+    shared_variance,
+    spearman,
+    spearman_brown,
+    standardized_reliability,
+    stream,
+    weighted_reliability,
+    williams_test,
+)
+from hqm.psychometrics.compare_reliability import Statistic
+from hqm.psychometrics.correlation import size_of
+from hqm.psychometrics.resampling import FEWEST, respondent_bootstrap
+
+Floats = npt.NDArray[np.float64]
+_Z = 1.959963984540054
+_ABSURD = 3.0
+"""A heterotrait-monotrait ratio beyond this says only that its denominator is next to nothing."""
+
+
+def column(measure: Measure, names: Sequence[str], scores: Scores | None = None) -> Floats:
+    """(respondents,): a measure's scores, turned so that higher is better; NaN for who has none."""
+    chosen = measure.scores if scores is None else scores
+    return measure.sign * np.array([chosen.get(name, math.nan) for name in names], dtype=np.float64)
+
+
+def agreements(
+    measures: Sequence[Measure], names: Sequence[str], n_effective: float | None, seed: int
+) -> list[Agreement]:
+    """Every pair of measures: correlations, overlap of the best, and how much the choice of
+    respondents matters.
+    """
+    pairs = []
+    for first, second in combinations(measures, 2):
+        x, y = column(first, names), column(second, names)
+        rng = stream(seed, f"compare agreement {first.key} {second.key}")
+        r = pearson(x, y, n_effective=n_effective)
+        same = first.answers == second.answers
+        reliabilities = [_reliability(m) for m in (first, second)]
+        product = math.prod(reliabilities)
+        corrected = r.value / math.sqrt(product) if product > 0 and not same else math.nan
+        pairs.append(
+            Agreement(
+                first.label,
+                second.label,
+                r,
+                spearman(x, y, n_effective=n_effective),
+                kendall_tau_b(x, y, n_effective=n_effective),
+                benchmark_agreement(x, y, rng, k=min(3, max(1, len(names) - 1))),
+                corrected,
+                same,
+                r.n,
+            )
+        )
+    return pairs
+
+
+def _reliability(measure: Measure) -> float:
+    estimate = measure.estimate("test_retest.rho_g") or measure.estimate("test_retest.pearson")
+    return (
+        estimate.value
+        if estimate is not None and estimate.value is not None and estimate.status == "ok"
+        else math.nan
+    )
+
+
+def closer(
+    measures: Sequence[Measure], names: Sequence[str], n_effective: float | None = None
+) -> list[Closer]:
+    """Williams' tests: which of two measures goes more with a third, or with the same people's
+    judgement of the answers.
+
+    They are about other respondents, so relatives count as the independent respondents that they
+    amount to.
+    """
+    tests = []
+    for i, judge in enumerate(measures):
+        # measures of the judge's own answers share its noise, and would seem closer for that alone
+        others = [m for k, m in enumerate(measures) if k != i and m.answers != judge.answers]
+        for first, second in combinations(others, 2):
+            tests.append(
+                _closer(judge.label, column(judge, names), first, second, names, n_effective)
+            )
+    for first, second in combinations(measures, 2):
+        labels = first.pairs.get("criterion")
+        if labels is not None and labels == second.pairs.get("criterion"):
+            truth = np.array([labels.get(name, math.nan) for name in names])
+            tests.append(_closer("criterion", truth, first, second, names, n_effective))
+    return tests
+
+
+def _closer(
+    label: str,
+    truth: Floats,
+    left: Measure,
+    right: Measure,
+    names: Sequence[str],
+    n_effective: float | None,
+) -> Closer:
+    columns = np.stack([truth, column(left, names), column(right, names)])
+    t, x, y = columns[:, np.isfinite(columns).all(axis=0)]
+    first, second, third = (pearson(a, b).value for a, b in ((t, x), (t, y), (x, y)))
+    size = size_of(len(t), n_effective)
+    if size < FEWEST:
+        counted = "" if n_effective is None else f", which count as {size:.3g}"
+        reason = (
+            f"a test over respondents needs {FEWEST} independent ones, there are {len(t)}{counted}"
+        )
+        none = DependentCorrelations(
+            first - second, math.nan, int(size) - 3, math.nan, len(t), "insufficient", reason
+        )
+        return Closer(label, left.label, right.label, none)
+    return Closer(label, left.label, right.label, williams_test(first, second, third, int(size)))
+
+
+def by_types(
+    measures: Sequence[Measure], names: Sequence[str]
+) -> tuple[Multitrait | None, dict[str, Coefficient]]:
+    """Types as traits and measures as methods: Campbell and Fiske's table, and whether two types
+    are distinct.
+    """
+    # one reading of the same answers is no second method
+    methods = {m.answers: m for m in reversed(measures)}.values()
+    known = [
+        (kind, m)
+        for m in reversed(methods)
+        for kind, scores in m.by_type.items()
+        if len(scores) >= 3
+    ]
+    kinds = list(dict.fromkeys(kind for kind, _ in known))
+    shared = [kind for kind in kinds if sum(k == kind for k, _ in known) > 1]
+    if not shared:
+        return None, {}
+    chosen = [(kind, m) for kind in kinds for k, m in known if k == kind]
+    scores = np.stack([column(m, names, m.by_type[kind]) for kind, m in chosen], axis=1)
+    table = multitrait_multimethod(
+        scores, [kind for kind, _ in chosen], [m.label for _, m in chosen]
+    )
+    groups = [kind for kind, _ in chosen]
+    ratios = {f"{a} ~ {b}": _ratio(scores, groups, a, b) for a, b in combinations(shared, 2)}
+    return table, ratios
+
+
+def _ratio(scores: Floats, groups: Sequence[str], first: str, second: str) -> Coefficient:
+    ratio = htmt(scores, groups, first, second)
+    if ratio.status == "ok" and abs(ratio.value) > _ABSURD:
+        reason = "the measures of a type hardly correlate, so that the ratio is over almost nothing"
+        return Coefficient.absent("degenerate", reason, ratio.n)
+    return ratio
+
+
+def separations(
+    measures: Sequence[Measure], names: Sequence[str], tests: Mapping[str, PairwiseDifferences]
+) -> list[Separation]:
+    """Every pair of measures: which pairs of respondents each tells apart, and where they
+    contradict each other.
+    """
+    apart = {m.label: _apart(tests[m.label]) for m in measures if m.label in tests}
+    return [
+        _separation(left.label, right.label, names, apart[left.label], apart[right.label])
+        for left, right in combinations(measures, 2)
+        if left.label in apart and right.label in apart
+    ]
+
+
+def _apart(differences: PairwiseDifferences) -> npt.NDArray[np.int64]:
+    """(respondents, respondents): 1 where the row is better than the column beyond chance, -1 where
+    worse, else 0.
+    """
+    sign = 1 if differences.higher_is_better else -1
+    return np.asarray(
+        np.sign(sign * np.array(differences.difference)) * differences.distinct(), dtype=np.int64
+    )
+
+
+def respondent_tests(
+    measures: Sequence[Measure], names: Sequence[str]
+) -> dict[str, PairwiseDifferences]:
+    """Measure -> all pairs of respondents, tested from their scores' intervals; Holm over the pairs
+    of all measures.
+
+    It is the cautious side, because paired answers would say more.
+    """
+    tests: dict[str, PairwiseDifferences] = {}
+    for m in measures:
+        if m.better == "neither" or any(
+            name not in m.intervals or name not in m.scores for name in names
+        ):
+            continue
+        errors = [(m.intervals[name][1] - m.intervals[name][0]) / (2 * _Z) for name in names]
+        each = independent_differences(
+            [m.scores[name] for name in names], errors, higher_is_better=m.sign > 0
+        )
+        if each.status == "ok":
+            tests[m.label] = each
+    upper = np.triu_indices(len(names), 1)
+    together = holm([np.array(each.p)[upper] for each in tests.values()]) if tests else ()
+    for (label, each), p in zip(tuple(tests.items()), together, strict=True):
+        adjusted = np.full((len(names), len(names)), math.nan)
+        adjusted[upper] = adjusted.T[upper] = p
+        tests[label] = replace(each, adjusted=tuple(tuple(row) for row in adjusted.tolist()))
+    return tests
+
+
+def _separation(
+    first_label: str,
+    second_label: str,
+    names: Sequence[str],
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+) -> Separation:
+    def ordered(
+        cells: Iterable[tuple[int, int]], by: npt.NDArray[np.int64]
+    ) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (names[a], names[b]) if by[a, b] > 0 else (names[b], names[a]) for a, b in cells
+        )
+
+    pairs = list(combinations(range(len(names)), 2))
+    both = [(a, b) for a, b in pairs if first[a, b] and second[a, b]]
+    left = [(a, b) for a, b in pairs if first[a, b] and not second[a, b]]
+    right = [(a, b) for a, b in pairs if second[a, b] and not first[a, b]]
+    against = [(a, b) for a, b in both if first[a, b] != second[a, b]]
+    return Separation(
+        first_label,
+        second_label,
+        len(pairs),
+        len(both),
+        ordered(against, first),
+        ordered(left, first),
+        ordered(right, second),
+        len(pairs) - len(both) - len(left) - len(right),
+    )
+
+
+# ----------------------------------------------------------------------
+# Indicators of several measures side by side, the tests of their differences, and what more items
+# or seeds would buy.
+#
+# A difference is tested twice: for these respondents over other pictures (fixed facet), which
+# leaves each picture out, and for other respondents (random facet), which draws respondents or
+# families of them.
+# ----------------------------------------------------------------------
+
+COMPARED: Mapping[str, tuple[str, Statistic]] = {
+    "test_retest.rho_g": ("test_retest", "rho_g"),
+    "test_retest.pearson": ("test_retest", "pearson"),
+    "test_retest.icc_a1": ("test_retest", "icc_a1"),
+    "parallel_forms.pearson": ("parallel_forms", "pearson"),
+    "parallel_forms.icc_a1": ("parallel_forms", "icc_a1"),
+    "judge_consistency.pearson": ("judge_consistency", "pearson"),
+    "criterion.pearson": ("criterion", "pearson"),
+}
+"""Indicators that are compared: the family whose other administration they need, and the
+statistic.
+"""
+BY_LENGTH = ("test_retest", "parallel_forms")
+"""Families whose reliability grows with the number of items by Spearman and Brown's formula."""
+ALIKE = 1.1
+"""Up to this ratio of their lengths, tests at a common length would repeat those at the measures'
+own.
+"""
+SEEDS = (2, 3, 5)
+TARGETS = (0.9, 0.95)
+
+
+def administrations(measure: Measure, indicator: str, names: Sequence[str]) -> LeftOutScores | None:
+    """Scores of a family's administrations, higher is better; NaN for who lacks one; None where it
+    was not measured.
+
+    From the items that the administrations share where the audit has the scores without each
+    picture, else from the scores of each administration and without clusters.
+    """
+    family, statistic = COMPARED[indicator]
+    noise = None
+    if statistic == "rho_g":
+        if not measure.noise:
+            return None
+        noise = np.array([measure.noise.get(name, math.nan) for name in names])
+    record = measure.left_out.get(family)
+    if record is not None:
+        rows, columns = len(record.cells), len(record.clusters)
+        absent, nothing = np.full(rows, math.nan), np.full((rows, columns), math.nan)
+        scores = measure.sign * np.stack(
+            [record.scores.get(name, absent) for name in names], axis=1
+        )
+        without = measure.sign * np.stack(
+            [record.without.get(name, nothing) for name in names], axis=1
+        )
+        used = 2 if statistic == "pearson" else rows
+        return LeftOutScores(scores[:used], without[:used], record.clusters, noise, record.sizes)
+    second = measure.pairs.get(family)
+    if second is None:
+        return None
+    other_sign = (
+        1 if family == "criterion" else measure.sign
+    )  # a judge's share of faithful answers is good when high
+    scores = np.array(
+        [
+            [measure.sign * measure.scores.get(name, math.nan) for name in names],
+            [other_sign * second.get(name, math.nan) for name in names],
+        ]
+    )
+    return LeftOutScores(scores, np.empty((*scores.shape, 0)), (), noise)
+
+
+def side_by_side(
+    measures: Sequence[Measure], names: Sequence[str], families: Sequence[str], seed: int
+) -> dict[str, dict[str, Coefficient]]:
+    """Indicator -> measure -> coefficient over the shared respondents, with its bootstrap
+    interval.
+    """
+    coefficients: dict[str, dict[str, Coefficient]] = {}
+    for indicator, (_, statistic) in COMPARED.items():
+        for measure in measures:
+            data = administrations(measure, indicator, names)
+            if data is not None:
+                rng = stream(seed, f"compare {indicator} {measure.key}")
+                coefficients.setdefault(indicator, {})[measure.label] = _single(
+                    data, statistic, families, rng
+                )
+    return coefficients
+
+
+def _single(
+    data: LeftOutScores, statistic: Statistic, families: Sequence[str], rng: np.random.Generator
+) -> Coefficient:
+    scores, noise = data.scores, data.noise
+    known = np.asarray(np.isfinite(scores).all(axis=0))
+    if noise is not None:
+        known = known & np.isfinite(noise)
+    n = int(known.sum())
+    if n < 3:
+        return Coefficient.absent(
+            "insufficient", f"a reliability needs 3 shared respondents, there are {n}", n
+        )
+    x, v = scores[:, known], None if noise is None else noise[known]
+    value = float(weighted_reliability(np.ones((1, n)), x, statistic, v)[0])
+    if not math.isfinite(value):
+        return Coefficient.absent(
+            "degenerate", "all respondents have the same score in an administration", n
+        )
+    family_names = [f for f, k in zip(families, known.tolist(), strict=True) if k]
+    bounds, se = respondent_bootstrap(
+        lambda w: weighted_reliability(w, x, statistic, v),
+        n,
+        rng,
+        families=family_names if len(set(family_names)) < n else None,
+    )
+    if bounds is None:
+        return Coefficient(value, n=n, method="too few respondents or families for an interval")
+    return Coefficient(value, bounds.low, bounds.high, n, bounds.level, bounds.method, se=se)
+
+
+def tested(
+    measures: Sequence[Measure],
+    names: Sequence[str],
+    families: Sequence[str],
+    n_effective: float | None,
+    length: int,
+    seed: int,
+) -> list[Difference]:
+    """Every pair of measures under every indicator, at their own lengths and at a common one; not
+    yet adjusted.
+
+    The common length is tested where lengths differ by more than a tenth. Test-retest is tested
+    once a pair: by rho_G, or by ICC(A,1) where the runs drift. Pearson's r and the other of the two
+    estimate the same reliability again.
+    """
+    differences: list[Difference | None] = []
+    for indicator, (family, _) in COMPARED.items():
+        lengths: list[int | None] = [None]
+        items = [m.items for m in measures]
+        if family in BY_LENGTH and max(items) > ALIKE * min(items):
+            lengths.append(length)
+        for common in lengths:
+            for left, right in combinations(measures, 2):
+                if family != "test_retest" or indicator == _retest_of(left, right, names):
+                    differences.append(
+                        _difference(
+                            indicator, left, right, names, families, n_effective, common, seed
+                        )
+                    )
+    return [difference for difference in differences if difference is not None]
+
+
+def _retest_of(left: Measure, right: Measure, names: Sequence[str]) -> str:
+    """The indicator that tests whether two measures differ in test-retest reliability."""
+    for measure in (left, right):
+        estimate = measure.estimate("test_retest.rho_g")
+        drifts = estimate is not None and "DRIFT" in estimate.flags
+        if drifts or administrations(measure, "test_retest.rho_g", names) is None:
+            return "test_retest.icc_a1"
+    return "test_retest.rho_g"
+
+
+def _difference(
+    indicator: str,
+    left: Measure,
+    right: Measure,
+    names: Sequence[str],
+    families: Sequence[str],
+    n_effective: float | None,
+    length: int | None,
+    seed: int,
+) -> Difference | None:
+    first, second = (administrations(m, indicator, names) for m in (left, right))
+    if first is None or second is None:
+        return None
+    statistic = COMPARED[indicator][1]
+    factors = (1.0, 1.0) if length is None else (length / left.items, length / right.items)
+    rng = stream(seed, f"compare {indicator} {length} {left.key} {right.key}")
+    noise = None if first.noise is None or second.noise is None else (first.noise, second.noise)
+    shared = least = 0.0
+    these = _no_pictures(left, right, first, second)
+    if these is None:
+        these = difference_over_clusters(first, second, rng, statistic=statistic, factors=factors)
+        shared = shared_variance(first, second, statistic=statistic, factors=factors)
+        least = these.error if math.isfinite(these.error) else 0.0
+    others = reliability_difference(
+        first.scores,
+        second.scores,
+        rng,
+        statistic=statistic,
+        noise=noise,
+        factors=factors,
+        families=families,
+        n_effective=n_effective,
+        shared=shared,
+        least=least,
+    )
+    return Difference(
+        indicator,
+        left.label,
+        right.label,
+        length,
+        replace(these, first=others.first, second=others.second, difference=others.difference),
+        others,
+    )
+
+
+def _no_pictures(
+    left: Measure, right: Measure, first: LeftOutScores, second: LeftOutScores
+) -> ReliabilityDifference | None:
+    """Why pictures cannot be left out: an audit of an earlier version, or a judge who judged a
+    sample.
+    """
+    without = [m.label for m, data in ((left, first), (right, second)) if not data.clusters]
+    if not without:
+        return None
+    reason = f"the audit has no scores of {' and '.join(without)} with each picture left out"
+    nan = math.nan
+    return ReliabilityDifference(nan, nan, nan, status="insufficient", reason=reason)
+
+
+def growth_of(measure: Measure, more: int) -> Growth | None:
+    """What `more` items, or more seeds, would make of the reliability of one run.
+
+    Both are Spearman and Brown's formula: added items as good as those there are, and seeds whose
+    noise averages out.
+    """
+    for indicator in ("test_retest.rho_g", "test_retest.pearson"):
+        estimate = measure.estimate(indicator)
+        if estimate is not None and estimate.value is not None and estimate.status == "ok":
+            break
+    else:
+        return None
+    over = estimate.interval("model_population")
+    low, high = (over.low, over.high) if over else (math.nan, math.nan)
+    now = Coefficient(
+        estimate.value, low, high, estimate.n_respondents, method=over.method if over else ""
+    )
+    n = max(measure.items, 1)
+    grown = tuple((n + k * more, standardized_reliability(now, n, n + k * more)) for k in (1, 2, 5))
+    seeds = tuple(
+        (
+            k,
+            replace(
+                now,
+                value=spearman_brown(now.value, k),
+                low=spearman_brown(low, k),
+                high=spearman_brown(high, k),
+            ),
+        )
+        for k in SEEDS
+    )
+    needed = tuple((target, items_needed(now, n, target)) for target in TARGETS)
+    return Growth(measure.label, indicator, now, n, grown, seeds, needed)

@@ -1,0 +1,466 @@
+"""A benchmark's scored answers as the tables that items are chosen from, and what was chosen as
+calibrations.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hqm.auditing.gate import default_text
+from hqm.benchmark.adapter import Benchmark, Calibration, FormLoss
+from hqm.benchmark.registry import load
+from hqm.builders.benchmark_folder import beside, name_for
+from hqm.decisions.item_choice import METHODS, Array, Numbers
+from hqm.decisions.shortening import Measure, Shortening, shorten_answers
+from hqm.errors import DesignError, ImageError
+from hqm.files.cache import is_url, safe_name
+from hqm.files.records import toml_text, write_records
+from hqm.scoring.matrix import ScoreMatrix, Sums
+from hqm.scoring.metrics import Metric
+from hqm.signature import digest
+from hqm.types import Item, finite
+from hqm.version import __version__
+
+FORM_NAMES = ("a", "b")
+"""What the short forms are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which audit items are chosen by: its content hash, and the signature of one of its
+    estimates.
+    """
+
+    audit: str = ""
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shortened:
+    """Short forms of a benchmark.
+
+    Parameters
+    ----------
+    benchmark
+        The full benchmark's name and version.
+    shortening
+        How the items were chosen, and what is lost on held-out families.
+    forms
+        The items of each form; the k-th items of two forms belong together.
+    calibrations
+        Each form's weights and losses, as its folder holds them.
+    metrics
+        The metrics that were calibrated, the leading one first.
+    folder
+        Where the forms were written; None where they were not. The second form lies in `b` below
+        it.
+    without_pictures
+        How many pictures could not be copied because they are not there.
+    """
+
+    benchmark: str
+    shortening: Shortening
+    forms: tuple[tuple[Item, ...], ...]
+    calibrations: tuple[Calibration, ...]
+    metrics: tuple[str, ...]
+    folder: Path | None = None
+    without_pictures: int = 0
+
+    @property
+    def loss(self) -> FormLoss:
+        """What the first form loses of the leading metric."""
+        return self.calibrations[0].loss[self.metrics[0]]
+
+
+def shorten_matrix(
+    benchmark: Benchmark,
+    matrix: ScoreMatrix,
+    families: Sequence[str],
+    metrics: Sequence[Metric],
+    items: str | float = "10%",
+    *,
+    forms: int = 1,
+    seed: int = 0,
+    source: Source | None = None,
+    methods: Sequence[str] = tuple(METHODS),
+) -> Shortened:
+    """Choose short forms of a benchmark from the scored answers of one administration.
+
+    Raises
+    ------
+    DesignError
+        No metric is a function of sums over single items, or `shorten_answers` refuses.
+    """
+    usable = [metric for metric in metrics if not metric.group]
+    if not usable:
+        what = (
+            f"{', '.join(metric.name for metric in metrics)} counts groups of items as right or"
+            " wrong, and a short form cuts groups"
+        )
+        known = [metric.name for metric in benchmark.metrics if not metric.group]
+        raise DesignError(
+            what, remedy=f"Audit it by another metric: --metric {known[0]}." if known else ""
+        )
+    chosen = shorten_answers(
+        matrix.values,
+        items,
+        families=families,
+        types=[item.type or "" for item in matrix.items],
+        pictures=[item.cluster or item.id for item in matrix.items],
+        strata=[_stratum(item) for item in matrix.items],
+        respondents=matrix.respondents,
+        measures=[measure_of(matrix, metric) for metric in usable],
+        forms=forms,
+        seed=seed,
+        methods=methods,
+    )
+    order = np.argsort(chosen.forms[0].items).astype(np.int64)
+    picked = tuple(tuple(matrix.items[int(i)] for i in form.items[order]) for form in chosen.forms)
+    calibrations = tuple(
+        _calibration(benchmark, matrix, chosen, k, order, source or Source()) for k in range(forms)
+    )
+    names = tuple(metric.name for metric in usable)
+    return Shortened(
+        benchmark=benchmark.label,
+        shortening=chosen,
+        forms=picked,
+        calibrations=calibrations,
+        metrics=names,
+    )
+
+
+def _stratum(item: Item) -> str:
+    """What a form keeps the share of within a type: the part, and the right answer of a yes/no
+    question.
+    """
+    return f"{item.part}|{item.target}" if item.task == "yes_no" else item.part
+
+
+def measure_of(matrix: ScoreMatrix, metric: Metric) -> Measure:
+    """A metric as a statistic of tallies; answers to items that it does not look at count for
+    nothing.
+    """
+    inside = matrix.mask(metric)
+
+    def statistic(sums: Mapping[str, Array]) -> Any:
+        return metric(Sums(sums, *np.shape(next(iter(sums.values()), 0.0))))
+
+    return Measure(
+        metric.name, statistic, {key: values * inside for key, values in matrix.tallies.items()}
+    )
+
+
+def _calibration(
+    benchmark: Benchmark,
+    matrix: ScoreMatrix,
+    chosen: Shortening,
+    k: int,
+    order: Numbers,
+    source: Source,
+) -> Calibration:
+    form, held = chosen.forms[k], chosen.held_out
+    parallel = {
+        name: {
+            "reliability": finite(each.reliability),
+            "mean_shift": finite(each.mean_shift),
+            "respondents": each.respondents,
+        }
+        for name, each in held.parallel.items()
+    }
+    return Calibration(
+        of=benchmark.name,
+        version=benchmark.card.version,
+        of_items=chosen.of_items,
+        form=FORM_NAMES[k],
+        audit=source.audit,
+        answers=matrix.answers,
+        signature=source.signature,
+        method=chosen.method,
+        words=METHODS[chosen.method].words,
+        errors=dict(chosen.errors),
+        respondents=chosen.respondents,
+        families=chosen.families,
+        seed=chosen.seed,
+        ids=tuple(matrix.items[int(i)].id for i in form.items[order]),
+        weights=form.weights[order],
+        auxiliary=form.auxiliary[order],
+        loss={name: _written(losses[k]) for name, losses in held.loss.items()},
+        parallel=parallel,
+    )
+
+
+def _written(loss: Any) -> FormLoss:
+    known = {name: getattr(loss, name) for name in FormLoss.__slots__}
+    if any(not math.isfinite(value) for name, value in known.items() if name != "tau"):
+        what = (
+            "the error on held-out families cannot be measured: too few of their answers to the"
+            " items are scored"
+        )
+        raise DesignError(
+            what, remedy="Audit respondents whose answers can be scored, or ask for more items."
+        )
+    return FormLoss(**{**known, "tau": finite(loss.tau)})
+
+
+# ----------------------------------------------------------------------
+# The folder of a short form: a benchmark as any user's, with its weights, its losses and where
+# its items come from.
+# ----------------------------------------------------------------------
+
+ITEMS, CALIBRATION, PROVENANCE = "items.jsonl", "calibration.json", "provenance.jsonl"
+
+
+def write_short_forms(benchmark: Benchmark, made: Shortened, folder: Path) -> Shortened:
+    """Write short forms into a new folder, the second one also as a folder of its own below it;
+    whole or not at all.
+
+    Raises
+    ------
+    UsageError
+        The folder holds something, or its name cannot be a benchmark's.
+    DesignError
+        The items cannot be written as a folder has them.
+    """
+    name = name_for(folder)
+    benchmark.prepare_images(benchmark.original)
+    with beside(folder) as place:
+        missing = _write(benchmark, made, 0, place, name, folder)
+        if len(made.forms) > 1:
+            _pictures(benchmark, made.forms[1], place)
+            (place / "forms").mkdir()
+            pairs = zip(*made.forms, strict=True)
+            rows = [
+                {"id": first.id, "prompt": second.prompt, "item": second.to_dict()}
+                for first, second in pairs
+            ]
+            write_records(place / "forms" / f"{FORM_NAMES[1]}.jsonl", rows)
+            (place / FORM_NAMES[1]).mkdir()
+            missing += _write(
+                benchmark,
+                made,
+                1,
+                place / FORM_NAMES[1],
+                f"{name}_{FORM_NAMES[1]}",
+                folder / FORM_NAMES[1],
+            )
+    return replace(made, folder=folder, without_pictures=missing)
+
+
+def _write(
+    benchmark: Benchmark, made: Shortened, k: int, place: Path, name: str, folder: Path
+) -> int:
+    """One form's folder; how many pictures are not there to be copied."""
+    calibration, items = made.calibrations[k], made.forms[k]
+    missing = _pictures(benchmark, items, place)
+    write_records(place / ITEMS, [_row(item) for item in items])
+    partners: Sequence[Item | None] = (
+        made.forms[1 - k] if len(made.forms) > 1 else [None] * len(items)
+    )
+    write_records(
+        place / PROVENANCE, [_provenance(calibration, i, other) for i, other in enumerate(partners)]
+    )
+    text = json.dumps(calibration.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    (place / CALIBRATION).write_text(text, encoding="utf-8")
+    (place / "card.toml").write_text(_card(benchmark, calibration, items, name), encoding="utf-8")
+    (place / "policy.toml").write_text(default_text(), encoding="utf-8")
+    (place / ".gitignore").write_text("out/\n", encoding="utf-8")
+    (place / "README.md").write_text(_readme(benchmark, made, k, folder), encoding="utf-8")
+    _code(benchmark, place)
+    _check_items(benchmark, items, place)
+    return missing
+
+
+def _row(item: Item) -> dict[str, Any]:
+    """An item as the items file of any folder has it; fields of the scorer's own stand beside the
+    others.
+    """
+    row: dict[str, Any] = {
+        "id": item.id,
+        "image": item.image or "",
+        "prompt": item.prompt,
+        "type": item.type or "",
+        "part": item.part,
+        "cluster": item.cluster,
+        "options": list(item.options),
+    }
+    # beside fields of the scorer's own, an absent field could be taken for a misspelt one
+    row = {key: value for key, value in row.items() if value or item.meta}
+    return {**row, "target": item.target, **item.meta}
+
+
+def _provenance(calibration: Calibration, place: int, partner: Item | None) -> dict[str, Any]:
+    return {
+        "id": calibration.ids[place],
+        "of": f"{calibration.of}@{calibration.version}",
+        "form": calibration.form,
+        "weight": float(calibration.weights[place]),
+        "method": calibration.method,
+        "seed": calibration.seed,
+        "audit": calibration.audit,
+        **({"belongs_to": partner.id} if partner is not None else {}),
+    }
+
+
+def _pictures(benchmark: Benchmark, items: Sequence[Item], place: Path) -> int:
+    """Copy the pictures that are at hand; how many are not."""
+    if is_url(_place_of_pictures(benchmark)):
+        return 0
+    missing = 0
+    for image in dict.fromkeys(
+        item.image for item in items if item.image and not is_url(item.image)
+    ):
+        target = place / "images" / safe_name(image)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(benchmark.pictures.path(image), target)
+        except (ImageError, OSError):
+            missing += 1
+    return missing
+
+
+def _place_of_pictures(benchmark: Benchmark) -> str:
+    return benchmark.card.data.images if is_url(benchmark.card.data.images) else ""
+
+
+def _code(benchmark: Benchmark, place: Path) -> None:
+    """The prompts of judges, and an adapter that lies beside the benchmark's own card."""
+    if benchmark.roles and benchmark.prompts == "hqm":
+        for name in benchmark.prompt_names:
+            (place / "prompts").mkdir(exist_ok=True)
+            (place / "prompts" / f"{name}.txt").write_text(benchmark.prompt(name), encoding="utf-8")
+    if _adapter(benchmark) is None:
+        shutil.copyfile(inspect.getfile(type(benchmark)), place / "adapter.py")
+
+
+def _adapter(benchmark: Benchmark) -> str | None:
+    """The module of `hqm.adapters` that scores a benchmark, empty where none does; None for code
+    beside its card.
+    """
+    package, _, module = type(benchmark).__module__.rpartition(".")
+    if type(benchmark) is Benchmark:
+        return ""
+    return module if package == "hqm.adapters" else None
+
+
+def _card(benchmark: Benchmark, calibration: Calibration, items: Sequence[Item], name: str) -> str:
+    card = benchmark.card
+    loss = next(iter(calibration.loss.values()))
+    types = [kind for kind in card.types if any(item.type == kind for item in items)]
+    top: dict[str, Any] = {
+        "name": name,
+        "title": (
+            f"{card.title}, short"
+            f" form{f' {calibration.form.upper()}' if calibration.parallel else ''}"
+        ),
+        "version": (
+            f"{card.version}-{digest([item.to_dict() for item in items]).partition(':')[2][:12]}"
+        ),
+        "task": card.task,
+        "summary": (
+            f"{len(items):,} of the {calibration.of_items:,} items of {card.title}: on its scale"
+            f" with a mean error of {loss.mean_error:.3f} for families of models that they were not"
+            " chosen by."
+        ),
+        "types": types,
+        "labelled": card.labelled and bool(types),
+        "citation": card.citation,
+        "url": card.url,
+        "licence": card.licence,
+        **({"adapter": adapter} if (adapter := _adapter(benchmark)) else {}),
+    }
+    sections: dict[str, Mapping[str, Any]] = {
+        "data": {"items": ITEMS, "images": _place_of_pictures(benchmark) or "images"},
+        "shortened": {
+            "of": f"{calibration.of}@{calibration.version}",
+            "items": calibration.of_items,
+            "audit": calibration.audit,
+            "calibration": CALIBRATION,
+        },
+    }
+    same = card.model_dump(mode="json", exclude_defaults=True)
+    sections |= {
+        key: same[key]
+        for key in ("prompt", "scoring", "generation", "judging", "respondents")
+        if key in same
+    }
+    return toml_text({**top, **sections})
+
+
+def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> None:
+    """Refuse items that a folder cannot hold as the benchmark has them."""
+    read = load(place).original.items
+    for item, again in zip(items, read, strict=True):
+        differing = [
+            name
+            for name in (
+                "id",
+                "prompt",
+                "task",
+                "target",
+                "image",
+                "type",
+                "part",
+                "options",
+                "meta",
+            )
+            if getattr(item, name) != getattr(again, name)
+        ]
+        if differing:
+            what = (
+                f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items"
+                " have it"
+            )
+            raise DesignError(
+                what,
+                place=benchmark.name,
+                remedy="Shorten a benchmark whose items are plain fields.",
+            )
+
+
+def _readme(benchmark: Benchmark, made: Shortened, k: int, folder: Path) -> str:
+    calibration = made.calibrations[k]
+    card = benchmark.card
+    loss = "\n".join(
+        f"- {name}: mean error {each.mean_error:.3f}, Kendall's tau"
+        f" {'not determined' if each.tau is None else f'{each.tau:.2f}'}, {each.coverage:.0%} of"
+        f" the 95% intervals contain the full score (half width {each.half_width:.3f})"
+        for name, each in calibration.loss.items()
+    )
+    second = ""
+    if len(made.forms) > 1 and not k:
+        reliable = next(iter(calibration.parallel.values()))["reliability"]
+        shown = "not determined" if reliable is None else f"{reliable:.3f}"
+        second = (
+            "\nForm B, without a common item and matched in type and difficulty, lies in `b/` as a"
+            " benchmark of its own, and in `forms/b.jsonl` as a form of this one. Their"
+            f" reliability on held-out families is {shown}. To measure it on others:\n\n```sh\nhqm"
+            " audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
+        )
+    return f"""# {card.title}, short form{f" {calibration.form.upper()}" if calibration.parallel else ""}
+
+{len(made.forms[k]):,} of the {calibration.of_items:,} items of {card.title} ({calibration.of}@{calibration.version}), made by `hqm shorten NAME AUDIT --out FOLDER` of hqm-audit {__version__}.
+
+The items were {calibration.words}; {len(calibration.respondents)} respondents of {len(set(calibration.families))} families chose them. What is lost, measured on
+families that did not choose:
+
+{loss}
+
+`calibration.json` has the weights that put scores on the full benchmark's scale; the report of `hqm audit NAME` shows them with their
+intervals. `provenance.jsonl` says for each item where it comes from. Audit {calibration.audit or "not named"}.
+
+```sh
+hqm check .
+hqm audit . --out out
+```
+{second}
+Citation: {card.citation or "not written"}. Licence: {card.licence or "not written"}.
+"""

@@ -1,0 +1,331 @@
+"""Build the parallel forms of a benchmark by its task, and write forms to files that a person can
+review.
+
+    form        yes/no question            multiple choice      open question, instruction
+    parallel    the right answer turns     another order        other words
+    parallel2   the right answer stays     a third order        other words again
+    parallel3   the right answer turns     a fourth order       other words again
+
+A form is the same whenever it is built: no number is drawn, and an order of options depends on the
+item's id and the form's number alone. Wordings of one item differ from the original and from each
+other, or the item is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import DataError, NoRule
+from hqm.files.cache import is_url, safe_name
+from hqm.files.records import read_records, take
+from hqm.forms.find_question import mode_of
+from hqm.forms.grammar import Rewrite
+from hqm.forms.negate import PLAINEST, affirm, flip
+from hqm.forms.open import look_first, rephrase_open
+from hqm.forms.questions import reword
+from hqm.forms.wording import rephrase, shuffle_item
+from hqm.scoring.rules import yes_no_truth
+from hqm.types import LETTERS, PARALLEL, REWORDINGS, Form, Item, LeftOut, Task
+
+MOST_ORDERS = 9
+"""The orders of options that can be asked for by name, from `parallel` to `parallel9`."""
+
+
+def flip_item(item: Item, draw: int = 0) -> Item:
+    """A yes/no item with its question and its right answer turned round; `draw` counts the
+    constructions that fit.
+    """
+    made = flip(item.prompt, draw)
+    return replace(
+        item,
+        prompt=made.prompt,
+        rule=made.rule,
+        target="no" if yes_no_truth(item) == "yes" else "yes",
+    )
+
+
+def rephrase_item(item: Item) -> Item:
+    """An item with its instruction or question in other words; the target stays the same.
+
+    A question stays a question, and an instruction stays one.
+    """
+    try:
+        made = rephrase(item.prompt)
+    except NoRule:
+        if item.task != "vqa":
+            raise
+        made = rephrase_open(item.prompt)
+    return replace(item, prompt=made.prompt, rule=made.rule)
+
+
+def reword_item(item: Item) -> Item:
+    """An open question in other words, chosen by the way it opens (`hqm.forms.questions`); the
+    target stays the same.
+    """
+    made = reword(item.prompt)
+    return replace(item, prompt=made.prompt, rule=made.rule)
+
+
+REWRITERS: dict[Task, Callable[[Item], Item]] = {
+    "yes_no": flip_item,
+    "choice": shuffle_item,
+    "caption": rephrase_item,
+    "vqa": rephrase_item,
+}
+
+
+def build_parallel(
+    form: Form, rewrite: Callable[[Item], Item] | None = None, name: str = PARALLEL
+) -> Form:
+    """The parallel form: every item rewritten by its task's rules; an item that no rule fits is
+    left out and listed.
+    """
+    items, left_out = [], list(form.left_out)
+    for item in form.items:
+        try:
+            items.append((rewrite or REWRITERS[item.task])(item))
+        except NoRule as error:
+            left_out.append(LeftOut(item.id, item.prompt, error.reason))
+    PLAINEST.keep()
+    return Form(name, tuple(items), tuple(left_out))
+
+
+def draw_of(name: str) -> int | None:
+    """Which rewording the name of a form stands for, counted from 1; None for another name.
+
+    >>> draw_of("parallel"), draw_of("parallel3"), draw_of("flipped")
+    (1, 3, None)
+    """
+    number = name.removeprefix(PARALLEL)
+    if name == PARALLEL:
+        return 1
+    return (
+        int(number)
+        if number != name and number.isdigit() and 2 <= int(number) <= MOST_ORDERS
+        else None
+    )
+
+
+def build_rewording(form: Form, draw: int, earlier: Sequence[Form]) -> Form:
+    """A second or later rewording: every item in words that neither the original nor an earlier
+    form has.
+
+    Parameters
+    ----------
+    form
+        The original form.
+    draw
+        2 for `parallel2`, and so on; texts have three rewordings, options as many as they have
+        orders.
+    earlier
+        The rewordings before it.
+
+    Examples
+    --------
+    >>> original = Form("original", (Item("1", "Is there a dog?", "yes_no", "yes"),))
+    >>> first = build_parallel(original)
+    >>> second = build_rewording(original, 2, [first])
+    >>> [(item.prompt, item.target) for item in build_rewording(original, 3, [first, second]).items]
+    [('Is it false that there is a dog?', 'no')]
+    """
+    items, left_out = [], list(form.left_out)
+    for item in form.items:
+        taken = {
+            (f.by_id[item.id].prompt, f.by_id[item.id].options)
+            for f in (form, *earlier)
+            if item.id in f.by_id
+        }
+        try:
+            items.append(
+                next(
+                    made
+                    for made in _candidates(item, draw)
+                    if (made.prompt, made.options) not in taken
+                )
+            )
+        except NoRule as error:
+            left_out.append(LeftOut(item.id, item.prompt, error.reason))
+        except StopIteration:
+            left_out.append(
+                LeftOut(
+                    item.id, item.prompt, f"it has no wording left for the form {PARALLEL}{draw}"
+                )
+            )
+    return Form(f"{PARALLEL}{draw}", tuple(items), tuple(left_out))
+
+
+def _candidates(item: Item, draw: int) -> Iterator[Item]:
+    """The item in other words, the best ones first."""
+    if item.task == "choice":
+        yield shuffle_item(item, draw)
+    elif draw > len(REWORDINGS):
+        raise NoRule(item.prompt, f"a text has {len(REWORDINGS)} rewordings")
+    elif item.task == "yes_no" and draw % 2 == 0:
+        made = affirm(item.prompt)
+        yield replace(item, prompt=made.prompt, rule=made.rule, target=yes_no_truth(item))
+    elif item.task == "yes_no":
+        # the last constructions fit every yes/no question
+        yield from (flip_item(item, i) for i in range(3))
+    else:
+        yield from _reworded(item)
+
+
+def _reworded(item: Item) -> Iterator[Item]:
+    makers: list[Callable[[str], Rewrite]] = [partial(rephrase, draw=k) for k in (1, 2, 3)]
+    if item.task == "vqa":
+        makers += [rephrase_open, look_first, lambda prompt: rephrase_open(prompt, keep_mode=False)]
+    reasons = []
+    for make in makers:
+        try:
+            made = make(item.prompt)
+        except NoRule as error:
+            reasons.append(error.reason)
+            continue
+        yield replace(item, prompt=made.prompt, rule=made.rule)
+    if len(reasons) == len(makers):
+        raise NoRule(item.prompt, reasons[0])
+
+
+def count_modes(original: Form, form: Form) -> dict[str, int]:
+    """How many open questions and instructions changed their mode ("question to command"), the
+    commonest change first.
+    """
+    asked = (i for i in form.items if i.task in ("vqa", "caption") and i.id in original.by_id)
+    pairs = ((mode_of(original.by_id[i.id].prompt), mode_of(i.prompt)) for i in asked)
+    return dict(
+        Counter(f"{before} to {after}" for before, after in pairs if before != after).most_common()
+    )
+
+
+def count_reasons(form: Form) -> dict[str, int]:
+    """How many items were left out for each reason, the commonest first."""
+    return dict(Counter(out.reason for out in form.left_out).most_common())
+
+
+def count_rules(form: Form) -> dict[str, int]:
+    """How many items each rule made, the commonest first."""
+    return dict(Counter(item.rule or "(as it was)" for item in form.items).most_common())
+
+
+def write_form(form: Form, path: Path) -> None:
+    """Write a form as JSON lines: the items, then what was left out."""
+    rows = [item.to_dict() for item in form.items]
+    rows += [{"id": out.id, "prompt": out.prompt, "left_out": out.reason} for out in form.left_out]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
+    except OSError as error:
+        raise DataError(f"it cannot be written: {error.strerror}", place=str(path)) from None
+
+
+def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
+    """Read a form that a person may have corrected.
+
+    Only `prompt`, `target`, `options` and `rule` are taken from the file; the rest is the original
+    item's. A row with `item` is another question in the place of this one, as a parallel short form
+    has it; it brings all of that item.
+
+    Raises
+    ------
+    DataError
+        A row names an item that the original form does not have, an item is named twice, or a
+        prompt is missing.
+    """
+    items, left_out, seen = [], [], set()
+    for i, row in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        key = str(take(row, "id", place))
+        if key not in original.by_id:
+            what = f"the item {key!r} is not in the original form"
+            raise DataError(what, place=place, remedy="Forms share item ids.")
+        if key in seen:
+            raise DataError(
+                f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
+            )
+        seen.add(key)
+        base = original.by_id[key]
+        if row.get("left_out"):
+            left_out.append(
+                LeftOut(key, str(row.get("prompt") or base.prompt), str(row["left_out"]))
+            )
+            continue
+        if row.get("item") is not None:
+            items.append(_another(row["item"], base, place))
+            continue
+        prompt = take(row, "prompt", place)
+        if not isinstance(prompt, str) or not prompt.strip():
+            raise DataError(
+                f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text."
+            )
+        options = _options(row.get("options"), base, place)
+        target = _target(row["target"], base, options, place) if "target" in row else base.target
+        rule = str(row.get("rule") or base.rule)
+        items.append(replace(base, prompt=prompt, target=target, options=options, rule=rule))
+    return Form(name, tuple(items), tuple(left_out))
+
+
+def _another(value: Any, base: Item, place: str) -> Item:
+    """Another question of the same task in the place of an item, under the item's id."""
+    try:
+        made = Item.from_dict(value)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"the item is {value!r:.60}",
+            place=place,
+            remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does.",
+        ) from None
+    if made.task != base.task:
+        what = f"the item is of the task {made.task!r}, and the original form is {base.task!r}"
+        raise DataError(
+            what, place=place, remedy="A parallel form asks questions of the same task."
+        )
+    image = safe_name(made.image, place) if made.image and not is_url(made.image) else made.image
+    # pictures differ between the two; what is left out together is what belongs together in the
+    # original form
+    return replace(
+        made, id=base.id, image=image, cluster=base.cluster, rule=made.rule or "another item"
+    )
+
+
+def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
+    """The options of an item in another form: as many as in the original, in any order or
+    wording.
+    """
+    if value is None:
+        return base.options
+    texts = isinstance(value, list) and all(
+        isinstance(option, str) and option.strip() for option in value
+    )
+    if not texts or len(set(value)) != len(value) or len(value) != len(base.options):
+        remedy = f"Write a list of {len(base.options)} different texts, or leave the field out."
+        raise DataError(f"the options are {value!r:.60}", place=place, remedy=remedy)
+    return tuple(value)
+
+
+def _target(value: Any, base: Item, options: tuple[str, ...], place: str) -> Any:
+    """The right answer of an item in another form; it must be of the kind that the original has."""
+    if base.task == "yes_no":
+        fits, remedy = (
+            str(value).strip().lower() in ("yes", "no"),
+            'A yes/no target is "yes" or "no".',
+        )
+        value = str(value).strip().lower() if fits else value
+    elif base.task == "choice":
+        letters = LETTERS[: len(options)]
+        fits, remedy = (
+            isinstance(value, str) and len(value) == 1 and value in letters,
+            f"Write one letter of {letters}.",
+        )
+    else:
+        fits, remedy = type(value) is type(base.target), "Write it as the original form does."
+    if not fits:
+        raise DataError(f"the target is {value!r:.60}", place=place, remedy=remedy)
+    return value

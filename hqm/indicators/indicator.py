@@ -1,0 +1,322 @@
+"""The families of indicators: which administrations are looked at, and so what the name of an
+estimate begins with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from hqm.indicators.cases import Case
+from hqm.psychometrics import Coefficient
+from hqm.psychometrics.families import FEWEST_FAMILIES
+from hqm.psychometrics.result import Status
+from hqm.scoring.metrics import Better
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A group of indicators that look at the same administrations."""
+
+    name: str
+    title: str
+    """What reports call it."""
+    differs: str
+    """Which administrations it looks at, and in what they differ."""
+    facet: str = ""
+    """The facet that differs; empty where one administration is looked at by itself."""
+
+
+TEST_RETEST = Family("test_retest", "Test-retest", "the facet `run` differs", "run")
+PARALLEL_FORMS = Family("parallel_forms", "Parallel forms", "the facet `form` differs", "form")
+CRITERION = Family(
+    "criterion", "Criterion", "the facet `judge` differs: people labelled the answers", "judge"
+)
+ORACLE = Family(
+    "oracle",
+    "Oracle (no people)",
+    "the facet `judge` differs: an oracle or another rule labelled the answers from the same key,"
+    " which says nothing about validity (`not_informative`)",
+    "judge",
+)
+JUDGE_CONSISTENCY = Family(
+    "judge_consistency",
+    "Judge asked again",
+    "the facet `judge` differs: the same judge asked again about the same answers",
+    "judge",
+)
+JUDGE_AGREEMENT = Family(
+    "judge_agreement",
+    "Another judge",
+    "the facet `judge` differs: another model judged the same answers",
+    "judge",
+)
+STAGES = Family(
+    "stages",
+    "Stages of a judge",
+    "the facet `judge` differs: people labelled the sub-sentences and facts that single roles of a"
+    " judge decide",
+    "judge",
+)
+BLINDNESS = Family("blindness", "Without the picture", "the facet `sight` differs", "sight")
+RESOLUTION = Family(
+    "resolution", "Smaller pictures", "the facet `resolution` differs", "resolution"
+)
+CONSISTENCY = Family(
+    "consistency",
+    "Internal consistency",
+    "one administration: how far items, and types, measure the same thing",
+)
+GENERALIZABILITY = Family(
+    "generalizability",
+    "Generalizability",
+    "all crossed administrations: how much of the variance each facet makes",
+)
+DISCRIMINABILITY = Family(
+    "discriminability", "Discriminability", "one administration: which respondents it separates"
+)
+ITEMS = Family("items", "Items", "one administration: what single items contribute")
+SOLVABILITY = Family(
+    "solvability", "Without seeing", "the questions alone: what can be known without a picture"
+)
+TYPES = Family(
+    "types", "Types", "the items alone: what is covered, and what each type's score is worth"
+)
+EXPECTED = Family(
+    "expected",
+    "Expected from probabilities",
+    "one administration with probabilities: what reruns would show, without asking again",
+)
+
+SHORT_FORM = Family(
+    "short_form",
+    "Short form",
+    "one administration of a short form: what it says on the full benchmark's scale, and what it"
+    " loses",
+)
+
+INDICATOR_FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        TEST_RETEST,
+        PARALLEL_FORMS,
+        CRITERION,
+        ORACLE,
+        JUDGE_CONSISTENCY,
+        JUDGE_AGREEMENT,
+        STAGES,
+        BLINDNESS,
+        RESOLUTION,
+        CONSISTENCY,
+        GENERALIZABILITY,
+        DISCRIMINABILITY,
+        ITEMS,
+        SOLVABILITY,
+        TYPES,
+        EXPECTED,
+        SHORT_FORM,
+    )
+}
+"""Every family by its name, in the order in which reports show them."""
+JUDGES = (CRITERION, ORACLE, JUDGE_CONSISTENCY, JUDGE_AGREEMENT)
+"""The families that compare two judgements of the same answers."""
+ONE_SCALE = (TEST_RETEST, PARALLEL_FORMS, JUDGE_CONSISTENCY, JUDGE_AGREEMENT, BLINDNESS, RESOLUTION)
+"""The families that compare two administrations on one scale; people's share of right answers may
+have another.
+"""
+PAIRS = (*ONE_SCALE, CRITERION, ORACLE)
+"""The families that compare two administrations."""
+
+
+# ----------------------------------------------------------------------
+# An indicator as a value: what is estimated, from which administrations, by which computation,
+# and how it is shown.
+#
+# A module of this package lists its indicators beside the functions that compute them
+# (`indicators = (...)`); whatever shows or estimates indicators reads them from there
+# (`catalogue.all_indicators`).
+# ----------------------------------------------------------------------
+
+
+class Study(Protocol):
+    """A result of `hqm.psychometrics`, which says whether it exists and why not."""
+
+    @property
+    def status(self) -> Any: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class Lack(NamedTuple):
+    """Why a case has no number.
+
+    Without a reason, the audit does not list the indicator for this case.
+    """
+
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a case must have before an indicator is computed."""
+
+    what: str
+    """In words, for the indicator's page."""
+    lacking: Callable[[Case], Lack | None]
+    """Why the case does not have it; None where it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a computation gives: the coefficient, and what an estimate says beside it."""
+
+    coefficient: Coefficient
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    over: str = "model_population"
+    """What the coefficient's own interval generalises over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indicator:
+    """One statistic of the families that estimate it; an estimate is named `family.name`.
+
+    Parameters
+    ----------
+    name, title
+        As in `audit.json`, and as reports write it (the name with spaces unless given).
+    meaning
+        One sentence that says what the number is.
+    family, headline
+        The families that estimate it, and those of them for which a terminal shows it.
+    compute
+        The number of a case that has everything in `needs`. A docstring of the function is shown on
+        the page.
+    explains
+        The functions of `hqm.psychometrics` that `compute` calls, the leading one first; the page
+        shows them.
+    needs
+        What a case must have, in the order in which it is asked for.
+    better, digits
+        Which direction is good, and how many decimals reports show.
+    compares_spread
+        Whether it is a ratio of variances between respondents, whose interval over other
+        respondents needs scores that do not crowd at a bound.
+    fewest_families
+        How many families its interval over other respondents needs where some respondents are
+        relatives.
+    repeats
+        Whether it is 1 by construction where answers are drawn without chance, so that it then says
+        nothing.
+    """
+
+    name: str
+    title: str = ""
+    meaning: str
+    family: tuple[Family, ...]
+    compute: Callable[[Case], Result | Coefficient | float]
+    explains: tuple[Callable[..., Any], ...]
+    needs: tuple[Need, ...] = ()
+    better: Better = "higher"
+    digits: int = 3
+    headline: tuple[Family, ...] = ()
+    repeats: bool = False
+    compares_spread: bool = False
+    fewest_families: int = FEWEST_FAMILIES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name.replace("_", " "))
+
+    @property
+    def facet(self) -> tuple[str, ...]:
+        """The facets that differ where it is estimated."""
+        return tuple(dict.fromkeys(family.facet for family in self.family if family.facet))
+
+
+def result(
+    value: Coefficient | float,
+    /,
+    *,
+    flags: tuple[str, ...] = (),
+    over: str = "model_population",
+    **detail: Any,
+) -> Result:
+    """A number with what stands beside it."""
+    return Result(
+        value if isinstance(value, Coefficient) else Coefficient(value), detail, flags, over
+    )
+
+
+def known(value: float, study: Study | None = None, missing: str = "") -> Coefficient:
+    """A number of a study, or the study's own reason where it has none.
+
+    A value that is not finite is reported as degenerate where `missing` gives the reason for it.
+    """
+    if study is not None and study.status != "ok":
+        return Coefficient.absent(study.status, study.reason or missing)
+    if missing and not math.isfinite(value):
+        return Coefficient.absent(
+            "degenerate", (study.reason if study is not None else "") or missing
+        )
+    return Coefficient(value)
+
+
+def need(
+    what: str,
+    met: Callable[[Case], bool],
+    reason: str | Callable[[Case], str] = "",
+    status: Status = "not_applicable",
+) -> Need:
+    """A need that a question about the case decides; `{metric}` and `{n}` (respondents) are filled
+    into the reason.
+    """
+
+    def lacking(case: Case) -> Lack | None:
+        if met(case):
+            return None
+        if callable(reason):
+            return Lack(status, reason(case))
+        return Lack(status, reason.format(metric=case.metric.name, n=len(case.respondents)))
+
+    return Need(what, lacking)
+
+
+def study_of(
+    what: str,
+    study: Callable[[Case], Study],
+    missing: Callable[[Case], bool] | None = None,
+    reason: str = "",
+) -> Need:
+    """The need that a study of the case came out; its own status and reason say why it did not.
+
+    `missing` says that a study which came out has no number all the same, for this `reason`.
+    """
+
+    def lacking(case: Case) -> Lack | None:
+        outcome = case.once(study)
+        if outcome.status != "ok":
+            return Lack(outcome.status, outcome.reason or reason)
+        return (
+            Lack("degenerate", outcome.reason or reason)
+            if missing is not None and missing(case)
+            else None
+        )
+
+    return Need(what, lacking)
+
+
+MEAN_OF_ITEMS = need(
+    "a metric that is a mean of item scores",
+    lambda case: case.additive and not case.metric.group,
+    "{metric} is no mean of item scores",
+)
+ADDITIVE = need(
+    "a metric that is a mean of item scores",
+    lambda case: case.additive,
+    "{metric} is no mean of item scores",
+)
+PAIR = need("two administrations", lambda case: len(case.matrices) == 2 and not case.together)
+RUNS = need("two runs of the same form", lambda case: case.together)

@@ -1,0 +1,266 @@
+"""What a benchmark's items cover."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hqm.indicators.cases import Case, left_out, number
+from hqm.indicators.indicator import MEAN_OF_ITEMS, TYPES, Indicator, Result, need, result
+from hqm.lint.answer_leaks import LARGEST_ERROR
+from hqm.psychometrics import (
+    Coefficient,
+    Coverage,
+    Subscore,
+    cronbach_alpha,
+    subscore_value,
+    type_coverage,
+)
+from hqm.psychometrics.coverage import FEWEST_CLUSTERS
+from hqm.psychometrics.distributions import binomial_above
+from hqm.types import HALLUCINATION_TYPES, Form
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCoverage:
+    """What a benchmark has of one hallucination type."""
+
+    type: str
+    claimed: bool
+    items: int
+    images: int
+    wordings: int
+    labelled: bool = True
+
+    @property
+    def state(self) -> str:
+        """`labelled`, `by design` (no labels, but nothing else is asked), `claimed` (said, but no
+        item), or `absent`.
+        """
+        if self.items:
+            return "labelled" if self.labelled else "by design"
+        return "claimed" if self.claimed else "absent"
+
+
+def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple[TypeCoverage, ...]:
+    """The eight hallucination types with their items, pictures and distinct wordings.
+
+    A type that the card claims but no item has counts as claimed, never as covered. `labelled` says
+    whether the release itself carries the labels.
+    """
+    said = set(claimed)
+    rows = []
+    for kind in HALLUCINATION_TYPES:
+        items = [item for item in form.items if item.type == kind]
+        images = {item.image for item in items if item.image}
+        wordings = {" ".join(item.prompt.lower().split()) for item in items}
+        rows.append(
+            TypeCoverage(kind, kind in said, len(items), len(images), len(wordings), labelled)
+        )
+    return tuple(rows)
+
+
+def _coverage(case: Case) -> Coverage:
+    items = case.items
+    plain = case.additive and not case.metric.group
+    return type_coverage(
+        [item.type for item in items],
+        HALLUCINATION_TYPES,
+        images=[item.cluster or item.id for item in items],
+        questions=[item.prompt for item in items],
+        claimed=set(case.claimed),
+        sem=LARGEST_ERROR,
+        scores=case.item_scores[0] if plain else None,
+        errors=None if plain else _errors(case),
+    )
+
+
+def _errors(case: Case) -> dict[str, float]:
+    """Type -> the standard error of its score by the metric, clusters left out in turn; root mean
+    square over respondents.
+    """
+    errors = {}
+    for kind in {item.type for item in case.items if item.type}:
+        units = case.first.units(
+            case.metric, np.array([item.type == kind for item in case.first.items])
+        )
+        left = left_out(units, case.metric)
+        count = left.shape[1]
+        if count >= FEWEST_CLUSTERS:
+            with np.errstate(invalid="ignore"):
+                squared = (
+                    (count - 1)
+                    / count
+                    * ((left - left.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+                )
+            known = squared[np.isfinite(squared)]
+            errors[kind] = float(np.sqrt(known.mean())) if len(known) else float("nan")
+    return errors
+
+
+def _index(case: Case) -> Result:
+    """The row of a type says whether it is measurable here and, where its own score was looked at,
+    what it adds to the total.
+    """
+    study = case.once(_coverage)
+    worth = (
+        {s.name: s for s in case.once(_subscores) if s.status == "ok"}
+        if _has_subscores(case)
+        else {}
+    )
+    rows = [
+        {
+            "type": t.name,
+            "items": t.items,
+            "images": t.images,
+            "wordings": t.wordings,
+            "share": number(t.share),
+            **_reliability(case, t.name),
+            "sem": number(t.sem),
+            "measured": t.measured,
+            "missing_items": 0 if (chance := _at_chance(case, t.name)) else t.missing_items,
+            "at_chance": chance,
+            "state": t.state,
+            "adds_value": worth[t.name].adds if t.name in worth else None,
+            "adds_value_certainly": worth[t.name].certain if t.name in worth else None,
+        }
+        for t in study.types
+    ]
+    return result(
+        study.index,
+        types=rows,
+        n_min=study.n_min,
+        unlabelled=study.unlabelled,
+        largest_error=LARGEST_ERROR,
+    )
+
+
+def _at_chance(case: Case, kind: str) -> bool:
+    """Whether no respondent is shown above chance in a type, and their mean is within .05 of it.
+
+    Chance is a guess among the options, or always the commonest key. One-sided binomial tests,
+    Bonferroni over respondents.
+    """
+    items = [(i, item) for i, item in enumerate(case.items) if item.type == kind]
+    if MEAN_OF_ITEMS.lacking(case) is not None or not items:
+        return False
+    if any(item.task not in ("yes_no", "choice") for _, item in items):
+        return False
+    keys = Counter(str(item.target) for _, item in items)
+    guess = np.mean([1 / max(len(item.options), 2) for _, item in items])
+    chance = max(float(guess), max(keys.values()) / len(items))
+    scores = case.item_scores[0][:, [i for i, _ in items]]
+    right = 1 - scores if case.metric.better == "lower" else scores
+    asked = np.isfinite(right).sum(axis=1)
+    total = np.nansum(right, axis=1)
+    above = binomial_above(np.round(total) - 1, asked, chance)
+    mean = total.sum() / max(int(asked.sum()), 1)
+    return bool(above.min() * len(right) >= 0.05 and mean <= chance + 0.05)
+
+
+def _reliability(case: Case, kind: str) -> dict[str, Any]:
+    """Cronbach's alpha of a type's items, pictures being the parts of the test, with its interval
+    over respondents.
+    """
+    places = [i for i, label in enumerate(case.once(_labels)) if label == kind]
+    if MEAN_OF_ITEMS.lacking(case) is not None or len(places) < 2:
+        return {"alpha": None, "alpha_low": None, "alpha_high": None}
+    study = cronbach_alpha(
+        case.item_scores[0][:, places],
+        case.clusters[places],
+        n_effective=case.n_effective,
+        drop="answers",
+    )
+    alpha = study.coefficient
+    return {
+        "alpha": number(alpha.value),
+        "alpha_low": number(alpha.low),
+        "alpha_high": number(alpha.high),
+    }
+
+
+def _effective(case: Case) -> Result:
+    study = case.once(_coverage)
+    return result(study.effective, evenness=number(study.evenness.value))
+
+
+def _labels(case: Case) -> list[str]:
+    return [item.type or "" for item in case.items]
+
+
+def _has_subscores(case: Case) -> bool:
+    return MEAN_OF_ITEMS.lacking(case) is None and len(set(case.once(_labels)) - {""}) >= 2
+
+
+def _subscores(case: Case) -> tuple[Subscore, ...]:
+    labels = case.once(_labels)
+    typed = np.array([bool(label) for label in labels])
+    return subscore_value(case.item_scores[0][:, typed], [label for label in labels if label])
+
+
+def _added_value(case: Case) -> Result:
+    """The number of types of which `adds` is true."""
+    scores = case.once(_subscores)
+    known = [score for score in scores if score.status == "ok"]
+    rows = [
+        {
+            "type": s.name,
+            "items": s.items,
+            "by_subscore": number(s.by_subscore),
+            "by_total": number(s.by_total),
+            "adds": s.adds,
+            "certain": s.certain,
+            "status": s.status,
+            "reason": s.reason,
+        }
+        for s in scores
+    ]
+    absent = (
+        Coefficient.absent(scores[0].status, scores[0].reason)
+        if scores
+        else Coefficient.absent("insufficient", "no type")
+    )
+    return result(float(sum(score.adds for score in known)) if known else absent, types=rows)
+
+
+_FAMILY = (TYPES,)
+_TWO_TYPES = need(
+    "two types",
+    lambda case: len(set(case.once(_labels)) - {""}) >= 2,
+    "there are fewer than two types",
+)
+
+indicators = (
+    Indicator(
+        name="index",
+        family=_FAMILY,
+        compute=_index,
+        explains=(type_coverage,),
+        headline=_FAMILY,
+        meaning=(
+            "Share of the eight types whose score has a standard error of at most .03 in these"
+            " answers."
+        ),
+    ),
+    Indicator(
+        name="effective",
+        family=_FAMILY,
+        compute=_effective,
+        explains=(type_coverage,),
+        headline=_FAMILY,
+        meaning="Effective number of types (exponential of the entropy).",
+    ),
+    Indicator(
+        name="added_value",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _TWO_TYPES),
+        compute=_added_value,
+        digits=0,
+        meaning="Types whose own score says more of them than the total does (Haberman).",
+        explains=(subscore_value,),
+    ),
+)

@@ -1,0 +1,418 @@
+"""Two administrations that differ in one facet: how well the scores agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.indicators.cases import Case, number
+from hqm.indicators.flags import FLAGS
+from hqm.indicators.indicator import (
+    BLINDNESS,
+    CRITERION,
+    JUDGE_AGREEMENT,
+    JUDGE_CONSISTENCY,
+    JUDGES,
+    ONE_SCALE,
+    PAIR,
+    PAIRS,
+    PARALLEL_FORMS,
+    RESOLUTION,
+    TEST_RETEST,
+    Indicator,
+    Result,
+    known,
+    need,
+    result,
+    study_of,
+)
+from hqm.indicators.labelled import beside_people, drawn_labels, label_weights, sample_flags
+from hqm.indicators.without_pictures import mean_words
+from hqm.psychometrics import (
+    ICC,
+    BlandAltman,
+    Coefficient,
+    ItemAgreement,
+    agreement_bounds,
+    bias_test,
+    bland_altman,
+    concordance,
+    icc,
+    item_agreement,
+    kendall_tau_b,
+    leave_one_out,
+    mean_shift,
+    never_narrower,
+    own_shifts,
+    pearson,
+    spearman,
+    with_raters,
+)
+
+
+def _pearson(case: Case) -> Result:
+    r = pearson(*case.scores, n_effective=case.n_effective)
+    flags, without = _without_each(case)
+    # of reruns all of 1 - r is noise, which rho_G finds nine times more sharply
+    r = r if case.facet == "run" else _over_items(case, "pearson", r)
+    if case.sample is None:
+        return result(r, flags=flags, **without, **_unread_bounds(case))
+    flags = (*flags, *case.once(sample_flags))
+    return result(_with_raters(case, r), flags=flags, **without, **_unread_bounds(case))
+
+
+def _with_raters(case: Case, r: Coefficient) -> Coefficient:
+    """The correlation with people whose interval for these respondents also holds their raters'
+    errors.
+    """
+    drawn = case.once(drawn_labels)
+    if drawn is None or r.status != "ok":
+        return r
+    means = [drawn.of(row) for row in range(len(case.respondents))]
+    labelled = [row for row, values in enumerate(means) if len(values)]
+    replicates = np.stack([means[row] for row in labelled], axis=1)
+    return with_raters(r, [pearson(case.scores[0][labelled], row).value for row in replicates])
+
+
+def _same_items(case: Case) -> Coefficient:
+    """The benchmark's scores on the labelled items alone, against the labels. It flatters: both
+    sides share the luck of these items.
+    """
+    if case.sample is None or not case.additive or case.metric.group:
+        return pearson(case.first.score(case.metric), case.scores[1], n_effective=case.n_effective)
+    automatic, human = case.once(beside_people)
+    weights = case.once(label_weights)
+    both = np.isfinite(automatic) & np.isfinite(human)
+    w = np.where(both, 1.0 if weights is None else weights, 0.0)
+    total = w.sum(axis=1)
+    means = [
+        np.divide(
+            (w * np.where(both, x, 0.0)).sum(axis=1),
+            total,
+            out=np.full(len(w), np.nan),
+            where=total > 0,
+        )
+        for x in (automatic, human)
+    ]
+    return pearson(*means, n_effective=case.n_effective)
+
+
+def _over_items(case: Case, statistic: str, value: Coefficient) -> Coefficient:
+    """The coefficient with its interval for these respondents over other items."""
+    left = case.agreement_without.get(statistic)
+    if left is None or value.status != "ok":
+        return value
+    bounds = agreement_bounds(
+        value.value, left, case.without[0], case.without[-1], scaled=statistic == "pearson"
+    )
+    return never_narrower(replace(value, fixed=bounds))
+
+
+def shift_of(case: Case) -> Coefficient:
+    """The mean shift of the scores, with both intervals where the items are the same on both
+    sides.
+    """
+    without = None if case.whole is not None else (case.without[0], case.without[-1])
+    return mean_shift(*case.scores, without=without, n_effective=case.n_effective)
+
+
+def _mean_shift(case: Case) -> Result:
+    """The mean shift; of smaller pictures, each respondent's own scores and paired difference stand
+    beside it.
+    """
+    shift = shift_of(case)
+    if case.facet != "resolution":
+        return Result(shift)
+    own = own_shifts(case.scores[0], case.scores[1], (case.without[0], case.without[-1]))
+    rows = zip(case.respondents, *case.scores, own, strict=True)
+    by = {
+        name: {
+            "whole": number(first),
+            "scaled": number(other),
+            "difference": number(each.value),
+            "low": number(each.low),
+            "high": number(each.high),
+        }
+        for name, first, other, each in rows
+    }
+    return result(shift, by_respondent=by)
+
+
+def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Whether one respondent makes the correlation, with the range of the correlation without
+    each.
+    """
+    x, y = case.scores[0], case.scores[-1]
+
+    def pearson_of(chosen: npt.NDArray[np.intp]) -> float:
+        a, b = x[chosen], y[chosen]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (
+                float(np.corrcoef(a, b)[0, 1])
+                if len(a) > 2 and a.std() > 0 and b.std() > 0
+                else math.nan
+            )
+
+    influence = leave_one_out(pearson_of, len(x), scores=x)
+    if influence.status != "ok":
+        return (), {}
+    name = (
+        case.respondents[influence.strongest]
+        if 0 <= influence.strongest < len(case.respondents)
+        else ""
+    )
+    detail: dict[str, Any] = {
+        "without_low": number(influence.low),
+        "without_high": number(influence.high),
+        "strongest": name,
+        "without_strongest": number(influence.without[influence.strongest]) if name else None,
+    }
+    return tuple(flag for flag in influence.flags if flag in FLAGS), detail
+
+
+def _unread_bounds(case: Case) -> dict[str, Any]:
+    """The mean score if every unscored answer were wrong, and if every one were right; of a mean of
+    0/1 scores.
+    """
+    if not case.additive or case.metric.group:
+        return {}
+    values = case.item_scores[0]
+    unread = ~np.isfinite(values) | ~case.first.answered[:, case.mask]
+    low = float(np.where(unread, 0.0, values).mean())
+    return {"if_all_wrong": low, "if_all_right": low + float(unread.mean())}
+
+
+def _icc(case: Case) -> ICC:
+    return icc(np.stack(list(case.scores), axis=1), n_effective=case.n_effective)
+
+
+def _icc_a1(case: Case) -> Result:
+    study, moved = case.once(_icc), bias_test(case.scores.T, n_effective=case.n_effective)
+    flags = ("MEAN_SHIFT",) if moved.status == "ok" and moved.p < 0.05 else ()
+    return result(
+        _over_items(case, "icc_a1", study.a1),
+        flags=flags,
+        sem=number(study.sem_agreement),
+        mdc95=number(study.mdc95),
+        shift=number(mean_shift(*case.scores).value),
+    )
+
+
+def _ccc(case: Case) -> Result:
+    study = concordance(*case.scores, n_effective=case.n_effective)
+    return result(
+        _over_items(case, "ccc", study.ccc), bias_correction=number(study.bias_correction)
+    )
+
+
+def _limits(case: Case) -> Result:
+    study = case.once(_bland_altman)
+    ends = {name: getattr(study, name) for name in ("lower", "upper", "slope")}
+    spans: dict[str, Any] = {
+        name: [number(v) for v in (end.value, end.low, end.high)] for name, end in ends.items()
+    }
+    return result(
+        replace(shift_of(case), flags=study.bias.flags), deviation=number(study.deviation), **spans
+    )
+
+
+def _bland_altman(case: Case) -> BlandAltman:
+    return bland_altman(*case.scores, n_effective=case.n_effective)
+
+
+def _item_agreement(case: Case) -> Result:
+    study = item_agreement(*case.item_scores) if case.sample is None else _weighted_agreement(case)
+    by = {
+        name: {"agreement": number(a), "kappa": number(k)}
+        for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)
+    }
+    return result(
+        known(study.mean, study),
+        worst=number(study.worst),
+        mean_kappa=number(study.mean_kappa),
+        by_respondent=by,
+    )
+
+
+def _weighted_agreement(case: Case) -> ItemAgreement:
+    """How far the labelled answers of each respondent come out the same, weighted by how they were
+    chosen.
+    """
+    plain, weights = item_agreement(*case.item_scores), case.once(label_weights)
+    if weights is None or plain.status != "ok" or not case.additive or case.metric.group:
+        return plain
+    automatic, human = case.once(beside_people)
+    w = np.where(np.isfinite(automatic) & np.isfinite(human), weights, 0.0)
+    alike = np.array(
+        [
+            float((row * (a == h)).sum() / row.sum()) if row.any() else math.nan
+            for row, a, h in zip(w, automatic, human, strict=True)
+        ]
+    )
+    return replace(plain, agreement=tuple(alike.tolist()))
+
+
+def _length_shift(case: Case) -> Result:
+    """The mean shift of each respondent's mean number of words."""
+    words = [mean_words(matrix) for matrix in case.matrices]
+    return result(
+        mean_shift(*words, n_effective=case.n_effective), by_respondent=case.by_respondent(*words)
+    )
+
+
+ICC_A1 = Indicator(
+    name="icc_a1",
+    compares_spread=True,
+    title="ICC(A,1), agreement",
+    family=ONE_SCALE,
+    needs=(PAIR,),
+    compute=_icc_a1,
+    explains=(icc,),
+    repeats=True,
+    meaning="ICC(A,1): how far the same score comes back; a shift of the mean lowers it.",
+    headline=(
+        TEST_RETEST,
+        PARALLEL_FORMS,
+        BLINDNESS,
+        RESOLUTION,
+        JUDGE_CONSISTENCY,
+        JUDGE_AGREEMENT,
+    ),
+)
+indicators = (
+    Indicator(
+        name="pearson",
+        compares_spread=True,
+        title="Pearson r",
+        family=PAIRS,
+        needs=(PAIR,),
+        compute=_pearson,
+        explains=(pearson,),
+        repeats=True,
+        meaning=(
+            "Pearson's correlation of the respondents' scores, with Fisher's interval over"
+            " respondents."
+        ),
+        headline=(TEST_RETEST, PARALLEL_FORMS, BLINDNESS, RESOLUTION, CRITERION),
+    ),
+    Indicator(
+        name="pearson_same_items",
+        compares_spread=True,
+        title="Pearson r, judged items alone",
+        family=JUDGES,
+        headline=(CRITERION,),
+        meaning="The same correlation, with the benchmark's scores on the judged items alone.",
+        explains=(pearson,),
+        needs=(
+            PAIR,
+            need("judgements of a sample of the items", lambda case: case.whole is not None),
+        ),
+        compute=_same_items,
+    ),
+    Indicator(
+        name="spearman",
+        title="Spearman's rho",
+        family=PAIRS,
+        needs=(PAIR,),
+        explains=(spearman,),
+        repeats=True,
+        meaning="Spearman's rank correlation, with the interval of Bonett and Wright.",
+        compute=lambda case: spearman(*case.scores, n_effective=case.n_effective),
+    ),
+    Indicator(
+        name="tau_b",
+        title="Kendall's tau-b",
+        family=PAIRS,
+        needs=(PAIR,),
+        explains=(kendall_tau_b,),
+        repeats=True,
+        meaning=(
+            "Kendall's tau-b: concordant less discordant pairs of respondents, with Fieller's"
+            " interval."
+        ),
+        compute=lambda case: kendall_tau_b(*case.scores, n_effective=case.n_effective),
+    ),
+    ICC_A1,
+    Indicator(
+        name="icc_c1",
+        compares_spread=True,
+        title="ICC(C,1), consistency",
+        family=ONE_SCALE,
+        needs=(PAIR,),
+        explains=(icc,),
+        repeats=True,
+        meaning="ICC(C,1): how far the differences between respondents come back.",
+        compute=lambda case: result(
+            _over_items(case, "icc_c1", case.once(_icc).c1),
+            sem=number(case.once(_icc).sem_consistency),
+        ),
+    ),
+    Indicator(
+        name="ccc",
+        compares_spread=True,
+        title="Lin's concordance",
+        family=ONE_SCALE,
+        needs=(PAIR,),
+        compute=_ccc,
+        explains=(concordance,),
+        repeats=True,
+        meaning=(
+            "Lin's concordance correlation: how close the pairs of scores lie to the line of"
+            " identity."
+        ),
+    ),
+    Indicator(
+        name="mean_shift",
+        family=ONE_SCALE,
+        needs=(PAIR,),
+        better="neither",
+        explains=(mean_shift,),
+        meaning="Mean difference of the scores, other minus first.",
+        compute=_mean_shift,
+        headline=(PARALLEL_FORMS, BLINDNESS, RESOLUTION, JUDGE_CONSISTENCY, JUDGE_AGREEMENT),
+    ),
+    Indicator(
+        name="limits_of_agreement",
+        family=ONE_SCALE,
+        better="neither",
+        compute=_limits,
+        explains=(bland_altman,),
+        meaning=(
+            "Bland and Altman: the mean difference, with the limits that hold 95% of the"
+            " differences."
+        ),
+        needs=(PAIR, study_of("respondents for the limits of Bland and Altman", _bland_altman)),
+    ),
+    Indicator(
+        name="item_agreement",
+        family=PAIRS,
+        compute=_item_agreement,
+        explains=(item_agreement,),
+        repeats=True,
+        meaning="Share of items that come out the same, mean over respondents.",
+        needs=(
+            PAIR,
+            need(
+                "metrics that are shares of items",
+                lambda case: case.metrics[0].share and case.metrics[-1].share,
+            ),
+        ),
+        headline=(TEST_RETEST, PARALLEL_FORMS, CRITERION),
+    ),
+    Indicator(
+        name="length_shift",
+        title="length shift (words)",
+        family=(PARALLEL_FORMS, BLINDNESS, RESOLUTION),
+        needs=(PAIR,),
+        better="neither",
+        meaning="Mean difference of the answers' length in words, other minus first.",
+        digits=2,
+        compute=_length_shift,
+        explains=(mean_shift,),
+        headline=(PARALLEL_FORMS,),
+    ),
+)

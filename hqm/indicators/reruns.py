@@ -1,0 +1,651 @@
+"""The same form in several runs: how far the scores repeat with other seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hqm.indicators.cases import Case, number, numbers
+from hqm.indicators.indicator import (
+    ADDITIVE,
+    EXPECTED,
+    GENERALIZABILITY,
+    RUNS,
+    TEST_RETEST,
+    Indicator,
+    Lack,
+    Need,
+    Result,
+    known,
+    need,
+    result,
+    study_of,
+)
+from hqm.indicators.paired_scores import ICC_A1
+from hqm.psychometrics import (
+    Coefficient,
+    Dependability,
+    DStudy,
+    GeneralizedRetest,
+    GStudy,
+    RankStability,
+    cheapest_designs,
+    crossed_components,
+    d_study,
+    expected_retest,
+    g_and_phi,
+    g_study,
+    icc,
+    kendall_w,
+    noise_floor,
+    rank_stability,
+    rho_g,
+    rho_g_of_scores,
+    standardized_reliability,
+    temperature_curve,
+)
+from hqm.psychometrics.bootstrap import stream
+from hqm.scoring.metrics import Array
+
+LENGTH = 1000
+"""The common length that reliabilities are brought to, in items."""
+
+
+def retest_of(case: Case) -> GeneralizedRetest:
+    """Reliability from the items' noise: of a mean from its items, of a ratio from its scores
+    without each cluster.
+    """
+    if case.additive:
+        return rho_g(case.item_scores, case.clusters, n_effective=case.n_effective)
+    return rho_g_of_scores(case.scores, without=case.without, n_effective=case.n_effective)
+
+
+def _rho(case: Case) -> Coefficient:
+    return case.once_for_all(retest_of).rho
+
+
+def _rho_g(case: Case) -> Result:
+    study = case.once_for_all(retest_of)
+    return result(
+        study.rho,
+        flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (),
+        sem=number(study.sem_pooled),
+        by_respondent=_of_each(case, study.sem),
+        average_of_runs=number(study.rho_average.value),
+        runs=study.runs,
+    )
+
+
+def _of_each(case: Case, values: Array) -> dict[str, float | None]:
+    return dict(zip(case.respondents, numbers(values), strict=True))
+
+
+def _floor(case: Case) -> Coefficient:
+    return noise_floor(case.scores[0], len(case.clusters))
+
+
+def _no_gain(case: Case) -> Lack | None:
+    for source in (case.once(_floor), _rho(case)):
+        if source.status not in ("ok", "not_informative"):
+            return Lack(source.status, source.reason)
+    return Lack("degenerate", "the noise floor is 1") if case.once(_floor).value >= 1 else None
+
+
+def _gain(case: Case) -> Coefficient:
+    """`(rho_G - r0) / (1 - r0)`: 0 where the answers repeat no better than coin flips at each
+    respondent's own rate, 1 where they are identical. The flag `NOISE_FLOOR` stands at .5 and
+    below.
+    """
+    floor = case.once(_floor).value
+    value = (_rho(case).value - floor) / (1 - floor)
+    return Coefficient(value, flags=("NOISE_FLOOR",) if value <= 0.5 else ())
+
+
+def _at_common_length(case: Case) -> Result:
+    """`rho_g` brought to 1,000 items by the formula of Spearman and Brown."""
+    return result(
+        standardized_reliability(_rho(case), max(len(case.clusters), 1), LENGTH), length=LENGTH
+    )
+
+
+def _drift(case: Case) -> Result:
+    """The P-value of the test for drift that `rho_g` makes."""
+    drift = case.once_for_all(retest_of).drift
+    return result(replace(known(drift.p, drift), n=drift.n), statistic=number(drift.statistic))
+
+
+def _sem(case: Case) -> Result:
+    """The square root of the mean noise variance that `rho_g` finds. It is pooled over the
+    respondents: each one's own stands in the detail, from its own items, with the lowest and the
+    highest.
+    """
+    study = case.once_for_all(retest_of)
+    return result(_of_noise(case, study.sem_pooled), **_own(case, study.sem))
+
+
+def _mdc95(case: Case) -> Result:
+    """1.96 times the square root of 2 times `sem`: the repeatability coefficient of Bland and
+    Altman, pooled over the respondents. Each one's own stands in the detail; 95 % of the
+    differences between two runs of a respondent lie within that respondent's own.
+    """
+    study = case.once_for_all(retest_of)
+    return result(_of_noise(case, study.mdc95_pooled), **_own(case, study.mdc95))
+
+
+def _own(case: Case, values: Array) -> dict[str, Any]:
+    known_ones = values[np.isfinite(values)]
+    ends = [float(known_ones.min()), float(known_ones.max())] if len(known_ones) else [None, None]
+    return {"by_respondent": _of_each(case, values), "range": ends, "pooled": True}
+
+
+def _of_noise(case: Case, value: float) -> Coefficient:
+    # identical runs have no noise, which is said of the reliability and holds of the noise
+    rho = _rho(case)
+    if rho.status == "not_informative" and math.isfinite(value):
+        return Coefficient(value, status=rho.status, reason=rho.reason)
+    return known(value, rho, "no noise")
+
+
+def _ranks(case: Case) -> RankStability:
+    study = case.once_for_all(retest_of)
+    return rank_stability(
+        study.scores.mean(axis=0),
+        study.noise,
+        stream(case.seed, f"{case.family}.ranks"),
+        k=(1, 3, 5, 10),
+        higher_is_better=case.metric.better != "lower",
+    )
+
+
+def _of_ranks(value: float, **detail: Any) -> Result:
+    return result(known(value, missing="undefined"), **(detail if math.isfinite(value) else {}))
+
+
+def _top_k(case: Case) -> Result:
+    top = case.once(_ranks).top
+    rows = [
+        {
+            "k": t.k,
+            "overlap": number(t.overlap),
+            "same_set": number(t.same_set),
+            "chance": number(t.chance),
+        }
+        for t in top
+    ]
+    three = next((t for t in top if t.k == 3), None)
+    return (
+        _of_ranks(three.overlap, k=3, chance=number(three.chance), rows=rows)
+        if three
+        else _of_ranks(math.nan)
+    )
+
+
+def _pair_flip(case: Case) -> Result:
+    ranks = case.once(_ranks)
+    return _of_ranks(
+        ranks.mean_flip, adjacent=number(ranks.adjacent_flip), top5=number(ranks.top5_flip)
+    )
+
+
+def _kendall_w(case: Case) -> Result:
+    study = kendall_w(
+        case.scores.T, stream(case.seed, f"{case.family}.kendall_w"), families=case.families or None
+    )
+    return result(study.w, mean_spearman=number(study.mean_spearman))
+
+
+_SHARE = need(
+    "a metric that is a share of items",
+    lambda case: case.metric.share,
+    "{metric} is no share of items, so coin flips have no variance to compare with",
+)
+_RANKS = (
+    RUNS,
+    study_of("a reliability of one run", _rho),
+    study_of("an order of the respondents", _ranks, reason="undefined"),
+)
+_THREE = (RUNS, need("three runs", lambda case: len(case.matrices) > 2))
+_RETEST_FAMILY = (TEST_RETEST,)
+
+_OF_RUNS = (
+    Indicator(
+        name="rho_g",
+        compares_spread=True,
+        title="rho_G, one run",
+        family=_RETEST_FAMILY,
+        needs=(RUNS,),
+        compute=_rho_g,
+        explains=(rho_g, rho_g_of_scores),
+        meaning=(
+            "Reliability of one run from the items that changed between runs; an interval for these"
+            " respondents (a fixed facet), one for others (a random facet)."
+        ),
+        headline=_RETEST_FAMILY,
+        repeats=True,
+    ),
+    Indicator(
+        name="noise_floor",
+        title="noise floor r0",
+        family=_RETEST_FAMILY,
+        needs=(RUNS, _SHARE),
+        compute=lambda case: case.once(_floor),
+        meaning=(
+            "The correlation that independent coin flips at each respondent's own rate would reach."
+        ),
+        explains=(noise_floor,),
+        headline=_RETEST_FAMILY,
+        better="neither",
+    ),
+    Indicator(
+        name="gain",
+        title="gain over coin flips",
+        family=_RETEST_FAMILY,
+        explains=(noise_floor, rho_g),
+        compute=_gain,
+        repeats=True,
+        meaning="How far the reliability lies from coin flips (0) towards identical answers (1).",
+        needs=(RUNS, _SHARE, Need("a noise floor below 1 and a reliability", _no_gain)),
+    ),
+    Indicator(
+        name="rho_g_1000",
+        compares_spread=True,
+        title="rho_G at 1,000 items",
+        family=_RETEST_FAMILY,
+        needs=(RUNS,),
+        compute=_at_common_length,
+        meaning=(
+            "The same reliability at a common length of 1,000 items, so that benchmarks of"
+            " different length compare."
+        ),
+        explains=(standardized_reliability,),
+        headline=_RETEST_FAMILY,
+        repeats=True,
+    ),
+    Indicator(
+        name="drift",
+        family=_RETEST_FAMILY,
+        needs=(RUNS,),
+        compute=_drift,
+        explains=(rho_g,),
+        better="neither",
+        meaning=(
+            "P-value of the test that scores differ between runs by no more than their items'"
+            " noise."
+        ),
+    ),
+    Indicator(
+        name="sem",
+        title="standard error of measurement, pooled",
+        family=_RETEST_FAMILY,
+        needs=(RUNS,),
+        compute=_sem,
+        explains=(rho_g,),
+        meaning=(
+            "Standard error of measurement of one run, pooled over the respondents, in score units;"
+            " each has its own."
+        ),
+        better="lower",
+    ),
+    Indicator(
+        name="mdc95",
+        title="smallest real difference, pooled",
+        family=_RETEST_FAMILY,
+        needs=(RUNS,),
+        compute=_mdc95,
+        explains=(rho_g,),
+        meaning=(
+            "Repeatability coefficient, pooled over the respondents; each has its own smallest real"
+            " difference between two runs."
+        ),
+        better="lower",
+    ),
+    Indicator(
+        name="same_winner",
+        family=_RETEST_FAMILY,
+        needs=_RANKS,
+        explains=(rank_stability,),
+        meaning="Probability that two runs put the same respondent first.",
+        compute=lambda case: _of_ranks(case.once(_ranks).same_winner),
+    ),
+    Indicator(
+        name="top_k",
+        family=_RETEST_FAMILY,
+        needs=_RANKS,
+        compute=_top_k,
+        explains=(rank_stability,),
+        meaning=(
+            "Mean share of the best three that two runs share; the chance value stands beside it."
+        ),
+    ),
+    Indicator(
+        name="pair_flip",
+        family=_RETEST_FAMILY,
+        needs=_RANKS,
+        compute=_pair_flip,
+        explains=(rank_stability,),
+        headline=_RETEST_FAMILY,
+        meaning=(
+            "Probability that two runs order a pair of respondents differently, mean over pairs."
+        ),
+        better="lower",
+    ),
+    Indicator(
+        name="expected_tau",
+        family=_RETEST_FAMILY,
+        needs=_RANKS,
+        explains=(rank_stability,),
+        meaning="Kendall's tau to expect between two runs.",
+        compute=lambda case: _of_ranks(
+            case.once(_ranks).expected_tau, to_truth=number(case.once(_ranks).tau_to_truth)
+        ),
+    ),
+    Indicator(
+        name="kendall_w",
+        title="Kendall's W",
+        family=_RETEST_FAMILY,
+        needs=_THREE,
+        compute=_kendall_w,
+        explains=(kendall_w,),
+        repeats=True,
+        meaning="Kendall's W: agreement of three or more rankings.",
+    ),
+    replace(
+        ICC_A1,
+        family=_RETEST_FAMILY,
+        needs=_THREE,
+        compute=lambda case: result(
+            icc(case.scores.T, n_effective=case.n_effective).a1, runs=len(case.matrices)
+        ),
+    ),
+)
+
+
+# ----------------------------------------------------------------------
+# What reruns would show, from the probabilities of the first token, without asking again.
+# ----------------------------------------------------------------------
+
+TEMPERATURES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0)
+"""Where the curve over temperature is drawn."""
+_ENOUGH = 0.9
+"""The share of items that need a probability before anything is estimated."""
+
+
+def _inside(case: Case) -> Array:
+    """(respondents, items): the probabilities of the items that the metric looks at."""
+    given = case.probabilities
+    return np.empty((0, case.n_items)) if given is None or not len(given) else given[:, case.mask]
+
+
+def _longer(case: Case) -> Array:
+    """(respondents,): the share of a respondent's answers that have more than one word."""
+    words = case.first.words[:, case.mask]
+    there = np.isfinite(words).sum(axis=1)
+    return np.asarray((words > 1).sum(axis=1) / np.maximum(there, 1), dtype=np.float64)
+
+
+def _known(case: Case) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """(respondents,): whether nearly all of a respondent's items have a probability, which nearly
+    always tells the whole answer.
+    """
+    given = np.isfinite(case.once(_inside)).mean(axis=1) if len(case.once(_inside)) else np.zeros(0)
+    return np.asarray((given >= _ENOUGH) & (case.once(_longer)[: len(given)] <= 1 - _ENOUGH))
+
+
+def _why_unknown(case: Case) -> str:
+    """Why fewer than three respondents have probabilities that tell their answers; nothing where
+    there are none at all.
+    """
+    inside = case.once(_inside)
+    if not np.isfinite(inside).any():
+        return ""
+    given = np.isfinite(inside).mean(axis=1) >= _ENOUGH
+    longer = given & (case.once(_longer) > 1 - _ENOUGH)
+    said = (
+        f"{int(case.once(_known).sum())} of {len(given)} respondents have probabilities that tell"
+        " their answers, and three are needed"
+    )
+    if longer.any():
+        said += (
+            f"; {int(longer.sum())} answer in more than one word, and the probability of the first"
+            " word is not that of the answer: take the first token alone as the answer"
+            " (--max-tokens 1), or ask again (--runs 2)"
+        )
+    return said
+
+
+def _reliability(case: Case) -> Result:
+    known = case.once(_known)
+    chances = case.once(_inside)[known]
+    study = expected_retest(chances)
+    names = [name for name, has in zip(case.respondents, known, strict=True) if has]
+    by = {
+        name: {"kappa": number(float(k)), "agreement": number(float(a))}
+        for name, k, a in zip(names, study.kappa, study.agreement, strict=True)
+    }
+    pairs, rho = study.pairs, study.rho
+    if rho.status == "ok":
+        rho = Coefficient(rho.value, rho.low, rho.high, int(known.sum()), rho.level, rho.method)
+    return result(
+        rho,
+        flags=("EXPECTED",),
+        r_mean=number(study.r_mean),
+        r_deviation=number(study.r_deviation),
+        pair_flip=number(pairs.mean_flip) if pairs else None,
+        expected_tau=number(pairs.expected_tau) if pairs else None,
+        by_respondent=by,
+        curve=_temperature_rows(chances, case.temperature) if case.temperature else [],
+    )
+
+
+def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, Any]]:
+    """The reliability to expect at other temperatures than the one at which all respondents
+    answered.
+    """
+    clipped = np.clip(chances, 1e-9, 1 - 1e-9)
+    log_odds = temperature * (np.log(clipped) - np.log1p(-clipped))
+    curve = temperature_curve(np.where(np.isfinite(chances), log_odds, np.nan), TEMPERATURES)
+    points = zip(curve.temperature, curve.rho, strict=True)
+    return [{"temperature": t, "reliability": number(rho.value)} for t, rho in points]
+
+
+_EXPECTED_FAMILY = (EXPECTED,)
+_FROM_PROBABILITIES = (
+    Indicator(
+        name="reliability",
+        family=_EXPECTED_FAMILY,
+        compute=_reliability,
+        explains=(expected_retest,),
+        headline=_EXPECTED_FAMILY,
+        meaning="Expected reliability of one run from the probabilities of the first token.",
+        needs=(
+            need(
+                "a mean of item scores of which more is better",
+                lambda case: (
+                    case.additive and not case.metric.group and case.metric.better != "lower"
+                ),
+            ),
+            need(
+                "answers drawn at a temperature above 0",
+                lambda case: case.temperature != 0 or not np.isfinite(case.once(_inside)).any(),
+                "at temperature 0 a rerun repeats the answers, whatever their probabilities are",
+            ),
+            need(
+                "probabilities of three respondents' answers, and answers that are their first word"
+                " alone",
+                lambda case: int(case.once(_known).sum()) >= 3,
+                _why_unknown,
+                "insufficient",
+            ),
+        ),
+    ),
+)
+
+
+# ----------------------------------------------------------------------
+# How much of the scores' variance each facet makes, and what a dependable score would cost.
+# ----------------------------------------------------------------------
+
+TARGETS = (0.8, 0.9, 0.95)
+"""The dependabilities that a design is sought for."""
+_FACTORS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 12, 20)
+
+
+def _study(case: Case) -> Dependability:
+    """Of respondents crossed with items, which lie in pictures, and with what differs: runs, forms
+    or judgements.
+    """
+    scores = np.moveaxis(case.item_scores, 0, 2)
+    return g_and_phi(
+        scores,
+        case.facet,
+        case.clusters,
+        replicated=_replicated(case),
+        n_effective=case.n_effective,
+    )
+
+
+def _replicated(case: Case) -> bool:
+    """Whether runs are independent repetitions: they are drawn with seeds of their own, and no
+    drift was seen.
+    """
+    if case.facet != "run":
+        return False
+    drift = case.once_for_all(retest_of).drift
+    return not (drift.status == "ok" and drift.p < 0.05)
+
+
+def _g_study(case: Case) -> GStudy:
+    return case.once(_study).study
+
+
+def _d_study(case: Case) -> DStudy:
+    """Of one run (or form, or judgement) of all items."""
+    return case.once(_study).design
+
+
+def _items(study: GStudy) -> int:
+    return dict(zip(study.facets, study.sizes, strict=True))["item"]
+
+
+def _detail(case: Case) -> dict[str, Any]:
+    study, facet = case.once(_g_study), case.facet
+    items = _items(study)
+    pictures = {"images": study.nested[0][2]} if study.nested else {}
+    return {
+        "varied": facet,
+        "items": items,
+        **pictures,
+        "components": _components(study),
+        "d_study": _designs(study, items, facet),
+        "curve": _decision_rows(study, items, facet),
+    }
+
+
+def _of_one_run(case: Case, coefficient: Coefficient) -> Result:
+    return result(coefficient, **case.once(_detail))
+
+
+def _components(study: GStudy) -> list[dict[str, Any]]:
+    return [
+        {
+            "facet": (
+                " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect)
+            ),
+            "variance": number(part.value),
+            "raw": number(part.raw),
+            "share": number(part.share),
+            "low": number(part.low),
+            "high": number(part.high),
+        }
+        for part in study.components
+    ]
+
+
+def _grid(items: int) -> list[int]:
+    return sorted({max(2, round(items * factor)) for factor in _FACTORS})
+
+
+def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
+    def cost(design: Mapping[str, float]) -> float:
+        return float(design["item"] * design[facet])
+
+    plans = cheapest_designs(
+        study, {"item": _grid(items), facet: (1, 2, 3, 4, 5)}, cost, targets=TARGETS
+    )
+    rows = []
+    for plan in plans:
+        sizes = dict(plan.design.sizes) if plan.design is not None and plan.status == "ok" else {}
+        rows.append(
+            {
+                "target": plan.target,
+                "items": sizes.get("item"),
+                f"{facet}s": sizes.get(facet),
+                "answers": number(plan.cost) if sizes else None,
+                "reason": plan.reason,
+            }
+        )
+    return rows
+
+
+def _root(variance: float) -> float:
+    """The standard error of a score; NaN for a variance that sampling made negative."""
+    return math.sqrt(variance) if variance >= 0 else math.nan
+
+
+def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
+    rows = []
+    for count in _grid(items):
+        single, three = (d_study(study, {"item": count, facet: k}) for k in (1, 3))
+        rows.append(
+            {
+                "items": count,
+                "phi": number(single.phi),
+                "g": number(single.g),
+                "phi_of_3": number(three.phi),
+                "error": number(_root(single.absolute)),
+                "error_of_3": number(_root(three.absolute)),
+            }
+        )
+    return rows
+
+
+_VARIANCE_FAMILY = (GENERALIZABILITY,)
+_NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_study))
+
+_OF_VARIANCE = (
+    Indicator(
+        name="g",
+        compares_spread=True,
+        title="G, relative",
+        family=_VARIANCE_FAMILY,
+        needs=_NEEDS,
+        headline=_VARIANCE_FAMILY,
+        explains=(g_and_phi, d_study, g_study, crossed_components),
+        meaning=(
+            "Generalizability coefficient of one run: relative error over items in their pictures,"
+            " seeds and forms."
+        ),
+        compute=lambda case: _of_one_run(case, case.once(_study).g),
+    ),
+    Indicator(
+        name="phi",
+        compares_spread=True,
+        title="Phi, absolute",
+        family=_VARIANCE_FAMILY,
+        needs=_NEEDS,
+        headline=_VARIANCE_FAMILY,
+        explains=(g_and_phi, d_study, g_study, crossed_components),
+        meaning=(
+            "Dependability Phi of one run: absolute error over items in their pictures, seeds and"
+            " forms."
+        ),
+        compute=lambda case: _of_one_run(case, case.once(_study).phi),
+    ),
+)
+
+
+indicators = (*_OF_RUNS, *_FROM_PROBABILITIES, *_OF_VARIANCE)

@@ -1,0 +1,191 @@
+"""What a short form says on the full benchmark's scale, and what it loses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from hqm.benchmark.adapter import Calibration, FormLoss
+from hqm.indicators.cases import Case, number
+from hqm.indicators.indicator import SHORT_FORM, Indicator, Lack, Need, Result, known, result
+from hqm.psychometrics import ScaledScores, error_factor, scaled_scores
+from hqm.scoring.matrix import Sums
+from hqm.scoring.metrics import Array
+
+
+def _calibration(case: Case) -> Calibration:
+    if case.calibration is None:
+        raise ValueError("the needs come first")
+    return case.calibration
+
+
+def _loss(case: Case) -> FormLoss:
+    return _calibration(case).loss[case.metric.name]
+
+
+def _lacking(case: Case) -> Lack | None:
+    calibration = case.calibration
+    if calibration is None:
+        return Lack("not_applicable")
+    if case.metric.name not in calibration.loss:
+        known_ = ", ".join(calibration.loss)
+        return Lack(
+            "not_applicable",
+            f"the short form was not calibrated for {case.metric.name}, but for {known_}",
+        )
+    if calibration.places([item.id for item in case.first.items]) is None:
+        what = (
+            f"the weights are those of all {len(calibration.ids)} items of the short form, and"
+            f" {len(case.first.items)} were asked"
+        )
+        return Lack("insufficient", what)
+    return None
+
+
+def _scaled(case: Case) -> ScaledScores:
+    calibration, loss, inside = _calibration(case), _loss(case), case.mask
+    places = np.array(calibration.places([item.id for item in case.first.items]))[inside]
+    tallies = {key: values[:, inside] for key, values in case.first.tallies.items()}
+
+    def statistic(sums: Mapping[str, Array]) -> Array:
+        return case.metric(Sums(sums, *np.shape(next(iter(sums.values()), 0.0))))
+
+    return scaled_scores(
+        tallies,
+        statistic,
+        calibration.weights[places],
+        calibration.auxiliary[places],
+        factor=loss.factor,
+        freedom=loss.freedom,
+    )
+
+
+def _full_scale(case: Case) -> Result:
+    """The mean over respondents; each respondent's own score and 95% interval stand in the detail.
+
+    The interval contains the choice of the items: its factor comes from families for which the
+    choice was made anew.
+    """
+    study, calibration, loss = case.once(_scaled), _calibration(case), _loss(case)
+    scores = study.scores[np.isfinite(study.scores)]
+    short = case.scores[0]
+    return result(
+        known(float(scores.mean()) if scores.size else np.nan, missing="no respondent has a score"),
+        by_respondent=case.by_respondent(study.scores, study.low, study.high, short),
+        full_benchmark=f"{calibration.of}@{calibration.version}",
+        full_items=calibration.of_items,
+        short_form=calibration.form,
+        chosen_by_audit=calibration.audit,
+        chosen_by_families=len(set(calibration.families)),
+        chosen_how=calibration.method,
+        held_out={name: getattr(loss, name) for name in loss.__slots__},
+    )
+
+
+def _held_out(name: str, case: Case) -> Result:
+    value = getattr(_loss(case), name)
+    missing = "the held-out families do not differ"
+    return result(
+        known(np.nan if value is None else value, missing=missing),
+        respondents=_loss(case).respondents,
+    )
+
+
+def _parallel(case: Case) -> Result:
+    agreement = _calibration(case).parallel[case.metric.name]
+    value = agreement["reliability"]
+    missing = "the held-out families do not differ"
+    shift = number(agreement["mean_shift"])
+    return result(
+        known(np.nan if value is None else value, missing=missing),
+        mean_shift=shift,
+        respondents=agreement["respondents"],
+    )
+
+
+_FAMILY = (SHORT_FORM,)
+_NEEDS = (
+    Need(
+        "a short form that `hqm shorten NAME AUDIT --out FOLDER` made, and answers to all of its"
+        " items",
+        _lacking,
+    ),
+)
+_TWO = (
+    *_NEEDS,
+    Need(
+        "two parallel short forms",
+        lambda case: (
+            None if case.metric.name in _calibration(case).parallel else Lack("not_applicable")
+        ),
+    ),
+)
+
+indicators = (
+    Indicator(
+        name="full_scale",
+        title="mean score on the full benchmark's scale",
+        family=_FAMILY,
+        needs=_NEEDS,
+        compute=_full_scale,
+        meaning=(
+            "What the full benchmark would show: the weighted scores of the short form, and their"
+            " mean over respondents."
+        ),
+        explains=(scaled_scores, error_factor),
+        headline=_FAMILY,
+    ),
+    Indicator(
+        name="mean_error",
+        title="mean error of the short form",
+        family=_FAMILY,
+        needs=_NEEDS,
+        compute=partial(_held_out, "mean_error"),
+        meaning=(
+            "The mean distance between the short form's and the full benchmark's score, for"
+            " families that the items were not chosen by."
+        ),
+        explains=(scaled_scores,),
+        better="lower",
+        headline=_FAMILY,
+    ),
+    Indicator(
+        name="tau",
+        title="Kendall's tau with the full benchmark",
+        family=_FAMILY,
+        needs=_NEEDS,
+        compute=partial(_held_out, "tau"),
+        meaning=(
+            "Kendall's tau-b between the orders on the short form and on the full benchmark, for"
+            " families that the items were not chosen by."
+        ),
+        explains=(scaled_scores,),
+        headline=_FAMILY,
+    ),
+    Indicator(
+        name="coverage",
+        title="coverage of the intervals",
+        family=_FAMILY,
+        needs=_NEEDS,
+        compute=partial(_held_out, "coverage"),
+        meaning=(
+            "The share of 95% intervals that contain the full benchmark's score, for families that"
+            " the items were not chosen by."
+        ),
+        explains=(scaled_scores, error_factor),
+    ),
+    Indicator(
+        name="parallel_reliability",
+        title="reliability of the two short forms",
+        family=_FAMILY,
+        needs=_TWO,
+        compute=_parallel,
+        meaning=(
+            "Pearson's correlation between two parallel short forms, for families that their items"
+            " were not chosen by."
+        ),
+        explains=(scaled_scores,),
+    ),
+)

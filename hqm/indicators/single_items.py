@@ -1,0 +1,432 @@
+"""What single items contribute: difficulty, discrimination, labels that look wrong, duplicates.
+
+A count of faults says how many faults it would find: under a fifth, it is no information about the
+benchmark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hqm.indicators.cases import Case, number, numbers
+from hqm.indicators.indicator import ITEMS, MEAN_OF_ITEMS, Indicator, Result, need, result, study_of
+from hqm.psychometrics import (
+    Coefficient,
+    ItemAnalysis,
+    LabelErrors,
+    PlantedFaults,
+    Rasch,
+    ReadingList,
+    duplicate_items,
+    item_analysis,
+    label_error_candidates,
+    planted_faults,
+    rasch,
+    reading_list,
+)
+from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics.item_response_models import LEAST, WHY
+from hqm.psychometrics.item_statistics import reversed_items
+from hqm.scoring.metrics import Array
+from hqm.types import Item
+
+_SHOWN = 50
+"""How many items the list to read names; every other list is complete."""
+_PERMUTATIONS = 1999
+_INFORMATIVE = 0.2
+"""The share of planted faults that a search must find for its count to say anything."""
+_PLANTED = 0.02
+"""Of the items, how many get a planted fault."""
+
+
+def _duplicates(case: Case) -> Result:
+    """Counted without the first of each group of equal items."""
+    items = case.items
+    shown = [case.copies.get(item.image or "", item.image or "") for item in items]
+    keys = [
+        (picture, " ".join(item.prompt.lower().split()), item.options)
+        for picture, item in zip(shown, items, strict=True)
+    ]
+    study = duplicate_items(keys=keys, targets=[str(item.target) for item in items])
+    groups, opposed = (
+        [[items[i].id for i in group] for group in which]
+        for which in (study.by_key, study.contradictory)
+    )
+    return result(
+        float(sum(len(group) - 1 for group in study.by_key)), groups=groups, contradictory=opposed
+    )
+
+
+def _analysis(case: Case) -> ItemAnalysis:
+    return item_analysis(case.item_scores[0], n_eff=case.n_effective)
+
+
+def _with_rest(case: Case) -> Array:
+    """(items,): the correlation of each item with the rest."""
+    return np.array([item.item_rest for item in case.once(_analysis).items])
+
+
+def _listed(case: Case, places: Iterable[int]) -> Result:
+    chosen = [case.items[i].id for i in places]
+    return result(float(len(chosen)), count=len(chosen), of=len(case.items), items=chosen)
+
+
+def _responses(case: Case) -> dict[str, str]:
+    """Respondent -> a digit an item, from 0 (wrong) to 9 (right); a dot where it was not scored, or
+    has no share of right.
+    """
+    scores = _oriented(case)
+    digits = np.clip(np.nan_to_num(scores) * 9 + 0.5, 0, 9).astype(np.uint8) + ord("0")
+    written = np.where(np.isfinite(scores), digits, ord(".")).astype(np.uint8)
+    return {
+        name: row.tobytes().decode("ascii")
+        for name, row in zip(case.respondents, written, strict=False)
+    }
+
+
+def _discrimination(case: Case) -> Result:
+    """The median over items whose scores vary, with the number of items of either kind."""
+    rest = case.once(_with_rest)
+    difficulty = numbers(np.array([item.difficulty for item in case.once(_analysis).items]))
+    ids = [item.id for item in case.items]
+    places = {
+        "ids": ids,
+        "difficulty": difficulty,
+        "item_rest": numbers(rest),
+        "responses": _responses(case),
+    }
+    known = rest[np.isfinite(rest)]
+    median = Coefficient(float(np.median(known)), n=len(case.respondents), n_items=len(known))
+    return result(median, map=places, varying=len(known), constant=len(rest) - len(known))
+
+
+def _oriented(case: Case) -> Array:
+    """(respondents, items): the item scores, higher being better."""
+    scores: Array = case.item_scores[0]
+    return 1 - scores if case.metric.better == "lower" else scores
+
+
+def _hits(items: Sequence[Item]) -> Array:
+    """(items,): the chance that a wrong answer meets a wrong key."""
+    return np.array(
+        [1 / (len(item.options) - 1) if len(item.options) > 2 else 1.0 for item in items]
+    )
+
+
+def _power(
+    case: Case,
+    name: str,
+    search: Callable[[Array], Collection[int]],
+    most: int = 2000,
+    faults: int = 200,
+) -> PlantedFaults:
+    rng = stream(case.seed, f"{name}.planted")
+    return planted_faults(
+        _oriented(case),
+        search,
+        rng=rng,
+        hit=_hits(case.items),
+        share=_PLANTED,
+        most=most,
+        faults=faults,
+    )
+
+
+def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
+    """A count of faults with the share of planted ones that it would find; under a fifth it is not
+    informative.
+    """
+    stated = {
+        "found": number(power.power),
+        "error": number(power.error),
+        "share_planted": _PLANTED,
+        "planted": power.planted,
+        "repeats": power.repeats,
+    }
+    coefficient = counted.coefficient
+    if power.status == "ok" and power.power < _INFORMATIVE:
+        reason = (
+            f"of wrong keys planted in {_PLANTED:.0%} of the items, {len(case.respondents)}"
+            f" respondents would show {power.power:.0%}: the count says little about how many there"
+            " are; read the items of the reading list"
+        )
+        coefficient = replace(coefficient, status="not_informative", reason=reason)
+    return Result(coefficient, {**counted.detail, "power": stated}, counted.flags)
+
+
+def _negative(case: Case) -> Result:
+    """The number of items in the band `reversed`."""
+
+    def search(scores: Array) -> Collection[int]:
+        return reversed_items(scores, n_eff=case.n_effective)
+
+    return _with_power(
+        case,
+        _listed(case, case.once(_analysis).of("reversed")),
+        _power(case, "negative_items", search),
+    )
+
+
+def _dead(case: Case) -> Result:
+    """Items whose difficulty is exactly 0 or 1 over at least three respondents with a score.
+
+    A description of these respondents, no search for faults: with few of them good easy items are
+    among these.
+    """
+    items = case.once(_analysis).items
+    listed = _listed(
+        case, (i for i, item in enumerate(items) if item.n >= 3 and item.difficulty in (0.0, 1.0))
+    )
+    few = sum(item.n < 3 for item in items)
+    return Result(listed.coefficient, {**listed.detail, "too_few_scores": few})
+
+
+def _types(items: Sequence[Item]) -> list[str]:
+    """(items,): the type of each; the first two words of its question where no item has one."""
+    typed = any(item.type for item in items)
+    return [
+        item.type or "" if typed else " ".join(item.prompt.lower().split()[:2]) for item in items
+    ]
+
+
+def _sides(items: Sequence[Item]) -> list[str]:
+    """(items,): which of a few answers the key is."""
+    return [str(i.target) if i.task in ("yes_no", "choice") else "" for i in items]
+
+
+def _tested(case: Case, scores: Array, rng: np.random.Generator) -> LabelErrors:
+    return label_error_candidates(
+        scores,
+        rng=rng,
+        permutations=_PERMUTATIONS,
+        n_eff=case.n_effective,
+        groups=list(zip(_types(case.items), _sides(case.items), strict=True)),
+    )
+
+
+def _candidates(case: Case) -> LabelErrors:
+    return _tested(case, case.item_scores[0], stream(case.seed, "label_errors"))
+
+
+def _to_read(case: Case) -> ReadingList:
+    return list_to_read(case, _oriented(case), case.items, _SHOWN)
+
+
+def list_to_read(case: Case, scores: Array, items: Sequence[Item], most: int) -> ReadingList:
+    """The reading list of items by their scores, with abilities by type and side of the key."""
+    return reading_list(
+        scores,
+        rng=stream(case.seed, "reading_list"),
+        hit=_hits(items),
+        types=_types(items),
+        sides=_sides(items),
+        most=most,
+        share=_PLANTED,
+    )
+
+
+def _label_errors(case: Case) -> Result:
+    """The items that the exact test names, and those that the reading list is sure of; none where
+    the list doubts that single keys are the cause.
+    """
+    listed = case.once(_to_read)
+    tested = () if listed.doubt else case.once(_candidates).candidates
+    rows: dict[int, dict[str, Any]] = {
+        c.item: {
+            "item": case.items[c.item].id,
+            "item_rest": number(c.item_rest),
+            "reversals": number(c.reversals),
+            "q": number(c.q),
+        }
+        for c in tested
+    }
+    for named in listed.named:
+        row = rows.setdefault(
+            named.item, {"item": case.items[named.item].id, "item_rest": number(named.item_rest)}
+        )
+        row["expected"] = number(named.expected)
+    rng = stream(case.seed, "label_errors.search")
+
+    def search(scores: Array) -> Collection[int]:
+        return [candidate.item for candidate in _tested(case, scores, rng).candidates]
+
+    # all items, so that they keep their groups
+    power = _power(case, "label_errors", search, most=len(case.items))
+    # what both name together is at least what either does, and a doubt names nothing
+    if listed.status == "ok" and (
+        listed.power_named > power.power or (listed.doubt and not listed.power_named)
+    ):
+        power = replace(power, power=listed.power_named, planted=listed.planted)
+    counted = result(
+        float(len(rows)), candidates=list(rows.values()), tested=len(tested), sure=len(listed.named)
+    )
+    return _with_power(case, counted, power)
+
+
+def _reading_list(case: Case) -> Result:
+    """The sum of the chances of all items, where it can be said; the list stays where it cannot."""
+    study = case.once(_to_read)
+    rows = [
+        {
+            "rank": rank,
+            "item": case.items[row.item].id,
+            "item_rest": number(row.item_rest),
+            "fails": [case.respondents[m] for m in row.fails],
+            "expected": None if study.doubt else number(row.expected),
+        }
+        for rank, row in enumerate(study.items, 1)
+    ]
+    power = {
+        "true_among_first": number(study.power),
+        "planted": study.planted,
+        "share_planted": _PLANTED,
+    }
+    coefficient = Coefficient(study.faults)
+    if study.power < _INFORMATIVE:
+        reason = (
+            f"with wrong keys planted in {_PLANTED:.0%} of the items, {study.power:.0%} of the"
+            f" first {study.planted} in the list are faults: {len(case.respondents)} respondents"
+            " like these do not show which items to read"
+        )
+        coefficient = replace(coefficient, status="not_informative", reason=reason)
+    if study.doubt:
+        coefficient = Coefficient.absent("insufficient", study.doubt)
+    return Result(
+        coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power}
+    )
+
+
+def _rasch(case: Case) -> Rasch:
+    return rasch(case.item_scores[0], n_eff=case.n_effective)
+
+
+def _enough_for_rasch(case: Case) -> bool:
+    scores = case.item_scores[0]
+    return len(case.respondents) >= LEAST["rasch"] and bool(
+        np.isin(scores[np.isfinite(scores)], (0, 1)).all()
+    )
+
+
+def _misfit(case: Case) -> Result:
+    """The number of items that the fit calls misfits."""
+
+    def search(scores: Array) -> Collection[int]:
+        return [
+            i for i, item in enumerate(rasch(scores, n_eff=case.n_effective).items) if item.misfit
+        ]
+
+    study = case.once(_rasch)
+    listed = _listed(case, (i for i, item in enumerate(study.items) if item.misfit))
+    difficulty = [number(item.difficulty) for item in study.items]
+    detail = {"separation": number(study.separation), "difficulty": difficulty, **listed.detail}
+    power = _power(case, "misfit_items", search, most=400, faults=8)
+    return _with_power(case, Result(listed.coefficient, detail, study.flags), power)
+
+
+_FAMILY = (ITEMS,)
+_VARYING = study_of(
+    "an item that varies",
+    _analysis,
+    lambda case: not np.isfinite(case.once(_with_rest)).any(),
+    "no item varies",
+)
+# the count first: with few respondents a fit says nothing and takes long
+_THIRTY = need(
+    "30 respondents with scores of 0 or 1",
+    _enough_for_rasch,
+    f"a Rasch model needs {LEAST['rasch']} respondents with 0/1 scores, there are {{n}}:"
+    f" {WHY['rasch']}",
+    "insufficient",
+)
+
+indicators = (
+    Indicator(
+        name="duplicate_items",
+        family=_FAMILY,
+        compute=_duplicates,
+        explains=(duplicate_items,),
+        better="lower",
+        digits=0,
+        meaning="Items whose question and picture stand in another item too.",
+    ),
+    Indicator(
+        name="discrimination",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _VARYING),
+        compute=_discrimination,
+        headline=_FAMILY,
+        meaning="Median correlation of an item with the rest of the test.",
+        explains=(item_analysis,),
+    ),
+    Indicator(
+        name="negative_items",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS, _VARYING),
+        compute=_negative,
+        headline=_FAMILY,
+        meaning=(
+            "Items whose correlation with the rest is negative beyond chance (false discovery rate"
+            " 5%)."
+        ),
+        explains=(item_analysis, planted_faults),
+        better="lower",
+        digits=0,
+    ),
+    Indicator(
+        name="dead_items",
+        family=_FAMILY,
+        needs=(MEAN_OF_ITEMS,),
+        compute=_dead,
+        explains=(item_analysis,),
+        headline=_FAMILY,
+        meaning="Items that every respondent gets right, or every one wrong.",
+        better="lower",
+        digits=0,
+    ),
+    Indicator(
+        name="label_errors",
+        family=_FAMILY,
+        compute=_label_errors,
+        explains=(label_error_candidates, reading_list, planted_faults),
+        headline=_FAMILY,
+        meaning=(
+            "Items that strong respondents fail and weak ones pass beyond chance, and beyond what"
+            " respondents share by type and side of the key: read their labels first."
+        ),
+        needs=(MEAN_OF_ITEMS, study_of("respondents for a test of single labels", _candidates)),
+        better="lower",
+        digits=0,
+    ),
+    Indicator(
+        name="reading_list",
+        family=_FAMILY,
+        compute=_reading_list,
+        explains=(reading_list,),
+        headline=_FAMILY,
+        meaning=(
+            "Wrong keys to be expected, where the answers tell them from a weakness that respondents"
+            " share; the items to read first are those that able respondents fail and weak ones"
+            " pass."
+        ),
+        needs=(MEAN_OF_ITEMS, study_of("respondents for a list of items to read", _to_read)),
+        better="lower",
+        digits=1,
+    ),
+    Indicator(
+        name="misfit_items",
+        family=_FAMILY,
+        compute=_misfit,
+        explains=(rasch, planted_faults),
+        better="lower",
+        digits=0,
+        meaning=(
+            "Items outside the Rasch model's fit (infit or outfit), where respondents are many"
+            " enough."
+        ),
+        needs=(MEAN_OF_ITEMS, _THIRTY, study_of("a fit of the Rasch model", _rasch)),
+    ),
+)

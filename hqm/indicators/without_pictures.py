@@ -1,0 +1,243 @@
+"""What can be known without the picture: blind solvability and cues that give the label away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hqm.indicators.cases import Case, number
+from hqm.indicators.indicator import SOLVABILITY, Indicator, Result, need, result, study_of
+from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
+from hqm.psychometrics import (
+    Leakage,
+    LengthCue,
+    Solvability,
+    Stratum,
+    blind_solvability,
+    leakage_cues,
+    length_cue,
+)
+from hqm.psychometrics.leaks import ALPHA
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.scoring.metrics import Array
+from hqm.types import ORIGINAL, Form
+
+_KEPT = 40
+"""Rows of types and parts that a detail holds at most, beyond those that leak."""
+
+
+def _leaks(case: Case) -> Leaks:
+    return leaks_in(Form(ORIGINAL, tuple(case.first.items)), case.seed)
+
+
+def _guesser(case: Case) -> Solvability:
+    return case.once(_leaks).words
+
+
+def _cues(case: Case) -> Leakage:
+    return case.once(_leaks).cues
+
+
+def _lengths(case: Case) -> LengthCue:
+    return case.once(_leaks).lengths
+
+
+def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
+    """The strata for a detail: of every type and part the strongest row, and every row that
+    leaks.
+    """
+    strongest: dict[tuple[str, str], Stratum] = {}
+    for stratum in strata:
+        key = stratum.type, stratum.part
+        if key not in strongest or stratum.low > strongest[key].low:
+            strongest[key] = stratum
+    kept = list(strongest.values())
+    # marginal strata first: a type of a part is only listed where there is room
+    kept = sorted(kept, key=lambda s: bool(s.type and s.part))[:_KEPT]
+    kept += [stratum for stratum in strata if stratum.shown and stratum not in kept]
+    return [
+        {
+            "type": s.type,
+            "part": s.part,
+            "name": s.name,
+            "cue": s.cue,
+            "items": s.items,
+            "images": s.clusters,
+            "accuracy": number(s.accuracy),
+            "baseline": number(s.baseline),
+            "gain": number(s.gain),
+            "low": number(s.low),
+            "high": number(s.high),
+            "p": number(s.p),
+            "leak": s.shown,
+            "detectable": number(s.detectable),
+            "status": s.status,
+            "reason": s.reason,
+        }
+        for s in kept
+    ]
+
+
+def _blind_accuracy(case: Case) -> Result:
+    study = case.once(_guesser)
+    rows = [
+        {
+            "type": t.name,
+            "items": t.items,
+            "accuracy": number(t.accuracy.value),
+            "baseline": number(t.baseline),
+            "q": number(t.q),
+        }
+        for t in study.types
+    ]
+    return result(
+        study.accuracy,
+        over="items",
+        baseline=number(study.baseline),
+        gain=number(study.gain.value),
+        gain_interval=[number(study.gain.low), number(study.gain.high)],
+        p=number(study.p),
+        by_type=rows,
+        items=case.once(_leaks).sampled,
+        strata=_rows(study.strata),
+        alpha=ALPHA,
+        leaks=[stratum.name for stratum in study.leaks],
+    )
+
+
+def _leakage_cues(case: Case) -> Result:
+    """The number of cues that leak in some type or part, by ends of their gain that hold for all of
+    them together.
+    """
+    study = case.once(_cues)
+    cues = [
+        {
+            "cue": c.name,
+            "accuracy": number(c.accuracy.value),
+            "baseline": number(c.baseline),
+            "gain": number(c.gain.value),
+            "q": number(c.q),
+            "leak": c.leak,
+        }
+        for c in study.cues
+    ]
+    giveaways = [
+        {
+            "phrase": g.phrase,
+            "label": g.label,
+            "type": g.type,
+            "items": g.items,
+            "share": number(g.share),
+        }
+        for g in study.giveaways[:20]
+    ]
+    constant = [{"type": kind, "label": label} for kind, label in study.constant_types]
+    return result(
+        float(len(study.leaks)),
+        cues=cues,
+        giveaways=giveaways,
+        constant_types=constant,
+        strata=_rows(study.strata),
+        alpha=ALPHA,
+    )
+
+
+def _length_accuracy(case: Case) -> Result:
+    """Words that all questions begin and end with are not counted.
+
+    The value is that of the type and part where counting gains most; its interval holds for all of
+    them together.
+    """
+    study = case.once(_lengths)
+    best = study.strongest
+    rows = [
+        row
+        | {
+            "rule": rule.sentence,
+            "threshold": rule.threshold,
+            "cross_validated": number(rule.accuracy.value),
+        }
+        for rule in study.rules
+        for row in _rows([rule.stratum])
+    ]
+    return result(
+        best.accuracy,
+        over="items",
+        where=best.stratum.name,
+        rule=best.sentence,
+        threshold=best.threshold,
+        baseline=number(best.baseline),
+        gain=number(best.accuracy.value - best.baseline),
+        leak=best.stratum.shown,
+        strata=rows,
+        alpha=ALPHA,
+    )
+
+
+_FAMILY = (SOLVABILITY,)
+_LABELS = need(
+    "labels to predict",
+    lambda case: can_leak(case.first.items),
+    "there is no label to predict: the answers are open",
+)
+
+indicators = (
+    Indicator(
+        name="blind_accuracy",
+        family=_FAMILY,
+        needs=(_LABELS, study_of("items to learn from", _guesser)),
+        compute=_blind_accuracy,
+        meaning="Share of labels that the question's words alone predict on items not seen.",
+        explains=(blind_solvability,),
+        better="lower",
+        headline=_FAMILY,
+    ),
+    Indicator(
+        name="leakage_cues",
+        family=_FAMILY,
+        needs=(_LABELS, study_of("items to learn from", _cues)),
+        compute=_leakage_cues,
+        meaning=(
+            "Cues (position, id, length, article, punctuation, ...) that predict the label better"
+            " than its majority in a type or part."
+        ),
+        explains=(leakage_cues,),
+        better="lower",
+        digits=0,
+        headline=_FAMILY,
+    ),
+    Indicator(
+        name="length_accuracy",
+        family=_FAMILY,
+        needs=(_LABELS, study_of("texts of two labels", _lengths)),
+        compute=_length_accuracy,
+        meaning=(
+            "Share of labels that a threshold of the number of words predicts on items not seen, in"
+            " the type and part where it gains most."
+        ),
+        explains=(length_cue,),
+        better="lower",
+        headline=_FAMILY,
+    ),
+)
+
+
+# ----------------------------------------------------------------------
+# What is said beside the score: the share of yes, the length.
+# ----------------------------------------------------------------------
+
+
+def yes_ratio(matrix: ScoreMatrix) -> Array:
+    """(respondents,): the share of answers yes among those that say yes or no."""
+    said = sum(matrix.tallies[key].sum(axis=1) for key in ("tp", "fp", "tn", "fn"))
+    yes = matrix.tallies["tp"].sum(axis=1) + matrix.tallies["fp"].sum(axis=1)
+    return np.where(said > 0, yes / np.maximum(said, 1), np.nan)
+
+
+def mean_words(matrix: ScoreMatrix) -> Array:
+    """(respondents,): mean length of the answers in words."""
+    counts = np.isfinite(matrix.words).sum(axis=1)
+    sums = np.where(np.isfinite(matrix.words), matrix.words, 0.0).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

@@ -1,0 +1,416 @@
+"""Ask judges what is missing, store every raw reply, and read verdicts from the store.
+
+A procedure is a function of the replies it got, so judging is a fixed point: run all procedures on
+what the store holds, note what they asked that it does not, ask that, store it, and run them again,
+until nothing is missing. Killed in the middle, it goes on where it was; asked a second time, it
+costs nothing; with another `asking` it asks anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from hqm.administration.asks import Asks
+from hqm.administration.costs import prices_of
+from hqm.administration.engines.local import Stop, answer_here, is_light, never
+from hqm.benchmark.adapter import Benchmark
+from hqm.errors import HQMError, NoReply
+from hqm.judges.procedure import NotAsked, Panel, Rows, Unit, decisions, named, verdicts
+from hqm.respondents.base import Request, Respondent, RespondentName, Sampling, who_answers
+from hqm.respondents.server_limits import Budget, Hold
+from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
+from hqm.signature import digest, digest_all, request_seed
+from hqm.store.database import Ask, Store, ask, has_answered, refused
+from hqm.types import Cell, Form, Response
+
+WAVES = 200
+"""How often a procedure may come back with new questions about one answer before it is taken to be
+stuck.
+"""
+
+LIMIT = "max_tokens"
+"""Where the detail of a reply keeps the tokens that it was allowed."""
+_MOST = 16
+"""How many times the tokens of the settings a cut reply is asked for at most."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with the judge's name, how many replies came in, and how many this wave asks for."""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """One question to one role."""
+
+    respondent: Respondent
+    ask: Ask
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of judging: how many questions were asked, how many of them have no reply, which
+    judges were given up.
+    """
+
+    asked: int
+    errors: int
+    failed: tuple[tuple[str, HQMError], ...] = ()
+    refused: int = 0
+    """The errors that a server turned away for good; they are not asked again."""
+
+
+class Judging:
+    """A panel that judges the answers to one benchmark.
+
+    Parameters
+    ----------
+    asks
+        What is asked: it knows the store and the pictures.
+    benchmark
+        Whose procedure is run.
+    panel
+        Which models play the roles.
+    overrides
+        Sampling that the command line asks for; a judge's own name goes before it, the card's
+        `[judging]` after it.
+    budget
+        What may be spent; when a bound is reached, nothing more is asked.
+    retry_refused
+        Ask again what a server turned away for good.
+    """
+
+    def __init__(
+        self,
+        asks: Asks,
+        benchmark: Benchmark,
+        panel: Panel,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        budget: Budget | None = None,
+        retry_refused: bool = False,
+    ) -> None:
+        self.asks, self.benchmark, self.panel = asks, benchmark, panel
+        self.budget, self.retry_refused = budget or Budget(), retry_refused
+        given = {name: value for name, value in (overrides or {}).items() if value is not None}
+        self._default = Sampling(**{**benchmark.card.judging.model_dump(), **given})
+
+    @property
+    def store(self) -> Store:
+        return self.asks.store
+
+    @property
+    def label(self) -> str:
+        """What cells call the panel."""
+        return self.panel.label
+
+    def sees(self, cell: Cell) -> bool:
+        """Whether it can be asked about an administration: about every one."""
+        return True
+
+    def sampling(self, judge: Respondent) -> Sampling:
+        """How a judge's replies are drawn."""
+        return RespondentName.parse(judge.name).sampling(self._default)
+
+    def identity(self, judge: Respondent) -> dict[str, Any]:
+        """Who replied, as the store knows it."""
+        return {**judge.identity(), **asdict(self.sampling(judge))}
+
+    def asking(self, number: int, *, retry: bool = False) -> Asking:
+        """The panel's n-th asking, as the store has it now; with `retry`, what failed earlier
+        counts as missing.
+        """
+        return Asking(self, number, retry)
+
+    def askings(self) -> list[int]:
+        """The askings of which the store holds any reply of the main judge."""
+        number = self.store.find_respondent(self.panel.main.name, self.identity(self.panel.main))
+        return [] if number is None else self.store.runs(number)
+
+    def pending(self, form: Form, rows: Rows, number: int = 0) -> int:
+        """How many questions are known to be missing; a later stage may ask more."""
+        asking = self.asking(number, retry=True)
+        verdicts(self.benchmark, form, rows, lambda _: asking)
+        return len(asking.missing)
+
+    def pending_units(self, units: Sequence[Unit]) -> int:
+        """How many questions about units that people labelled are known to be missing."""
+        asking = self.asking(0, retry=True)
+        decisions(self.benchmark, units, lambda _: asking)
+        return len(asking.missing)
+
+    def judge(
+        self,
+        form: Form,
+        rows: Rows,
+        number: int = 0,
+        progress: Progress | None = None,
+        stop: Stop = never,
+        *,
+        keep_open: bool = False,
+    ) -> Judged:
+        """Ask until nothing is missing; every reply is stored as it comes in. Once `stop` is true,
+        nothing new is asked.
+
+        With `keep_open`, a judge that was loaded or started stays so for the next call, until
+        `close`.
+        """
+
+        def run(asking: Asking) -> None:
+            verdicts(self.benchmark, form, rows, lambda _: asking)
+
+        return self._until_known(run, number, progress, stop, keep_open)
+
+    def decide(
+        self,
+        units: Sequence[Unit],
+        progress: Progress | None = None,
+        stop: Stop = never,
+        *,
+        keep_open: bool = False,
+    ) -> Judged:
+        """Ask what each stage says of units that people labelled, until nothing is missing;
+        `keep_open` as for `judge`.
+        """
+
+        def run(asking: Asking) -> None:
+            decisions(self.benchmark, units, lambda _: asking)
+
+        return self._until_known(run, 0, progress, stop, keep_open)
+
+    def close(self) -> None:
+        """Close the models that play the roles; one that is asked again is loaded or started
+        again.
+        """
+        for respondent in self._members():
+            respondent.close()
+
+    def _members(self) -> list[Respondent]:
+        """The panel's models, each once."""
+        members = (self.panel.main, *self.panel.others.values())
+        return list({id(respondent): respondent for respondent in members}.values())
+
+    def _until_known(
+        self,
+        run: Callable[[Asking], None],
+        number: int,
+        progress: Progress | None,
+        stop: Stop,
+        keep_open: bool,
+    ) -> Judged:
+        try:
+            return self._ask_until_known(run, number, progress, stop)
+        finally:
+            if not keep_open:
+                self.close()
+
+    def _ask_until_known(
+        self, run: Callable[[Asking], None], number: int, progress: Progress | None, stop: Stop
+    ) -> Judged:
+        """Run a procedure on stored replies, ask what it missed, and run it again."""
+        asked = errors = turned_away = 0
+        failed: dict[str, HQMError] = {}
+        asking = self.asking(number, retry=True)
+        for _ in range(WAVES):
+            asking.missing.clear()
+            run(asking)
+            questions = [
+                question
+                for question in asking.missing.values()
+                if question.respondent.name not in failed
+            ]
+            if not questions or self.budget.reached or stop():
+                break
+            for question, response in self._ask(questions, number, failed, stop):
+                asking.learn(question, response)
+                asked += 1
+                errors += response.outcome != "ok"
+                turned_away += response.state == "error" and "final" in response.detail
+                if progress:
+                    progress(named(self.panel.label, number), asked, len(questions))
+        # what failed, or still comes back with new questions, is counted: the command did not do
+        # what it was asked to
+        left = sum(question.respondent.name not in failed for question in asking.missing.values())
+        return Judged(asked, errors + left, tuple(failed.items()), turned_away)
+
+    def _ask(
+        self, questions: Sequence[_Question], number: int, failed: dict[str, HQMError], stop: Stop
+    ) -> Iterator[tuple[_Question, Response]]:
+        by_judge: dict[str, list[_Question]] = {}
+        for question in questions:
+            by_judge.setdefault(question.respondent.name, []).append(question)
+        groups = list(by_judge.values())
+        owner = {id(question.request): question for question in questions}
+        holds: dict[int, Hold] = {}
+        work = [
+            (
+                group[0].respondent,
+                self._admitted(
+                    group[0].respondent, [question.request for question in group], holds
+                ),
+            )
+            for group in groups
+        ]
+        # a judge that is loaded, or a server that is started, serves all waves, unless two of them
+        # would need the room of one
+        alone = sum(not is_light(respondent) for respondent in self._members()) < 2
+        for i, batch in answer_here(
+            work, range(len(work)), stop, lambda judge: not (alone or is_light(judge))
+        ):
+            judge = groups[i][0].respondent
+            if isinstance(batch, HQMError):
+                failed[judge.name] = batch
+                continue
+            respondent = self.store.respondent(judge.name, self.identity(judge))
+            replies = [
+                (owner[id(request)], request, _with_limit(request, response))
+                for request, response in batch
+            ]
+            stored = self.store.append(
+                respondent, number, [(question.ask, response) for question, _, response in replies]
+            )
+            for (question, request, _), response in zip(replies, stored, strict=True):
+                if id(request) in holds:
+                    self.budget.end(holds.pop(id(request)), request, response)
+                yield question, response
+        for hold in holds.values():
+            self.budget.cancel(hold)
+
+    def _admitted(
+        self, judge: Respondent, requests: list[Request], holds: dict[int, Hold]
+    ) -> list[Request]:
+        """The requests that the bounds allow; a server holds each of its requests against the
+        bounds by itself.
+        """
+        if hasattr(judge, "budget"):
+            number = self.store.find_respondent(judge.name, self.identity(judge))
+            judge.budget = self.budget
+            judge.has_answered = number is not None and has_answered(self.store, number)  # type: ignore[attr-defined]
+        elif self.budget.bounded:
+            requests, held = self.budget.admit(requests, prices_of(judge))
+            holds.update(zip(map(id, requests), held, strict=True))
+        return requests
+
+    def matrix(self, cell: Cell, form: Form, rows: Rows, number: int = 0) -> ScoreMatrix:
+        """The verdicts of one administration, from stored replies alone."""
+        asking, benchmark = self.asking(number), self.benchmark
+        by_respondent = verdicts(benchmark, form, rows, lambda _: asking)
+        builder = MatrixBuilder(
+            cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
+        )
+        hashes = []
+        for name, row in rows.items():
+            builder.add_verdicts(name, row, by_respondent[name])
+            hashes.append(digest_all("" if r is None else f"{r.state} {r.text}" for r in row))
+        return builder.build(digest_all([*hashes, *sorted(asking.used)]))
+
+
+def _with_limit(request: Request, response: Response) -> Response:
+    """A cut reply with the tokens that it was allowed, so that the next attempt is allowed more."""
+    if response.outcome not in ("truncated", "cut"):
+        return response
+    return response._replace(detail={**response.detail, LIMIT: request.sampling.max_tokens})
+
+
+@dataclass
+class Asking:
+    """One asking of a panel: an `ask` that gives stored replies and notes what is missing."""
+
+    judging: Judging
+    number: int
+    retry: bool = False
+    missing: dict[tuple[str, str], _Question] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    """Hashes of the replies that were given out."""
+    _replies: dict[str, dict[str, Response]] = field(default_factory=dict)
+    _allowed: dict[str, dict[int, int]] = field(default_factory=dict)
+    _asked_now: set[tuple[str, str]] = field(default_factory=set)
+    _turned_away: dict[str, set[str]] = field(default_factory=dict)
+
+    async def __call__(
+        self,
+        role: str,
+        prompt: str,
+        image: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> str:
+        """The stored reply; `NotAsked` where there is none yet, `NoReply` where the judge did not
+        come to its end.
+
+        An error, a refusal, and a reply that is empty or was cut at the limit of tokens say
+        nothing, whatever can be read in them: they are asked again by the next command, a cut one
+        with twice the tokens.
+        """
+        judging = self.judging
+        judge = judging.panel.of(role)
+        picture, path, reason = judging.asks.picture(judging.benchmark, image)
+        if reason and picture is None:
+            raise NoReply(reason, place=judge.name)
+        apart = ("schema", digest(schema)) if schema is not None else ()
+        question = ask(prompt, image, picture, apart=apart)
+        response = self._known(judge).get(question.digest)
+        key = (judge.name, question.digest)
+        again = (
+            self.retry
+            and key not in self._asked_now
+            and question.digest not in self._refused(judge)
+        )
+        if response is None or (again and response.outcome != "ok"):
+            if reason:
+                raise NoReply(reason, place=judge.name)
+            sampling = judging.sampling(judge)
+            if response is not None and response.outcome in ("truncated", "cut"):
+                limit = self._limits(judge).get(
+                    judging.store.ask_ids([question])[question.digest], sampling.max_tokens
+                )
+                sampling = replace(sampling, max_tokens=min(2 * limit, _MOST * sampling.max_tokens))
+            who = who_answers(judge.name, judging.identity(judge))
+            seed = request_seed(sampling.seed, who, self.number, question.digest)
+            request = Request(
+                prompt, path, sampling, seed, judging.benchmark.name, "", self.number, role, schema
+            )
+            self.missing[key] = _Question(judge, question, request)
+            raise NotAsked("no reply is stored", place=judge.name)
+        if response.outcome != "ok":
+            raise NoReply(response.reason or f"the reply is {response.outcome}", place=judge.name)
+        self.used.add(digest([judge.name, question.digest, self.number, response.text]))
+        return response.text
+
+    def learn(self, question: _Question, response: Response) -> None:
+        """Take in a reply that has just been stored."""
+        self._known(question.respondent)[question.ask.digest] = response
+        self._asked_now.add((question.respondent.name, question.ask.digest))
+
+    def _limits(self, judge: Respondent) -> dict[int, int]:
+        """Number of the question -> the tokens that its last reply was allowed, of those that were
+        cut.
+        """
+        if judge.name not in self._allowed:
+            store = self.judging.store
+            number = store.find_respondent(judge.name, self.judging.identity(judge))
+            details = {} if number is None else store.details(number, self.number)
+            self._allowed[judge.name] = {
+                asked: detail[LIMIT] for asked, detail in details.items() if LIMIT in detail
+            }
+        return self._allowed[judge.name]
+
+    def _refused(self, judge: Respondent) -> set[str]:
+        """The questions that a judge's server turned away for good, unless they are to be asked
+        again.
+        """
+        if judge.name not in self._turned_away:
+            store = self.judging.store
+            number = store.find_respondent(judge.name, self.judging.identity(judge))
+            known = number is not None and not self.judging.retry_refused
+            self._turned_away[judge.name] = (
+                refused(store, number, self.number) if known and number else set()
+            )
+        return self._turned_away[judge.name]
+
+    def _known(self, judge: Respondent) -> dict[str, Response]:
+        if judge.name not in self._replies:
+            store = self.judging.store
+            number = store.find_respondent(judge.name, self.judging.identity(judge))
+            self._replies[judge.name] = {} if number is None else store.replies(number, self.number)
+        return self._replies[judge.name]

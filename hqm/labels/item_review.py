@@ -1,0 +1,259 @@
+"""A benchmark's own items read by people: a corrected benchmark or form, which says where each
+change comes from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark.adapter import Benchmark
+from hqm.errors import DataError, UsageError
+from hqm.files.cache import is_url
+from hqm.files.records import toml_text, write_records
+from hqm.forms.make_forms import read_form, write_form
+from hqm.labels.label_store import Label
+from hqm.labels.rater_view import reviewed_forms
+from hqm.labels.study import Study
+from hqm.labels.study_plan import ADJUDICATION, item_digest
+from hqm.signature import digest
+from hqm.types import ORIGINAL, Form, Item, LeftOut
+from hqm.version import __version__
+
+PROVENANCE = "provenance.jsonl"
+"""The file beside corrected items that says of every item what its reviewers said and what was
+done.
+"""
+_GONE = ("ambiguous subject", "bad picture", "drop")
+"""What leaves an item out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What came of a review."""
+
+    kept: int
+    changed: tuple[str, ...]
+    """The items with another key or another wording."""
+    left_out: tuple[str, ...]
+    unresolved: tuple[str, ...]
+    """The items on which reviewers disagree, and those that they cannot decide; they stay as they
+    are.
+    """
+    unread: int
+    """The items that nobody reviewed; they stay as they are."""
+
+
+def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
+    """What the reviewers of an item decided together: the adjudicated word, else what all of them
+    said; None without one.
+    """
+    if settled is not None:
+        return settled if settled.decided else None
+    said = {
+        json.dumps([label.label, label.values.get("target"), label.values.get("prompt")])
+        for label in labels
+    }
+    return labels[0] if len(said) == 1 and labels[0].decided else None
+
+
+def write_reviewed(study: Study, out: Path) -> Reviewed:
+    """Write what a review came to: a benchmark folder, or the file of a form.
+
+    A folder gets a card, the items that stand, corrected where the reviewers said so, and
+    `provenance.jsonl` with a line for every item of the benchmark. A form's file is as `hqm forms
+    --out` writes it, dropped items with their reason, and the provenance stands beside it.
+
+    Raises
+    ------
+    UsageError
+        The plan is no review, or nothing is reviewed yet.
+    DataError
+        A corrected key is none that the item can have, or `out` exists and is no folder that HQM
+        wrote.
+    """
+    if not study.schema.reviews_items:
+        remedy = "Use `hqm label export` for labels on answers."
+        raise UsageError(
+            f"the plan has the schema {study.schema.name}, which reviews no items", remedy=remedy
+        )
+    said, settled = study.said(), study.adjudicated()
+    if not said:
+        raise UsageError("nothing is reviewed yet", remedy="Open the page: `hqm label serve PLAN`.")
+    name = study.plan.rows[0].form
+    form = reviewed_forms(study.plan, study.benchmark)[name]
+    rows = {row.item: row for row in study.plan.rows}
+    items: list[Item] = []
+    gone: list[LeftOut] = []
+    lines: list[dict[str, Any]] = []
+    for item in form.items:
+        row = rows.get(item.id)
+        labels = said.get(row.uid, []) if row else []
+        decided = decision(labels, settled.get(row.uid) if row else None) if labels else None
+        word = decided.label if decided else None
+        made = None if word in _GONE else _corrected(item, decided)
+        if made is None:
+            gone.append(LeftOut(item.id, item.prompt, f"people: {word}"))
+        else:
+            items.append(made)
+        lines.append(
+            _line(item, made, labels, decided, str(word or ("unresolved" if labels else "unread")))
+        )
+    reviewed = Form(name, tuple(items), (*form.left_out, *gone))
+    if name == ORIGINAL:
+        _write_folder(study, reviewed, lines, out)
+    else:
+        write_form(reviewed, out)
+        read_form(out, study.benchmark.original, name)  # what is written is taken by --form
+        write_records(out.with_name(f"{out.stem}.{PROVENANCE}"), lines)
+    counts = Counter(line["decision"] for line in lines)
+    return Reviewed(
+        kept=counts["keep"],
+        changed=tuple(line["item"] for line in lines if line["action"] == "changed"),
+        left_out=tuple(left.id for left in gone),
+        unresolved=tuple(line["item"] for line in lines if line["decision"] == "unresolved"),
+        unread=counts["unread"],
+    )
+
+
+def _corrected(item: Item, decided: Label | None) -> Item:
+    values: Mapping[str, Any] = decided.values if decided else {}
+    if values.get("prompt"):
+        return replace(item, prompt=str(values["prompt"]))
+    if "target" not in values:
+        return item
+    target = str(values["target"])
+    if item.task == "yes_no" and target.lower() not in ("yes", "no"):
+        raise DataError(
+            f"the corrected key {target!r} is neither yes nor no",
+            place=item.id,
+            remedy="Undo it and write one.",
+        )
+    if item.options and target not in [chr(65 + i) for i in range(len(item.options))]:
+        raise DataError(
+            f"the corrected key {target!r} is no option's letter",
+            place=item.id,
+            remedy="Undo it and choose one.",
+        )
+    return replace(item, target=target)
+
+
+def _line(
+    item: Item, made: Item | None, labels: Sequence[Label], decided: Label | None, word: str
+) -> dict[str, Any]:
+    changed = (
+        {}
+        if made is None
+        else {
+            field: {"before": getattr(item, field), "after": getattr(made, field)}
+            for field in ("prompt", "target")
+            if getattr(item, field) != getattr(made, field)
+        }
+    )
+    by = "adjudication" if decided is not None and decided.rater == ADJUDICATION else "reviewers"
+    return {
+        "item": item.id,
+        "digest": item_digest(item),
+        "decision": word,
+        "action": "left out" if made is None else "changed" if changed else "unchanged",
+        **({"by": by} if decided is not None else {}),
+        **({"changed": changed} if changed else {}),
+        "reviews": [{"rater": label.rater, **label.values, "time": label.time} for label in labels],
+    }
+
+
+def _write_folder(study: Study, form: Form, lines: Sequence[Mapping[str, Any]], out: Path) -> None:
+    if out.exists() and not (
+        out.is_dir() and (not any(out.iterdir()) or (out / PROVENANCE).is_file())
+    ):
+        raise DataError(
+            "it exists, and is no reviewed benchmark",
+            place=str(out),
+            remedy="Name a new folder with --out.",
+        )
+    benchmark = study.benchmark
+    out.mkdir(parents=True, exist_ok=True)
+    changes = digest([[line["item"], line["action"], line.get("changed")] for line in lines])
+    version = f"{benchmark.card.version}+review.{changes[3:11]}"
+    plain = type(benchmark) is Benchmark
+    write_records(
+        out / "items.jsonl", [_record(item) if plain else item.to_dict() for item in form.items]
+    )
+    (out / "card.toml").write_text(_card(benchmark, version, plain), encoding="utf-8")
+    write_records(out / PROVENANCE, [_head(study), *lines])
+    if not plain:
+        (out / "adapter.py").write_text(_adapter(study), encoding="utf-8")
+
+
+def _record(item: Item) -> dict[str, Any]:
+    """An item as the items file of a benchmark without code has it."""
+    names = ("id", "prompt", "target", "image", "type", "part", "cluster")
+    fields = {name: getattr(item, name) for name in names}
+    return {**item.meta, **fields, "options": list(item.options) or None}
+
+
+def _adapter(study: Study) -> str:
+    """Code for a benchmark that has code: scored as before, with the items beside the card."""
+    kind = type(study.benchmark)
+    name = study.plan.benchmark
+    if kind.__module__.startswith("hqm.adapters."):
+        head = ["import hqm", f"from {kind.__module__} import {kind.__name__} as Before"]
+        place = f"shipped() / {name!r}" if not study.benchmark.card.data.folder else "data"
+        head += ["from hqm.benchmark.registry import shipped"] if place != "data" else []
+    else:
+        head = ["import hqm", "", f"Before = type(hqm.load({str(Path(name).resolve())!r}))"]
+        place = f"Path({str(Path(study.benchmark.data).resolve())!r})"
+    return _CODE.format(label=study.benchmark.label, head="\n".join(head), place=place)
+
+
+_CODE = '''"""The items of {label} as people corrected them, in items.jsonl; provenance.jsonl says what was changed and who said so."""
+
+from pathlib import Path
+
+{head}
+
+
+class Reviewed(Before):
+    """Scored as before; only the items are others."""
+
+    def __init__(self, card, data, **settings):
+        super().__init__(card, {place}, **settings)
+
+    def read(self):
+        rows = hqm.read_records(Path(__file__).with_name("items.jsonl"))
+        return hqm.Form("original", tuple(hqm.Item.from_dict(row) for row in rows))
+'''
+
+
+def _head(study: Study) -> dict[str, Any]:
+    """What holds for every line of the provenance."""
+    return {
+        "benchmark": study.benchmark.label,
+        "items_digest": study.benchmark.original.digest,
+        "plan_digest": digest([row.to_dict() for row in study.plan.rows]),
+        "schema": study.schema.name,
+        "raters": list(study.plan.raters),
+        "made_with": f"hqm {__version__}",
+    }
+
+
+def _card(benchmark: Benchmark, version: str, plain: bool) -> str:
+    """The benchmark's own card; of one without code, the items are read from the file beside it by
+    the usual names.
+    """
+    card = benchmark.card.model_dump(
+        exclude_defaults=True, exclude={"adapter", "group", "source"}, mode="json"
+    )
+    card["version"] = version
+    if plain:
+        where = benchmark.card.data.images
+        card["data"] = {
+            "items": "items.jsonl",
+            "images": where if is_url(where) else str(benchmark.images.resolve()),
+        }
+        card.pop("fields", None)
+    return toml_text(card)

@@ -1,0 +1,496 @@
+"""Labels that other tools collected, taken into a study: Label Studio, Potato, Argilla, Mechanical
+Turk, CSV.
+
+A label belongs to the answer whose uid its task has, and to nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import DataError, UsageError
+from hqm.files.records import read_json, read_records
+from hqm.labels.label_export import CANNOT_SAY_WORD, LAYOUTS
+from hqm.labels.label_schema import Schema, read_schema
+from hqm.labels.label_store import LabelStore
+from hqm.labels.study_plan import LabelPlan, labels_path, read_plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenLabels:
+    """What another tool's file gave."""
+
+    labels: int
+    undecided: int
+    raters: tuple[str, ...]
+    known: int = 0
+    """Labels that the study had already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """A label as a tool wrote it."""
+
+    uid: str
+    rater: str
+    value: Any
+    seconds: float | None = None
+    note: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which fields hold what; what nobody renamed has the names of the layout."""
+
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, record: Mapping[str, Any], meant: str, *usual: str) -> Any:
+        """The field that holds something; None where there is none."""
+        if meant in self.given:
+            name = self.given[meant]
+            if name not in record:
+                what = (
+                    f"there is no field {name!r} for the {meant} (there are"
+                    f" {', '.join(map(repr, record))})"
+                )
+                raise DataError(what, remedy="Correct --columns.")
+            return record[name]
+        return next((record[name] for name in usual if record.get(name) not in (None, "")), None)
+
+
+_MEANT = ("uid", "label", "rater", "seconds", "note")
+
+
+def import_labels(
+    path: Path,
+    layout: str,
+    plan_path: Path,
+    columns: Mapping[str, str] | None = None,
+    values: Mapping[str, str] | None = None,
+) -> TakenLabels:
+    """Take the labels of another tool's file into the labels of a plan.
+
+    Parameters
+    ----------
+    layout
+        One of `LAYOUTS`, or `csv`.
+    columns
+        `uid`, `label`, `rater`, `seconds`, `note` -> the field that holds it; where the layout
+        nests fields, the question's name is that of the label.
+    values
+        What the tool's words mean; the schema's values, keys and words unless given.
+
+    Raises
+    ------
+    UsageError
+        A layout or a column is not known.
+    DataError
+        A row cannot be read, names a uid that the plan does not have, or says what the schema does
+        not know. Nothing is then stored.
+    """
+    known = ("csv", *LAYOUTS)
+    if layout not in known:
+        raise UsageError(
+            f"there is no layout {layout!r}",
+            remedy=f"There are {', '.join(known)}.",
+            given=layout,
+            known=known,
+        )
+    for meant in columns or {}:
+        if meant not in _MEANT:
+            remedy = f"There are {', '.join(_MEANT)}."
+            raise UsageError(f"labels have no {meant!r}", remedy=remedy, given=meant, known=_MEANT)
+    plan = read_plan(plan_path)
+    schema = read_schema(plan.schema, plan_path.parent)
+    meaning = _meaning(schema, values or {})
+    given = [
+        (each, _value(each, meaning))
+        for each in _READERS[layout](path, _Columns(columns or {}))
+        if _is_of(each, plan)
+    ]
+    if not given:
+        raise DataError(
+            "it holds no label", place=str(path), remedy="Export the annotations, not the tasks."
+        )
+    with LabelStore(labels_path(plan_path)) as store:
+        there = {(label.uid, label.rater): (label.label, label.note) for label in store.labels()}
+        new = [
+            (each, value)
+            for each, value in given
+            if there.get((each.uid, each.rater)) != (value, each.note)
+        ]
+        for each, value in new:
+            milliseconds = None if each.seconds is None else round(each.seconds * 1000)
+            note = {"note": each.note} if each.note else {}
+            store.add(each.uid, each.rater, {"label": value, **note}, milliseconds, by="import")
+    return TakenLabels(
+        labels=len(given),
+        undecided=sum(value is None for _, value in given),
+        raters=tuple(dict.fromkeys(each.rater for each, _ in given)),
+        known=len(given) - len(new),
+    )
+
+
+def _is_of(given: _Given, plan: LabelPlan) -> bool:
+    if given.uid not in plan.by_uid:
+        what = f"the plan has no answer {given.uid!r}"
+        raise DataError(
+            what, place=given.place, remedy="Name the plan that the tasks were made from."
+        )
+    return True
+
+
+def _meaning(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
+    """What a tool may say, in small letters -> the schema's value."""
+    meaning: dict[str, Any] = dict.fromkeys((CANNOT_SAY_WORD, "?", ""))
+    for choice in schema.choices:
+        meaning |= {str(word).strip().lower(): choice.value for word in (choice.text, choice.value)}
+    meaning |= {str(value).lower(): value for value in schema.values}
+    for word, value in values.items():
+        if value.lower() not in meaning:
+            known = ", ".join(map(str, schema.values))
+            raise UsageError(
+                f"the schema {schema.name} has no value {value!r}", remedy=f"It has {known}."
+            )
+        meaning[word.lower()] = meaning[value.lower()]
+    return meaning
+
+
+def _value(given: _Given, meaning: Mapping[str, Any]) -> Any:
+    word = str(given.value if given.value is not None else "").strip().lower()
+    word = word.removesuffix(".0") if word not in meaning else word
+    if word not in meaning:
+        what = f"{given.value!r} is no label of the schema"
+        raise DataError(
+            what, place=given.place, remedy=f"Say what it means: --values '{given.value}=...'."
+        )
+    return meaning[word]
+
+
+def _named(value: Any) -> str:
+    """A rater's name, where a tool has a number, or an object, for a user."""
+    if isinstance(value, Mapping):
+        value = next(
+            (
+                value[name]
+                for name in ("email", "username", "id")
+                if value.get(name) not in (None, "")
+            ),
+            "",
+        )
+    return str(value)
+
+
+def _seconds(value: Any, place: str) -> float | None:
+    if value in (None, ""):
+        return None
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"the seconds are {value!r}", place=place, remedy="Write a number."
+        ) from None
+    return seconds if 0 <= seconds < 1e9 else None
+
+
+def _row(
+    record: Mapping[str, Any], columns: _Columns, place: str, usual: Mapping[str, Sequence[str]]
+) -> _Given:
+    """A label from a flat row."""
+    try:
+        uid = columns.of(record, "uid", *usual["uid"])
+        rater = columns.of(record, "rater", *usual["rater"])
+        value = columns.of(record, "label", *usual["label"])
+        seconds, note = (columns.of(record, name, *usual[name]) for name in ("seconds", "note"))
+    except DataError as error:
+        raise DataError(error.what, place=place, remedy=error.remedy) from None
+    for meant, there in (("uid", uid), ("rater", rater)):
+        if there in (None, ""):
+            remedy = f"Name its field: --columns {meant}=NAME (there are {', '.join(record)})."
+            raise DataError(f"it does not say the {meant}", place=place, remedy=remedy)
+    return _Given(
+        uid=str(uid),
+        rater=_named(rater),
+        value=value,
+        seconds=_seconds(seconds, place),
+        note=str(note or ""),
+        place=place,
+    )
+
+
+def _from_csv(path: Path, columns: _Columns) -> Iterator[_Given]:
+    usual = {
+        "uid": ("uid", "id"),
+        "rater": ("rater", "annotator", "user"),
+        "label": ("label",),
+        "seconds": ("seconds",),
+        "note": ("note",),
+    }
+    for i, record in enumerate(read_records(path), 1):
+        if "label" not in columns.given and "label" not in record:
+            raise DataError(
+                "there is no field 'label'",
+                place=f"{path}: record {i}",
+                remedy="Name it: --columns label=NAME.",
+            )
+        yield _row(record, columns, f"{path}: record {i}", usual)
+
+
+def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
+    """Assignments that were not rejected.
+
+    Answers stand in `Answer.label`, in a column `Answer.label.VALUE` for each choice, or as JSON in
+    `Answer.taskAnswers`.
+    """
+    usual = {
+        "uid": ("Input.uid",),
+        "rater": ("WorkerId",),
+        "label": ("Answer.label",),
+        "seconds": ("WorkTimeInSeconds",),
+        "note": ("Answer.note",),
+    }
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        if str(record.get("AssignmentStatus", "")).lower() == "rejected":
+            continue
+        if "Answer.label" not in record and "label" not in columns.given:
+            record = {**record, "Answer.label": _turker_said(record, place)}
+        yield _row(record, columns, place, usual)
+
+
+def _turker_said(record: Mapping[str, Any], place: str) -> Any:
+    """The choice of an assignment, of a form whose answers are JSON, or have a column for each
+    choice.
+    """
+    if record.get("Answer.taskAnswers"):
+        try:
+            (answers,) = json.loads(str(record["Answer.taskAnswers"]))
+            chosen = answers["label"]
+        except (ValueError, KeyError, TypeError):
+            remedy = "Use the layout of the export."
+            raise DataError(
+                "its task answers have no `label`", place=place, remedy=remedy
+            ) from None
+        if isinstance(chosen, Mapping) and isinstance(chosen.get("label"), str):  # crowd-classifier
+            return chosen["label"]
+        return _only_choice(chosen, place) if isinstance(chosen, Mapping) else chosen
+    head = "Answer.label."
+    return _only_choice(
+        {name.removeprefix(head): on for name, on in record.items() if name.startswith(head)}, place
+    )
+
+
+def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
+    """The choice that is on; empty where none is.
+
+    Raises
+    ------
+    DataError
+        Several are: nobody knows which one was meant.
+    """
+    on = [
+        name
+        for name, said in choices.items()
+        if said is not None and str(said).lower() not in ("", "false")
+    ]
+    if len(on) > 1:
+        what = f"several labels are chosen ({', '.join(map(repr, on))})"
+        raise DataError(what, place=place, remedy="Keep the one that the rater chose last.")
+    return on[0] if on else ""
+
+
+def _from_label_studio(path: Path, columns: _Columns) -> Iterator[_Given]:
+    """The export `JSON`: tasks with `data` and `annotations`; a skipped task has no label."""
+    tasks = read_json(path)
+    wanted = columns.given.get("label", "label")
+    noted = columns.given.get("note", "note")
+    for i, task in enumerate(tasks if isinstance(tasks, list) else [tasks], 1):
+        place = f"{path}: task {i}"
+        if not isinstance(task, Mapping) or not isinstance(task.get("data"), Mapping):
+            raise DataError(
+                "it is no task of Label Studio",
+                place=place,
+                remedy="Export in the format JSON, not JSON-MIN.",
+            )
+        uid = _Columns({k: v for k, v in columns.given.items() if k == "uid"}).of(
+            task["data"], "uid", "uid"
+        )
+        for annotation in task.get("annotations") or ():
+            if annotation.get("was_cancelled"):
+                continue
+            value, note = None, ""
+            for result in annotation.get("result") or ():
+                said = result.get("value") or {}
+                if result.get("from_name") == wanted:
+                    value = next(iter(said.get("choices") or ()), said.get("rating"))
+                elif result.get("from_name") == noted:
+                    note = "\n".join(map(str, said.get("text") or ()))
+            yield _Given(
+                uid=str(uid),
+                rater=_named(annotation.get("completed_by", "")),
+                value=value,
+                seconds=_seconds(annotation.get("lead_time"), place),
+                note=note,
+                place=place,
+            )
+
+
+_TIME = re.compile(r"(\d+)\s*([dhms])")
+
+
+def _from_potato(path: Path, columns: _Columns) -> Iterator[_Given]:
+    """What Potato keeps of each rater, or exports of all of them; a folder is that of all raters.
+
+    Potato 2 keeps `RATER/user_state.json` and exports `annotations.jsonl`; Potato 1 keeps
+    `RATER/annotated_instances.jsonl`.
+    """
+    patterns = (
+        "*/user_state.json",
+        "*/annotated_instances.jsonl",
+        "annotations.jsonl",
+        "exports/jsonl/annotations.jsonl",
+    )
+    files = [path]
+    if path.is_dir():
+        files = next((there for pattern in patterns if (there := sorted(path.glob(pattern)))), [])
+    for each in files:
+        yield from (
+            _from_user_state(each, columns)
+            if each.name == "user_state.json"
+            else _from_instances(each, columns)
+        )
+
+
+def _from_user_state(path: Path, columns: _Columns) -> Iterator[_Given]:
+    """Potato 2: `instance_id_to_label_to_value`, with what was measured in
+    `instance_id_to_behavioral_data`.
+    """
+    state = read_json(path)
+    labels = state.get("instance_id_to_label_to_value") if isinstance(state, Mapping) else None
+    if not isinstance(labels, Mapping):
+        remedy = "Take user_state.json, or the folder of all raters."
+        raise DataError("it has no instance_id_to_label_to_value", place=str(path), remedy=remedy)
+    behaviour = state.get("instance_id_to_behavioral_data") or {}
+    rater = str(state.get("user_id") or path.absolute().parent.name)
+    for uid, said in labels.items():
+        yield _potato_label(
+            str(uid), rater, said, behaviour.get(uid) or {}, columns, f"{path}: {uid}"
+        )
+
+
+def _from_instances(path: Path, columns: _Columns) -> Iterator[_Given]:
+    """A record for each answer, with `label_annotations` (Potato 1) or `labels` (exported by Potato
+    2).
+    """
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        said = record.get("label_annotations", record.get("labels"))
+        if not isinstance(said, Mapping):
+            remedy = (
+                "Take user_state.json, annotated_instances.jsonl or annotations.jsonl, or the"
+                " folder of all raters."
+            )
+            raise DataError("it has no label_annotations and no labels", place=place, remedy=remedy)
+        rater = record.get("user_id") or record.get("user") or path.absolute().parent.name
+        uid = record.get(columns.given.get("uid", "id"), record.get("instance_id"))
+        yield _potato_label(
+            str(uid), str(rater), said, record.get("behavioral_data") or {}, columns, place
+        )
+
+
+def _potato_label(
+    uid: str, rater: str, said: Any, behaviour: Mapping[str, Any], columns: _Columns, place: str
+) -> _Given:
+    wanted, noted = columns.given.get("label", "label"), columns.given.get("note", "note")
+    chosen, note = _of_scheme(said, wanted), _of_scheme(said, noted)
+    changes = [
+        c for c in behaviour.get("annotation_changes") or () if c.get("schema_name") == wanted
+    ]
+    latest = [str(c.get("label_name")) for c in changes if c.get("action") == "select"]
+    # versions before the one that mends it keep the choices that a rater took back
+    if len(chosen) > 1 and latest and latest[-1] in chosen:
+        chosen = {latest[-1]: True}
+    return _Given(
+        uid=uid,
+        rater=rater,
+        value=_only_choice(chosen, place),
+        seconds=_potato_seconds(behaviour),
+        note=" ".join(str(text) for text in note.values() if text),
+        place=place,
+    )
+
+
+def _of_scheme(said: Any, scheme: str) -> dict[str, Any]:
+    """Name -> value of one annotation scheme, in each of the three ways in which Potato nests
+    them.
+    """
+    if isinstance(said, Mapping):
+        own = said.get(scheme) or {}
+        own = own if isinstance(own, Mapping) else {str(own): True}
+        return dict(own["labels"]) if isinstance(own.get("labels"), Mapping) else dict(own)
+    pairs = [
+        pair
+        for pair in said or ()
+        if isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], Mapping)
+    ]
+    return {
+        str(label.get("name")): value for label, value in pairs if label.get("schema") == scheme
+    }
+
+
+def _potato_seconds(behaviour: Mapping[str, Any]) -> float | None:
+    if isinstance(behaviour.get("total_time_ms"), (int, float)):
+        return float(behaviour["total_time_ms"]) / 1000
+    parts = {
+        unit: int(count) for count, unit in _TIME.findall(str(behaviour.get("time_string") or ""))
+    }
+    seconds = sum(
+        parts.get(unit, 0) * size for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+    )
+    return float(seconds) if parts else None
+
+
+def _from_argilla(path: Path, columns: _Columns) -> Iterator[_Given]:
+    """Records with `responses`: question -> a list of `value` and `user_id`, as Argilla 2 writes
+    them.
+
+    Argilla writes drafts like submitted responses; where a record keeps their `status`, only the
+    submitted ones are taken.
+    """
+    wanted, noted = columns.given.get("label", "label"), columns.given.get("note", "note")
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        responses = record.get("responses")
+        if not isinstance(responses, Mapping):
+            remedy = "Export with `dataset.records(with_responses=True).to_json`."
+            raise DataError("it has no responses", place=place, remedy=remedy)
+        notes = {
+            _named(each.get("user_id", "")): str(each.get("value") or "")
+            for each in responses.get(noted) or ()
+        }
+        for response in responses.get(wanted) or ():
+            if response.get("status", "submitted") != "submitted":
+                continue
+            rater = _named(response.get("user_id", ""))
+            yield _Given(
+                uid=str(record.get(columns.given.get("uid", "id"))),
+                rater=rater,
+                value=response.get("value"),
+                note=notes.get(rater, ""),
+                place=place,
+            )
+
+
+_READERS: Mapping[str, Callable[[Path, _Columns], Iterator[_Given]]] = {
+    "csv": _from_csv,
+    "label-studio": _from_label_studio,
+    "potato": _from_potato,
+    "argilla": _from_argilla,
+    "mturk": _from_mturk,
+}

@@ -1,0 +1,309 @@
+"""What people said, append-only, in one SQLite file beside the plan: a killed process loses the
+label in flight at most.
+
+A label is a few fields (`label`, `note`, `spans`, ...) that a rater gave for one uid at one time.
+Each field is a row. Taking a label back adds rows that name the rows they take back, so that the
+file keeps everything that was ever said.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, get_args
+
+from hqm.errors import StoreError, UsageError
+from hqm.store.sqlite import connect, transaction
+from hqm.text import storable
+
+By = Literal["rater", "adjudication", "import"]
+"""How a label came about: a rater gave it, somebody settled a disagreement of raters, or another
+tool's file had it.
+"""
+
+LABEL, NOTE = "label", "note"
+"""The field that every label has, and the rater's remark on it."""
+
+_VERSION = "1"
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE labels (
+    id INTEGER PRIMARY KEY, entry INTEGER NOT NULL, uid TEXT NOT NULL, rater TEXT NOT NULL, field TEXT NOT NULL,
+    value TEXT NOT NULL, milliseconds INTEGER, time REAL NOT NULL, by TEXT NOT NULL, undone INTEGER REFERENCES labels);
+CREATE INDEX labels_of_rater ON labels (rater, by);
+CREATE UNIQUE INDEX labels_undone ON labels (undone) WHERE undone IS NOT NULL;
+CREATE TRIGGER labels_no_update BEFORE UPDATE ON labels BEGIN SELECT RAISE(ABORT, 'labels are append-only'); END;
+CREATE TRIGGER labels_no_delete BEFORE DELETE ON labels BEGIN SELECT RAISE(ABORT, 'labels are append-only'); END
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRow:
+    """One row as it lies in the file."""
+
+    id: int
+    entry: int
+    """Rows that were given together have the same number."""
+    uid: str
+    rater: str
+    field: str
+    value: Any
+    milliseconds: int | None
+    time: float
+    by: By
+    undone: int | None
+    """The row that this row takes back; None for a row that says something itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What a rater said of one answer, and what stands of it now."""
+
+    uid: str
+    rater: str
+    values: Mapping[str, Any]
+    """Field -> value: `label` always; `note`, `spans`, `sentences`, `text` where the schema or the
+    rater gave them.
+    """
+    milliseconds: int | None
+    """How long it took; None where nobody measured it."""
+    time: float
+    """When it was stored, in seconds since 1970."""
+    by: By = "rater"
+
+    @property
+    def label(self) -> Any:
+        """The label itself, as its schema has it: 1, 0, a grade, a word; None for `cannot say`."""
+        return self.values.get(LABEL)
+
+    @property
+    def decided(self) -> bool:
+        return self.label is not None
+
+    @property
+    def note(self) -> str:
+        return str(self.values.get(NOTE) or "")
+
+
+class LabelStore:
+    """The labels of one plan, in one SQLite file.
+
+    Parameters
+    ----------
+    path
+        The file; it is made when it does not exist.
+    readonly
+        Open an existing file for reading only.
+
+    Raises
+    ------
+    StoreError
+        The file is no store of labels, cannot be written, or does not exist although it is only to
+        be read.
+
+    Examples
+    --------
+    >>> with LabelStore(":memory:") as store:
+    ...     store.add("u1", "anna", {"label": 0}, 2100)
+    ...     store.add("u2", "anna", {"label": 1, "note": "hard to see"}, 5400)
+    ...     _ = store.undo("anna")
+    ...     [(label.uid, label.label) for label in store.labels()], len(store.rows())
+    ([('u1', 0)], 5)
+    """
+
+    def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
+        self.path, self.readonly = Path(path), readonly
+        if readonly and not self.path.is_file():
+            remedy = "Collect labels first: `hqm label serve PLAN`, or `hqm label import`."
+            raise StoreError("there are no labels yet", place=str(path), remedy=remedy)
+        with self._guard():
+            # what raters say is for the owner of the study alone
+            self._db = connect(path, readonly=readonly, private=True)
+            try:
+                self._open()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _open(self) -> None:
+        there = {
+            row[0]
+            for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+        if not there and not self.readonly:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            with transaction(self._db):
+                if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    for statement in _statements():
+                        self._db.execute(statement)
+                    self._db.execute("INSERT INTO meta VALUES ('version', ?)", (_VERSION,))
+        elif not {"meta", "labels"} <= there:
+            raise StoreError(
+                "it is no store of labels", place=str(self.path), remedy="Name another plan."
+            )
+        self._db.execute(
+            "PRAGMA synchronous=FULL"
+        )  # a label is minutes of somebody's life, and there are few
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            remedy = (
+                "Make room, or correct the permissions of the folder. The labels stored so far are"
+                " safe."
+            )
+            raise StoreError(
+                f"SQLite says: {error}", place=str(self.path), remedy=remedy
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"it cannot be written: {error.strerror}", place=str(self.path)
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._guard(), transaction(self._db):
+            yield
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> LabelStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def add(
+        self,
+        uid: str,
+        rater: str,
+        values: Mapping[str, Any],
+        milliseconds: int | None = None,
+        *,
+        by: By = "rater",
+        when: float | None = None,
+    ) -> None:
+        """Store a label; it takes the place of an earlier one of the same rater on the same uid,
+        which is kept.
+
+        Parameters
+        ----------
+        values
+            Field -> value, as JSON has it. `label` is one of them; None says `cannot say`.
+        by
+            A rater's own label and an adjudicated one stand beside each other.
+        when
+            Seconds since 1970, for a label that was given elsewhere; now unless given.
+
+        Raises
+        ------
+        UsageError
+            There is no field `label`, or `by` is no known way.
+        """
+        if LABEL not in values or by not in get_args(By):
+            what = (
+                f"a label by {by!r} with the fields {', '.join(values) or 'none'} cannot be stored"
+            )
+            remedy = (
+                f"Give the field {LABEL!r} (None for `cannot say`) and one of"
+                f" {', '.join(get_args(By))}."
+            )
+            raise UsageError(what, remedy=remedy)
+        now = time.time() if when is None else when
+        with self._transaction():
+            entry = self._db.execute("SELECT COALESCE(MAX(entry), 0) + 1 FROM labels").fetchone()[0]
+            self._db.executemany(
+                "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (entry, uid, rater, field, json.dumps(storable(value)), milliseconds, now, by)
+                    for field, value in values.items()
+                ],
+            )
+
+    def undo(self, rater: str, *, by: By = "rater") -> str | None:
+        """Take back the latest label of a rater that stands; its uid, or None where there is
+        none.
+        """
+        query = (
+            "SELECT uid FROM labels WHERE rater = ? AND by = ? AND undone IS NULL AND id NOT IN"
+            " (SELECT undone FROM labels WHERE undone IS NOT NULL) ORDER BY entry DESC LIMIT 1"
+        )
+        with self._guard():
+            row = self._db.execute(query, (rater, by)).fetchone()
+        if row is None:
+            return None
+        uid = str(row[0])
+        self.take_back(uid, rater, by=by)
+        return uid
+
+    def take_back(self, uid: str, rater: str, *, by: By = "rater") -> None:
+        """Take back all that a rater said of one uid."""
+        now = time.time()
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO labels (entry, uid, rater, field, value, milliseconds, time, by,"
+                " undone) SELECT (SELECT MAX(entry) + 1 FROM labels), uid, rater, field, 'null',"
+                " NULL, ?, by, id FROM labels WHERE uid = ? AND rater = ? AND by = ? AND undone IS"
+                " NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL)",
+                (now, uid, rater, by),
+            )
+
+    def rows(self) -> list[LabelRow]:
+        """Everything that was ever said, in order."""
+        columns = "id, entry, uid, rater, field, value, milliseconds, time, by, undone"
+        with self._guard():
+            rows = self._db.execute(f"SELECT {columns} FROM labels ORDER BY id").fetchall()
+        names = columns.split(", ")
+        return [
+            LabelRow(**{**dict(zip(names, row, strict=True)), "value": json.loads(row[5])})
+            for row in rows
+        ]
+
+    def labels(self, rater: str | None = None) -> list[Label]:
+        """What stands: the latest label of each rater on each uid that was not taken back, in the
+        order of giving.
+
+        Adjudicated labels (`by="adjudication"`) stand beside the raters' own. With `rater`, only
+        those under this name.
+        """
+        query = (
+            "SELECT entry, uid, rater, field, value, milliseconds, time, by FROM labels WHERE"
+            " undone IS NULL AND id NOT IN (SELECT undone FROM labels WHERE undone IS NOT NULL) AND"
+            " (?1 IS NULL OR rater = ?1) ORDER BY id"
+        )
+        with self._guard():
+            rows = self._db.execute(query, (rater,)).fetchall()
+        entries: dict[int, Label] = {}
+        for entry, uid, rater, field, value, milliseconds, when, by in rows:
+            before = entries[entry].values if entry in entries else {}
+            values = {**before, field: json.loads(value)}
+            entries[entry] = Label(
+                uid=uid, rater=rater, values=values, milliseconds=milliseconds, time=when, by=by
+            )
+        latest = {(label.uid, label.rater, label.by): entry for entry, label in entries.items()}
+        return [entries[entry] for entry in sorted(latest.values())]
+
+
+def _statements() -> Iterator[str]:
+    """The statements that make the tables; a trigger's body has a semicolon of its own."""
+    statement = ""
+    for part in _SCHEMA.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

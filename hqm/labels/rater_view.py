@@ -1,0 +1,351 @@
+"""What a rater sees of a row of the plan: question, answer and picture, and nothing that says who
+answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hqm.administration.asks import Asks
+from hqm.administration.stored_answers import Answers, forms_held, forms_of, respondents_in
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.judge_api import AskJudge, Part, Prompts
+from hqm.benchmark.registry import load
+from hqm.errors import DataError, NoReply, UnreadableReply
+from hqm.files.records import read_records, take
+from hqm.forms.make_forms import read_form
+from hqm.judges.file_judge import judges_of, stored
+from hqm.labels.label_schema import Fact, Schema, Sentence, parts_of
+from hqm.labels.study_plan import LabelPlan, PlanRow, answer_digest, item_digest
+from hqm.store.database import Store
+from hqm.store.database import ask as asked
+from hqm.types import LETTERS, ORIGINAL, Cell, Form, Item, Response
+
+# ----------------------------------------------------------------------
+# The facts with which people begin who label facts: those that a judge of the benchmark already
+# made of the answers.
+# ----------------------------------------------------------------------
+
+_PROMPTS: tuple[Prompts, ...] = ("hqm", "official")
+
+
+class StoredFacts:
+    """What the stored replies of judges say about the parts and facts of answers; nobody is asked.
+
+    A judge may have been asked in any mode of the benchmark, and in its own or in HQM's words: the
+    first way in which the store holds all replies that an answer needs is taken. Judgements that a
+    file brought are looked at too.
+    """
+
+    def __init__(self, plan: LabelPlan, benchmark: Benchmark, asks: Asks) -> None:
+        self._asks = asks
+        self._ways = (
+            tuple(_ways(plan, benchmark)) if type(benchmark).parts is not Benchmark.parts else ()
+        )
+        self._replies: dict[str, Response] | None = None
+
+    def of(
+        self, item: Item, response: Response, respondent: str, cell: Cell
+    ) -> tuple[Sentence, ...]:
+        """The parts of an answer with their facts; empty where no judge's replies are stored, or
+        they cannot be read.
+        """
+        for benchmark in self._ways:
+            for ask in self._askers(benchmark, item, respondent, cell):
+                parts = asyncio.run(_parts(benchmark, item, response, ask))
+                if any(part.facts for part in parts):
+                    # which parts describe the picture is for people to say: what the judge decided
+                    # is not shown
+                    return tuple(
+                        Sentence(part.text, facts=tuple(map(Fact, part.facts))) for part in parts
+                    )
+        return ()
+
+    def _askers(
+        self, benchmark: Benchmark, item: Item, respondent: str, cell: Cell
+    ) -> Iterator[AskJudge]:
+        async def from_store(
+            role: str, prompt: str, image: str | None = None, schema: Any = None
+        ) -> str:
+            picture, _, _ = self._asks.picture(benchmark, image)
+            reply = self._known(benchmark).get(asked(prompt, image, picture).digest)
+            if reply is None or reply.outcome != "ok":
+                raise NoReply("no reply is stored", place=role)
+            return reply.text
+
+        yield from_store
+        for judge in judges_of(benchmark, stored(self._asks.store, benchmark)):
+            yield judge.ask_about(respondent, cell)(item)
+
+    def _known(self, benchmark: Benchmark) -> Mapping[str, Response]:
+        """Digest of the question -> the reply, of everybody who did not answer the benchmark
+        itself.
+        """
+        if self._replies is None:
+            store = self._asks.store
+            answering = {who.number for who in respondents_in(self._asks, benchmark)}
+            self._replies = {}
+            for number, _, _ in reversed(store.respondents()):
+                if number not in answering:
+                    self._replies |= store.replies(number, 0)
+        return self._replies
+
+
+def _ways(plan: LabelPlan, benchmark: Benchmark) -> Iterator[Benchmark]:
+    """The benchmark in each mode, and with each wording of its judge's questions."""
+    # what is official of the reading of marks are its slips
+    scoring = "paper" if "paper" in benchmark.scorings else benchmark.scoring
+    for mode in benchmark.modes or (None,):
+        for prompts in _PROMPTS:
+            yield load(
+                plan.benchmark,
+                data=plan.data or None,
+                images=plan.images or None,
+                mode=mode,
+                prompts=prompts,
+                scoring=scoring,
+            )
+
+
+async def _parts(
+    benchmark: Benchmark, item: Item, response: Response, ask: AskJudge
+) -> Sequence[Part]:
+    try:
+        return await benchmark.parts(item, response, ask)
+    except (NoReply, UnreadableReply, DataError):  # a release's own prompts need not be there
+        return ()
+
+
+_MOST_PIECES = 1_500
+"""The most pieces that an answer is cut into, to be marked one by one."""
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One page for a rater."""
+
+    uid: str
+    question: str
+    options: tuple[tuple[str, str], ...] = ()
+    """Letter and text of each option of a multiple choice."""
+    answer: str = ""
+    """What was answered, as it is stored; empty where an item is reviewed."""
+    key: str = ""
+    """The right answer, which only reviewers of items see."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """What the right answer may be, and in words; empty where it is free."""
+    original: str = ""
+    """The original wording of a question, where a rewording of it is reviewed."""
+    original_key: str = ""
+    sentences: tuple[Sentence, ...] = ()
+    """The parts of the answer, with the facts that a decomposer made of them, where facts are
+    labelled.
+    """
+    image: str | None = None
+    """The name of the picture; for the server alone."""
+    group: str = ""
+    """What answers about one picture have in common; for the server alone."""
+
+    @property
+    def words(self) -> tuple[tuple[int, int, str], ...]:
+        """The answer cut where spaces are: start, end and text of each piece, all characters kept.
+
+        Of a very long answer a piece has several words, so that a browser can draw them.
+        """
+        several = -(-len(re.findall(r"\S+", self.answer)) // _MOST_PIECES) or 1
+        pattern = rf"\s+|\S+(?:\s+\S+){{0,{several - 1}}}" if several > 1 else r"\s+|\S+"
+        return tuple(
+            (match.start(), match.end(), match[0]) for match in re.finditer(pattern, self.answer)
+        )
+
+
+def visible(text: str) -> str:
+    """The text with control characters, which a page would swallow, as the signs that stand for
+    them; as long as before.
+
+    >>> visible("a\\0b\\x1b")
+    'a\u2400b\u241b'
+    """
+    return _CONTROLS.sub(
+        lambda match: chr(0x2400 + ord(match[0])) if match[0] != "\x7f" else "\u2421", text
+    )
+
+
+def benchmark_of(plan: LabelPlan) -> Benchmark:
+    """The benchmark that a plan is about."""
+    return load(plan.benchmark, data=plan.data or None, images=plan.images or None)
+
+
+def shown_rows(
+    plan: LabelPlan,
+    schema: Schema,
+    benchmark: Benchmark,
+    facts: Mapping[tuple[str, str], tuple[Sentence, ...]] | None = None,
+) -> dict[str, Shown]:
+    """uid -> what is shown of it.
+
+    Raises
+    ------
+    DataError
+        The store has no such answer any more, or another one than when the plan was made.
+    """
+    if schema.reviews_items:
+        return _items_shown(plan, benchmark)
+    with Store(plan.store, readonly=True) as store:
+        forms = forms_held(store, benchmark)
+        asks = Asks(store)
+        respondents = {who.name: who for who in respondents_in(asks, benchmark)}
+        answers, read = Answers(asks), {}
+        made = StoredFacts(plan, benchmark, asks) if schema.kind == "facts" else None
+        for row in plan.rows:
+            key = (row.respondent, row.form, row.run)
+            if key in read:
+                continue
+            if row.respondent not in respondents or row.form not in forms:
+                what = f"the store has no answers of {row.respondent!r} to the form {row.form!r}"
+                raise DataError(
+                    what, place=plan.store, remedy="Name the store that the plan was made from."
+                )
+            form = forms[row.form]
+            given = answers.responses(benchmark, form, respondents[row.respondent], row.run)
+            read[key] = dict(zip(form.by_id, given, strict=True))
+        shown = {}
+        for row in plan.rows:
+            response = _chosen(row, read, plan)
+            item = forms[row.form].by_id[row.item]
+            sentences: tuple[Sentence, ...] = ()
+            if made is not None:
+                sentences = (
+                    (facts or {}).get((row.item, row.respondent))
+                    or made.of(item, response, row.respondent, Cell(form=row.form, run=row.run))
+                    or tuple(Sentence(part) for part in parts_of(response.text))
+                )
+            shown[row.uid] = Shown(
+                uid=row.uid,
+                question=item.prompt,
+                options=_options(item),
+                answer=response.text,
+                image=item.image,
+                group=item.image or item.cluster or item.id,
+                sentences=sentences,
+            )
+    return shown
+
+
+def _chosen(
+    row: PlanRow,
+    read: Mapping[tuple[str, str, int], Mapping[str, Response | None]],
+    plan: LabelPlan,
+) -> Response:
+    """The answer that the plan chose, and no other in its place."""
+    response = read[row.respondent, row.form, row.run].get(row.item)
+    if response is None or (row.answer_digest and answer_digest(response) != row.answer_digest):
+        what = f"the answer to {row.item!r} (uid {row.uid}) is not the one that the plan chose"
+        raise DataError(
+            what,
+            place=plan.store,
+            remedy="Name the store that the plan was made from, or plan again.",
+        )
+    return response
+
+
+def _items_shown(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Shown]:
+    forms = reviewed_forms(plan, benchmark)
+    shown = {}
+    for row in plan.rows:
+        item = forms[row.form].by_id.get(row.item) if row.form in forms else None
+        if item is None or (row.answer_digest and item_digest(item) != row.answer_digest):
+            what = (
+                f"the item {row.item!r} of the form {row.form!r} is not the one that the plan chose"
+            )
+            raise DataError(
+                what,
+                place=plan.benchmark,
+                remedy="Review the benchmark that the plan was made from.",
+            )
+        before = benchmark.original.by_id.get(item.id) if row.form != ORIGINAL else None
+        shown[row.uid] = Shown(
+            uid=row.uid,
+            question=item.prompt,
+            options=_options(item),
+            key=_key(item),
+            keys=_keys(item),
+            image=item.image,
+            group=item.image or item.cluster or item.id,
+            original=before.prompt if before else "",
+            original_key=_key(before) if before else "",
+        )
+    return shown
+
+
+def reviewed_forms(plan: LabelPlan, benchmark: Benchmark) -> dict[str, Form]:
+    """The forms whose items a plan reviews: the original, a form from a file, or one that rules
+    make.
+    """
+    names = {row.form for row in plan.rows}
+    if plan.form_file:
+        (name,) = names
+        return {name: read_form(Path(plan.form_file), benchmark.original, name)}
+    return {form.name: form for form in forms_of(benchmark, rewordings=names - {ORIGINAL})}
+
+
+def read_facts(path: Path) -> dict[tuple[str, str], tuple[Sentence, ...]]:
+    """The facts that a decomposer made of answers: records with `item`, `respondent` and
+    `sentences`.
+
+    A sentence has a `text`, `descriptive` (true unless given) and `facts`, a list of texts.
+
+    Raises
+    ------
+    DataError
+        A record cannot be read.
+    """
+    facts = {}
+    for i, record in enumerate(read_records(path), 1):
+        place = f"{path}: record {i}"
+        sentences = take(record, "sentences", place)
+        if not isinstance(sentences, list) or not all(
+            isinstance(each, Mapping) for each in sentences
+        ):
+            raise DataError(
+                "`sentences` is no list of objects",
+                place=place,
+                remedy='Write [{"text": ..., "facts": []}].',
+            )
+        item, respondent = str(take(record, "item", place)), str(take(record, "respondent", place))
+        facts[item, respondent] = tuple(map(Sentence.from_dict, sentences))
+    return facts
+
+
+def _options(item: Item) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(LETTERS, item.options, strict=False))
+
+
+def _key(item: Item) -> str:
+    target: Any = item.target
+    words = dict(_options(item)).get(str(target))
+    return (
+        f"{target}: {words}"
+        if words
+        else ", ".join(map(str, target))
+        if isinstance(target, list)
+        else str(target or "")
+    )
+
+
+def _keys(item: Item) -> tuple[tuple[str, str], ...]:
+    if item.options:
+        return tuple(
+            (letter, f"{letter}: {text}")
+            for letter, text in _options(item)
+            if letter != str(item.target)
+        )
+    if item.task == "yes_no":
+        return tuple((word, word) for word in ("yes", "no") if word != str(item.target).lower())
+    return ()

@@ -1,0 +1,410 @@
+"""What gives right answers away without the pictures: one study for `hqm check`, the indicators and
+the gate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from hqm.benchmark.findings import Finding, group_by_type, row_of
+from hqm.psychometrics import (
+    Leakage,
+    LengthCue,
+    Solvability,
+    Stratum,
+    blind_solvability,
+    items_for_error,
+    leakage_cues,
+    length_cue,
+    own_words,
+)
+from hqm.psychometrics.bootstrap import stream
+from hqm.psychometrics.distributions import binomial_above
+from hqm.types import HALLUCINATION_TYPES, Form, Item
+
+MOST = 12_000
+"""The most items that the words are tried on, drawn at random.
+
+Cues are tried on all items: they depend on the order.
+"""
+_FOLDS = 5
+WORDS = "words"
+"""The cue of a stratum that the words were tried on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaks:
+    """What the words and what position, numbering and surface give away, in every type and part."""
+
+    words: Solvability
+    cues: Leakage
+    lengths: LengthCue
+    """What counting words gives away; compared with items of no type where all others of a type
+    have one label.
+    """
+    sampled: int
+    """How many items the words were tried on."""
+
+    @property
+    def shown(self) -> tuple[Stratum, ...]:
+        """Every type and part in which the words, or a cue, predict more than chance explains; the
+        largest gain first.
+        """
+        return tuple(
+            sorted(
+                (s for s in (*self.words.strata, *self.cues.strata) if s.shown),
+                key=lambda s: -s.gain,
+            )
+        )
+
+
+def can_leak(items: Sequence[Item]) -> bool:
+    """Whether there are labels to predict: questions of yes and no, and multiple choice."""
+    return bool(items) and items[0].task in ("yes_no", "choice")
+
+
+def leaks_in(form: Form, seed: int = 0) -> Leaks:
+    """The study of a form's questions and right answers; asked twice about the same items, it is
+    made once.
+    """
+    return _study(_Key(form, form.digest), seed)
+
+
+class _Key:
+    """A form that is looked up by its content."""
+
+    def __init__(self, form: Form, digest: str) -> None:
+        self.form, self.digest = form, digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.digest == self.digest
+
+
+@lru_cache(maxsize=8)
+def _study(key: _Key, seed: int) -> Leaks:
+    items = key.form.items
+    chosen: Sequence[Item] = items
+    if len(items) > MOST:
+        drawn = stream(seed, "solvability.sample").choice(len(items), MOST, replace=False)
+        chosen = [items[i] for i in np.sort(drawn)]
+    words = blind_solvability(
+        [item.prompt for item in chosen],
+        [str(item.target) for item in chosen],
+        rng=stream(seed, "solvability"),
+        clusters=clusters_of(chosen),
+        types=[item.type for item in chosen],
+        parts=[item.part for item in chosen],
+        folds=_FOLDS,
+    )
+    cues = leakage_cues(
+        [str(item.target) for item in items],
+        rng=stream(seed, "leakage"),
+        questions=[item.prompt for item in items],
+        ids=[item.id for item in items],
+        clusters=clusters_of(items),
+        types=[item.type for item in items],
+        parts=[item.part for item in items],
+        folds=_FOLDS,
+    )
+    lengths = length_cue(
+        own_words([item.prompt for item in items]),
+        [str(item.target) for item in items],
+        rng=stream(seed, "solvability.length"),
+        clusters=clusters_of(items),
+        types=[item.type for item in items],
+        parts=[item.part for item in items],
+        folds=_FOLDS,
+    )
+    return Leaks(words, cues, lengths, len(chosen))
+
+
+def clusters_of(items: Sequence[Item]) -> list[str]:
+    """What each item shares with others (its picture, unless the card says otherwise)."""
+    return [item.cluster or item.id for item in items]
+
+
+# ----------------------------------------------------------------------
+# Checks for cues that give the right answers away, and for types that have too few items.
+# ----------------------------------------------------------------------
+
+LARGEST_ERROR = 0.03
+"""The standard error up to which a type's score is worth reading by itself."""
+TYPE_NOT_MEASURABLE = "type-not-measurable"
+_SHOWN = 5
+_ENOUGH_PLACES = 20
+_SURPLUS = 0.1
+"""How much more often than chance the right option must stand in one place to be named."""
+
+
+def check_leaks(form: Form) -> Iterable[Finding]:
+    """Cues, phrases and words that predict the right answers, with the types and parts in which
+    they do.
+
+    Only yes/no questions and multiple choice are checked, from 20 items on 5 pictures; fewer prove
+    nothing.
+    """
+    if not can_leak(form.items):
+        return
+    leaks = leaks_in(form)
+    cues = sorted(
+        (stratum for stratum in leaks.cues.strata if stratum.shown),
+        key=lambda stratum: -stratum.gain,
+    )
+    if cues:
+        first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
+        many = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
+        sentence = (
+            f"{many} the right answers of unseen items in {_places(cues)}; the strongest,"
+            f" {first.cue} in {first.name}, gets {first.accuracy:.3f} right where the commonest"
+            f" answer gets {first.baseline:.3f}"
+        )
+        shown = tuple(
+            f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
+            for s in cues[:_SHOWN]
+        )
+        rows = tuple(_leak_row(s) for s in cues)
+        yield Finding(
+            "leakage-cue", sentence, sum(s.items for s in _smallest(cues)), shown, rows=rows
+        )
+    yield from _counting(leaks)
+    giveaways = leaks.cues.giveaways
+    if giveaways:
+        shown = tuple(
+            f"{g.phrase!r}: {g.share:.0%} of {g.items} {g.type} items have the answer {g.label!r}"
+            for g in giveaways[:_SHOWN]
+        )
+        n = len(giveaways)
+        sentence = (
+            f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly always"
+        )
+        rows = tuple(
+            {
+                "phrase": g.phrase,
+                "type": g.type,
+                "answer": str(g.label),
+                "share": float(g.share),
+                "items in all": g.items,
+            }
+            for g in giveaways
+        )
+        yield Finding("giveaway-phrase", sentence, giveaways[0].items, shown, rows=rows)
+    if leaks.words.leaks:
+        first = leaks.words.leaks[0]
+        sentence = (
+            "the questions' words alone predict the right answers of unseen items in"
+            f" {_places(leaks.words.leaks)}; in {first.name} they get {first.accuracy:.3f} right"
+            f" where the commonest answer gets {first.baseline:.3f}, and a language model will do"
+            " better"
+        )
+        shown = tuple(
+            f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f},"
+            f" gain at least {s.low:.3f}"
+            for s in leaks.words.leaks[:_SHOWN]
+        )
+        rows = tuple(_leak_row(s) for s in leaks.words.leaks)
+        yield Finding(
+            "blind-solvable",
+            sentence,
+            sum(s.items for s in _smallest(leaks.words.leaks)),
+            shown,
+            rows=rows,
+        )
+
+
+def _leak_row(stratum: Stratum) -> dict[str, Any]:
+    return {
+        "where": stratum.name,
+        "by": stratum.cue,
+        "right": float(stratum.accuracy),
+        "commonest answer": float(stratum.baseline),
+        "gain at least": float(stratum.low),
+        "items in all": stratum.items,
+    }
+
+
+def check_places(form: Form) -> Iterable[Finding]:
+    """Types and parts of a multiple choice whose right option stands in one place more often than
+    chance explains.
+
+    An exact binomial test of the commonest place against one in as many as there are options, with
+    Bonferroni's correction over places, types and parts at 1%, from 20 items and a surplus of .1
+    on.
+    """
+    chosen = [item for item in form.items if item.task == "choice" and len(item.options) > 1]
+    groups: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    for item in chosen:
+        for name, value in (("type", item.type), ("part", item.part)):
+            groups[name, value or "", len(item.options)].append(str(item.target))
+    kept = {
+        key: letters
+        for key, letters in groups.items()
+        if len(letters) >= _ENOUGH_PLACES and (key[1] or key[0] == "type")
+    }
+    rows: list[dict[str, Any]] = []
+    for (what, name, options), letters in kept.items():
+        letter, n = Counter(letters).most_common(1)[0]
+        tests = options * len(kept)
+        if (
+            n / len(letters) - 1 / options >= _SURPLUS
+            and tests * _at_least(n, len(letters), 1 / options) < 0.01
+        ):
+            rows.append(
+                {
+                    what: name or "no type",
+                    "answer": letter,
+                    "items with it": n,
+                    "items in all": len(letters),
+                    "options": options,
+                }
+            )
+    if rows:
+        first = rows[0]
+        sentence = (
+            f"the right option stands in one place more often than chance explains in {len(rows)}"
+            f" {'type or part' if len(rows) == 1 else 'types and parts'}; in"
+            f" {next(iter(first.values()))} it is {first['answer']} in {first['items with it']} of"
+            f" {first['items in all']} items with {first['options']} options"
+        )
+        shown = tuple(
+            f"{next(iter(row.values()))}: {row['answer']} in {row['items with it']} of"
+            f" {row['items in all']} items"
+            for row in rows[:_SHOWN]
+        )
+        yield Finding(
+            "option-position",
+            sentence,
+            sum(int(row["items in all"]) for row in rows if "type" in row),
+            shown,
+            rows=tuple(rows),
+        )
+
+
+def _at_least(n: int, of: int, chance: float) -> float:
+    """The chance of n hits or more."""
+    return float(binomial_above(n - 1, of, chance))
+
+
+def _counting(leaks: Leaks) -> Iterable[Finding]:
+    """The number of words, where each type has one label and is compared with items of no type: no
+    other cue is tried there.
+    """
+    rules = [rule for rule in leaks.lengths.rules if rule.stratum.shown]
+    if not rules or leaks.cues.status != "not_informative":
+        return
+    rules.sort(key=lambda rule: -rule.stratum.gain)
+    first = rules[0]
+    sentence = (
+        f"the number of words predicts the right answers of unseen items; in {first.stratum.name},"
+        f" {first.sentence} gets {first.accuracy.value:.3f} right where the commonest answer gets"
+        f" {first.baseline:.3f}"
+    )
+    shown = tuple(
+        f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
+        for rule in rules[:_SHOWN]
+    )
+    rows = tuple(_leak_row(rule.stratum) for rule in rules)
+    yield Finding("leakage-cue", sentence, first.stratum.items, shown, rows=rows)
+
+
+def _places(strata: Iterable[Stratum]) -> str:
+    names = list(dict.fromkeys(stratum.name for stratum in strata))
+    return ", ".join(names[:_SHOWN]) + (
+        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    )
+
+
+def _smallest(strata: Sequence[Stratum]) -> list[Stratum]:
+    """Types, or where none leaks the parts, each once: how many items are concerned is not counted
+    twice.
+    """
+    types = {s.type: s for s in strata if not s.part}
+    return (
+        list(types.values())
+        or list({s.part: s for s in strata if not s.type}.values())
+        or list(strata[:1])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TooFew:
+    """A type whose score is not known well enough."""
+
+    items: int
+    error: float
+    missing: int
+    """How many more items it needs."""
+    measured: bool = False
+    """Whether the error is that of an audit's answers, and no forecast."""
+
+
+def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[Finding]:
+    """Types that are claimed but not there, there but not claimed, or that have too few items to be
+    measured.
+    """
+    groups = group_by_type(form)
+    claimed = tuple(claimed)
+    empty = [kind for kind in claimed if kind not in groups]
+    if empty:
+        sentence = f"the card claims {', '.join(empty)}, and no item is labelled so"
+        yield Finding(
+            "type-without-items", sentence, len(empty), rows=tuple({"type": kind} for kind in empty)
+        )
+    least = items_for_error(LARGEST_ERROR)
+    counts = {kind: len(groups.get(kind, ())) for kind in HALLUCINATION_TYPES}
+    yield from too_few(
+        {kind: TooFew(n, 0.5 / n**0.5, least - n) for kind, n in counts.items() if 0 < n < least}
+    )
+    extra = [kind for kind in HALLUCINATION_TYPES if kind in groups and kind not in claimed]
+    if extra:
+        n = sum(len(groups[kind]) for kind in extra)
+        sentence = f"{n} items are labelled {', '.join(extra)}, which the card does not claim"
+        rows = tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra)
+        yield Finding("type-not-claimed", sentence, n, rows=rows)
+    bare = groups.get("", [])
+    if bare and (labelled or len(groups) > 1):
+        shown = tuple(f"{item.id}: {item.prompt}" for item in bare[:3])
+        yield Finding(
+            "items-unlabelled",
+            f"{len(bare)} of {len(form)} items have no type",
+            len(bare),
+            shown,
+            rows=tuple(map(row_of, bare)),
+        )
+
+
+def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
+    """The finding about types whose score is not known well enough."""
+    if not few:
+        return
+    shown = tuple(
+        f"{kind}: {row.items} items, standard error"
+        f" {row.error:.3f}{' in this audit' if row.measured else ''}, {row.missing} more needed"
+        for kind, row in few.items()
+    )
+    rows = tuple(
+        {
+            "type": kind,
+            "items in all": row.items,
+            "standard error": row.error,
+            "more items needed": row.missing,
+        }
+        for kind, row in few.items()
+    )
+    which = "1 type has" if len(few) == 1 else f"{len(few)} types have"
+    measured = any(row.measured for row in few.values())
+    how = (
+        "and the answers say so" if measured else "by the number of items, before anybody answered"
+    )
+    sentence = f"{which} a standard error above {LARGEST_ERROR:g} ({how}): no score of its own"
+    yield Finding(
+        TYPE_NOT_MEASURABLE, sentence, sum(row.items for row in few.values()), shown, rows=rows
+    )

@@ -1,0 +1,354 @@
+"""Checks of the questions' words: near-duplicates, twins that contradict each other, wordings,
+templates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from hqm.benchmark.findings import NO_COPIES, Finding, finding, group_by_type, row_of
+from hqm.errors import NoRule
+from hqm.forms.find_question import NEGATIONS, Asked, clause_of, sentences
+from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
+from hqm.forms.make_forms import count_modes
+from hqm.forms.tag_cache import RULES, Readings
+from hqm.types import Form, Item
+
+_ARTICLES = frozenset(("a", "an", "the"))
+_DENIALS = frozenset(("no", "not", "never", "without"))
+_TOKEN = re.compile(r"[\w']+|[=<>+*/%°$€£#@~^±≤≥≠×÷]")
+_ENOUGH = 20
+"""The wordings of a type are judged if it has at least this many items."""
+_WORDINGS = 3
+_MONOTONY = 0.8
+_SAMPLE = 3_000
+_ODD = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]|[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac"
+)
+"""Control characters, the replacement character, and UTF-8 that was read as Latin-1 or
+Windows-1252.
+"""
+
+
+@lru_cache(maxsize=65536)
+def bare(text: str) -> str:
+    """A question's words in lower case, without punctuation and articles; signs that carry meaning
+    stay.
+
+    >>> bare("Is there a  Dog, in the image?"), bare("Is A < 90?") == bare("Is A > 90?")
+    ('is there dog in image', False)
+    """
+    return " ".join(word for word in _TOKEN.findall(text.casefold()) if word not in _ARTICLES)
+
+
+def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[Finding]:
+    """The findings about the questions' words; `copies` names the pictures that are one picture
+    (`same_question`).
+    """
+    yield from _twins(form, copies)
+    for kind, items in group_by_type(form).items():
+        if form.items[0].task != "caption" and len(items) >= _ENOUGH:
+            yield from _wordings(kind or "unlabelled", items)
+    sentence = "{n} questions show signs of a wrong decoding, or hold control characters"
+    yield from finding(
+        "mojibake", sentence, [item for item in form.items if _ODD.search(item.prompt)]
+    )
+    sentence = "{n} ids have spaces or control characters"
+    yield from finding(
+        "id-odd", sentence, [item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)]
+    )
+
+
+_Groups = Mapping[tuple[str, str, tuple[str, ...]], Sequence[Item]]
+
+
+def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Item]] = defaultdict(list)
+    for item in form.items:
+        groups[
+            copies.get(item.image or "", item.image or ""), bare(item.prompt), item.options
+        ].append(item)
+    near: list[list[Item]] = []
+    contradictory: list[list[Item]] = []
+    for group in groups.values():
+        # the same words are another finding's matter
+        distinct = list({" ".join(item.prompt.split()): item for item in group}.values())
+        if len(distinct) > 1:
+            near.append(distinct)
+            if len({bare(str(item.target)) for item in distinct}) > 1:
+                contradictory.append(distinct)
+    yield from _listed(
+        "near-duplicate-question", "questions about one picture differ in no word: {n} times", near
+    )
+    contradictory += list(_denied(form, groups))
+    sentence = (
+        "equal words have different right answers, or a question and its negation the same one: {n}"
+        " times"
+    )
+    yield from _listed("contradictory-twins", sentence, contradictory)
+
+
+def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
+    if groups:
+        shown = tuple(map(_together, groups[:3]))
+        yield Finding(
+            name,
+            sentence.format(n=len(groups)),
+            len(groups),
+            shown,
+            rows=tuple(row_of(*g) for g in groups),
+        )
+
+
+def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:
+    """Yes/no questions whose negation about the same picture has the same right answer."""
+    if form.items[0].task != "yes_no":
+        return
+    for (image, words, options), group in groups.items():
+        plain = " ".join(word for word in words.split() if word not in _DENIALS)
+        if plain != words and (image, plain, options) in groups:
+            other = groups[image, plain, options][0]
+            if other.target == group[0].target:
+                yield [other, group[0]]
+
+
+def _together(items: Sequence[Item]) -> str:
+    return " / ".join(f"{item.id}: {item.prompt} [{item.target}]" for item in items[:3])
+
+
+def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
+    wordings = Counter(bare(item.prompt) for item in items)
+    if len(wordings) < _WORDINGS:
+        many = "one wording" if len(wordings) == 1 else f"{len(wordings)} wordings"
+        sentence = (
+            f"the {len(items)} {kind} items have {many}: a score says how respondents take that"
+            " sentence"
+        )
+        shown = tuple(text for text, _ in wordings.most_common(3))
+        rows = tuple(
+            {"type": kind, "wording": text, "items with it": n}
+            for text, n in wordings.most_common()
+        )
+        yield Finding("few-wordings", sentence, len(items), shown, rows=rows)
+        return
+    questions = [bare(item.prompt) for item in items]
+    # evenly spaced ones of a large file: the share is then known to about a hundredth
+    pattern, share = commonest_template(questions[:: 1 + len(questions) // _SAMPLE])
+    if share > _MONOTONY:
+        sentence = f"{share:.0%} of the {len(items)} {kind} items follow one template: {pattern!r}"
+        row = {
+            "type": kind,
+            "template": pattern,
+            "share": round(share, 4),
+            "items in all": len(items),
+        }
+        yield Finding("template-monotony", sentence, round(share * len(items)), rows=(row,))
+
+
+def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
+    """The commonest template of questions, and the share of questions that follows it.
+
+    A template is a question with one slot in place of up to three words; at least two words must be
+    left.
+
+    >>> commonest_template(["is there dog in image", "is there traffic light in image", "what is red"])
+    ('is there _ in image', 0.6666666666666666)
+    """
+    counts: Counter[str] = Counter()
+    for text, n in Counter(questions).items():
+        words = text.split()
+        templates = {
+            " ".join([*words[:start], "_", *words[start + width :]])
+            for width in range(1, 4)
+            for start in range(len(words) - width + 1)
+            # a slot must leave at least two words, else everything follows it
+            if len(words) - width >= 2
+        }
+        counts.update(dict.fromkeys(templates, n))
+    if not counts:
+        return "", 0.0
+    pattern, n = max(counts.items(), key=lambda pair: (pair[1], len(pair[0]), pair[0]))
+    return pattern, n / len(questions)
+
+
+# ----------------------------------------------------------------------
+# Checks of a form's wordings against the original: negations that do not turn the answer round,
+# equal words, another mode.
+# ----------------------------------------------------------------------
+
+AFFIRMS, SPLIT, DOUBLED, SCOPE = (
+    "negation-affirms",
+    "negation-split",
+    "negation-doubled",
+    "negation-scope",
+)
+SAME_ANSWER, SAME_WORDS, MODE = "negation-same-answer", "form-same-words", "form-mode"
+SENTENCES = {
+    AFFIRMS: (
+        'the form {form}: {n} negated questions ask for the same yes as the plain question ("Is'
+        ' this not ...?")'
+    ),
+    SPLIT: 'the form {form}: in {n} questions "not" stands inside the subject and splits it',
+    DOUBLED: "the form {form}: {n} questions are negated twice",
+    SCOPE: (
+        'the form {form}: in {n} questions it is open what the negation denies ("not only", "not'
+        ' ..., followed by ...")'
+    ),
+    SAME_ANSWER: (
+        "the form {form}: {n} questions are negated, and their right answer is that of the original"
+    ),
+    SAME_WORDS: "the form {form}: {n} items have the words of the original",
+}
+WORDING_FINDINGS = (*SENTENCES, MODE)
+"""The names of all findings that need the forms."""
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot)\b|n['’]t\b", re.IGNORECASE
+)
+_ANSWERS = re.compile(r"[\"'“]?\byes\b[\"'”]?\s*(?:or|/)\s*[\"'“]?\bno\b", re.IGNORECASE)
+"""What a question says of its answers is no negation, and captions of which all say it are many."""
+_CONTRACTED = re.compile(
+    r"(?:^|[,:]\s*|then\s+)(?:is|are|was|were|do|does|did|can|could|has|have|had|wo|would|should)n['’]t\b",
+    re.IGNORECASE,
+)
+_SHORT = frozenset(
+    "there it this that these those i you he she we they one two three four five all both every"
+    " each some".split()
+)
+"""Behind one of these "not" is heard as "n't"; behind a longer subject it denies what follows."""
+_WIDER = frozenset(
+    "only just all both every everyone everything each always respectively while whereas followed"
+    " merely".split()
+)
+_WHOLE = re.compile(
+    r"\b(?:false|wrong to say) that\b|[\"“]no[\"”] the right answer|[\"“]yes[\"”] the wrong answer",
+    re.IGNORECASE,
+)
+
+
+def check_wordings(original: Form, form: Form) -> Iterator[Finding]:
+    """The findings about one form, whether a rule made it or somebody brought it."""
+    faults: dict[str, list[tuple[Item, Item]]] = defaultdict(list)
+    for item in form.items:
+        before = original.by_id.get(item.id)
+        if before is None:
+            continue
+        for name in _faults(before, item):
+            faults[name].append((before, item))
+    for name, sentence in SENTENCES.items():
+        pairs = faults.get(name, [])
+        if pairs:
+            shown = tuple(
+                f"{b.id}: {b.prompt} [{b.target}] -> {i.prompt} [{i.target}]" for b, i in pairs[:3]
+            )
+            every = "all of them: " + ", ".join(item.id for _, item in pairs)
+            yield Finding(
+                name, sentence.format(form=form.name, n=len(pairs)), len(pairs), (*shown, every)
+            )
+    _FAULTS.keep()
+    _DENIED.keep()
+    for change, count in count_modes(original, form).items():
+        yield Finding(MODE, f"the form {form.name}: {count} items changed from {change}", count)
+
+
+def _faults(before: Item, item: Item) -> Iterable[str]:
+    if (item.prompt, item.options) == (before.prompt, before.options):
+        yield SAME_WORDS
+    elif item.task == "yes_no":
+        yield from faults_of_negation(item.prompt)
+        same = str(item.target).strip().lower() == str(before.target).strip().lower()
+        if same and _DENIED(item.prompt) != _DENIED(before.prompt):
+            yield SAME_ANSWER
+
+
+def faults_of_negation(prompt: str) -> list[str]:
+    """What is wrong with a negated yes/no question; nothing where it is not negated, or turns the
+    answer round.
+
+    >>> faults_of_negation("Is this not a dog?"), faults_of_negation("Is the dog not asleep?")
+    (['negation-affirms'], [])
+    >>> faults_of_negation("Does the value of the square not root of 2 range from 1 to 2?")
+    ['negation-split']
+    """
+    return list(_FAULTS(prompt))
+
+
+def _negation(prompt: str) -> list[str]:
+    if not _NEGATED.search(_ANSWERS.sub(" ", prompt)):
+        return []
+    try:
+        made = clause_of(prompt)
+    except NoRule:
+        return (
+            [AFFIRMS] if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)) else []
+        )
+    # only in what is asked: a caption that the question is about may say "don't" itself
+    return (
+        [AFFIRMS] if _CONTRACTED.search(prompt[made.start : made.end]) else list(_of_clause(made))
+    )
+
+
+def _of_clause(made: Asked) -> Iterator[str]:
+    words = made.words
+    negations = [
+        i for i, word in enumerate(words) if word in NEGATIONS or word.endswith(("n't", "n’t"))
+    ]
+    if len(negations) > 1 or (negations and _WHOLE.search(made.prompt[made.start : made.end])):
+        yield DOUBLED
+    if not negations:
+        return
+    first = negations[0]
+    if (
+        words[0] in AUXILIARIES
+        and words[first] == "not"
+        and (first == 1 or (first == 2 and words[1] in _SHORT))
+    ):
+        yield AFFIRMS
+    rest = set(words[first + 1 :])
+    # "no dog and a cat": the second noun has an article of its own
+    listed = (
+        words[first] == "no"
+        and re.search(r"\band (?:a|an|one|the)\b", " ".join(words[first:]))
+        and "between" not in words
+    )
+    if rest & _WIDER or listed:
+        yield SCOPE
+    if words[first] == "not" and first > 1 and words[1] not in _SHORT and _splits(made):
+        yield SPLIT
+
+
+def _splits(made: Asked) -> bool:
+    """Whether "not" stands elsewhere than at the end of the subject."""
+    quoted = inside_quotes(made.clause)
+    at = next(i for i, token in enumerate(made.clause) if token.word == "not" and not quoted[i])
+    plain = [*made.clause[:at], *made.clause[at + 1 :]]
+    end, worth = subject_end_with_worth(plain)
+    return end is not None and worth >= 1 and at < end
+
+
+def _is_denied(prompt: str) -> bool:
+    """Whether the question is negated, or denied as a whole."""
+    if (
+        not _NEGATED.search(_ANSWERS.sub(" ", prompt))
+        and not _WHOLE.search(prompt)
+        and "other than" not in prompt
+    ):
+        return False
+    try:
+        made = clause_of(prompt)
+    except NoRule:
+        return False
+    if any(_CONTRACTED.search(prompt[a:b]) for a, b in sentences(prompt)):
+        return False
+    sentence = prompt[made.start : made.end]
+    inner = any(word in NEGATIONS for word in made.words)
+    return inner != bool(
+        _WHOLE.search(sentence) or re.search(r"\bnumber of .* other than\b", sentence)
+    )
+
+
+_FAULTS = Readings("faults", _negation, (RULES, Path(__file__)))
+_DENIED = Readings("denied", _is_denied, (RULES, Path(__file__)))

@@ -1,0 +1,415 @@
+"""What each item is worth: difficulty, discrimination, wrong keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.distributions import rank_sum_p, student_above
+from hqm.psychometrics.result import Array, Numbers, Status, normal_quantile, shaped
+from hqm.psychometrics.significance import benjamini_hochberg
+
+Band = Literal[
+    "very good", "good", "marginal", "poor", "reversed", "undetermined", "solved", "dead", "flat"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatistics:
+    """One item over all respondents.
+
+    - `difficulty`: Mean score (the classical p value; a high one is an easy item).
+    - `variance`: Sample variance of the scores.
+    - `item_rest, low, high, p, q`: Correlation with the mean of the other items, Fisher's interval,
+      two-sided p-value, and the same after Benjamini and Hochberg over all items of the call.
+    - `n`: Respondents with a score.
+    - `band`: `very good` (.40 and above), `good` (.30), `marginal` (.20), `poor` (below .20),
+      `reversed` (below 0): only when q is below alpha, and for `reversed` the exact test of ranks
+      agrees; else `undetermined`. An item that everyone passes is `solved`, that no one passes is
+      `dead`, with one other score throughout `flat`.
+    """
+
+    difficulty: float
+    variance: float
+    item_rest: float
+    low: float
+    high: float
+    p: float
+    q: float
+    n: int
+    band: Band
+    status: Status = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAnalysis:
+    """All items of one administration, in order.
+
+    `n_eff` is the number of independent respondents that the tests assume.
+    """
+
+    items: tuple[ItemStatistics, ...]
+    n: int
+    n_eff: float
+    alpha: float
+    level: float
+    status: Status = "ok"
+    reason: str = ""
+
+    def of(self, band: Band) -> tuple[int, ...]:
+        """Numbers of the items in a band."""
+        return tuple(i for i, item in enumerate(self.items) if item.band == band)
+
+
+def item_rest(scores: npt.ArrayLike) -> Array:
+    """(items,): the correlation of each item with the mean of the other items, over respondents;
+    NaN where it is undefined.
+
+    >>> item_rest([[1, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 1]]).round(2)
+    array([ 0.5 ,  0.5 ,  0.5 , -0.94])
+    """
+    x = shaped(scores, "respondents, items")
+    return _correlations(x, _rest(x))[0]
+
+
+def _rest(x: Array) -> Array:
+    """(respondents, items): the mean of a respondent's other items; NaN where there is none."""
+    seen = np.isfinite(x)
+    filled = np.where(seen, x, 0.0)
+    others = seen.sum(axis=1, keepdims=True) - seen
+    total = filled.sum(axis=1, keepdims=True) - filled
+    return np.where(others > 0, total / np.maximum(others, 1), np.nan)
+
+
+def _correlations(x: Array, rest: Array) -> tuple[Array, Numbers]:
+    both = np.isfinite(x) & np.isfinite(rest)
+    n = both.sum(axis=0)
+    size = np.maximum(n, 1)
+
+    def centred(v: Array) -> Array:
+        filled = np.where(both, v, 0.0)
+        return np.where(both, filled - filled.sum(axis=0) / size, 0.0)
+
+    a, b = centred(x), centred(rest)
+    va, vb = (a * a).sum(axis=0), (b * b).sum(axis=0)
+    known = (va > 1e-12) & (vb > 1e-15) & (n >= 3)
+    r = np.full(x.shape[1], np.nan)
+    r[known] = np.clip((a * b).sum(axis=0)[known] / np.sqrt(va[known] * vb[known]), -1, 1)
+    return r, n
+
+
+_NO_SPREAD = 1e-12
+
+
+def _two_sided(r: Array, n: npt.ArrayLike) -> Array:
+    """Student's test of a correlation."""
+    df = np.asarray(n, dtype=np.float64) - 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.abs(r) * np.sqrt(df / (1 - r * r))
+        return np.asarray(
+            np.where(df > 0, 2 * student_above(ratio, np.maximum(df, 1e-9)), np.nan),
+            dtype=np.float64,
+        )
+
+
+def reversed_items(
+    scores: npt.ArrayLike, *, alpha: float = 0.05, n_eff: float | None = None
+) -> tuple[int, ...]:
+    """Numbers of the items in the band `reversed` of `item_analysis`, without the numbers of every
+    item.
+
+    >>> reversed_items([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
+    ()
+    """
+    x = shaped(scores, "respondents, items")
+    if x.shape[0] < 3 or x.shape[1] < 2:
+        return ()
+    r, _, _, q, proved = _evidence(x, alpha, n_eff)
+    # an item without variance has no correlation
+    return tuple(np.flatnonzero((q < alpha) & (r < 0) & proved).tolist())
+
+
+def _evidence(
+    x: Array, alpha: float, n_eff: float | None
+) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+    """(items,) each: correlation with the rest, independent respondents, p, q, and whether the rank
+    sums show a reversal.
+    """
+    respondents = x.shape[0]
+    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    rest = _rest(x)
+    r, n = _correlations(x, rest)
+    shrunk = n * size / respondents
+    p = _two_sided(r, shrunk)
+    return r, shrunk, p, benjamini_hochberg(p), _reversed_q(x, rest, r, n_eff) < alpha
+
+
+def item_analysis(
+    scores: npt.ArrayLike, *, alpha: float = 0.05, level: float = 0.95, n_eff: float | None = None
+) -> ItemAnalysis:
+    """Classical item analysis, with a verdict only where there is evidence for it.
+
+    The item-rest correlation asks whether the respondents that do well elsewhere do well here. With
+    few respondents it is mostly noise: with 20, a few in a hundred perfectly good items come out
+    negative. So every interval is given, and a band is named only when the correlation differs from
+    0 after correction for the number of items.
+
+        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
+
+    Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the
+    bands. The interval generalises over respondents. Student's test of r is fooled by a few
+    outlying respondents, so `reversed` needs the rank sum test of `label_error_candidates` too.
+
+    - `scores`: (respondents, items); NaN where an answer was not scored. Binary or graded.
+    - `alpha`: False discovery rate of the bands.
+    - `n_eff`: The number of independent respondents, where some are relatives.
+
+    The status is `insufficient` for fewer than 3 respondents or 2 items. An item without variance,
+    or whose rest has none, is `degenerate` and says what everyone scored.
+
+    >>> result = item_analysis([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]])
+    >>> [round(item.difficulty, 2) for item in result.items], result.of("solved")
+    ([1.0, 0.5, 0.25, 0.5], (0,))
+    >>> result.items[0].reason
+    'all 4 respondents score 1'
+    """
+    x = shaped(scores, "respondents, items")
+    respondents, count = x.shape
+    size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
+    if respondents < 3 or count < 2:
+        reason = (
+            f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
+        )
+        return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
+
+    r, shrunk, p, q, proved = _evidence(x, alpha, n_eff)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = np.where(
+            shrunk > 3, normal_quantile(level) / np.sqrt(np.maximum(shrunk - 3, 1e-12)), np.nan
+        )
+        low, high = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
+    # a row for each item, side by side in memory: the same sums as item by item, in one call
+    columns, known = np.ascontiguousarray(x.T), np.isfinite(x).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        means, variances, spread = (
+            columns.mean(axis=1),
+            columns.var(axis=1, ddof=1),
+            np.ptp(columns, axis=1),
+        )
+    numbers = zip(
+        *(v.tolist() for v in (means, variances, r, low, high, p, q, known, spread, proved)),
+        strict=True,
+    )
+    items = []
+    for i, (mean, variance, of_r, at_least, at_most, of_p, of_q, seen, width, shown) in enumerate(
+        numbers
+    ):
+        if seen == 0:
+            none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
+            items.append(
+                ItemStatistics(
+                    *none, 0, "undetermined", "insufficient", "no respondent has a score"
+                )
+            )
+            continue
+        first = columns[i, 0]
+        if seen < respondents:
+            column = columns[i, np.isfinite(columns[i])]
+            mean, variance = (
+                float(column.mean()),
+                float(column.var(ddof=1)) if seen > 1 else math.nan,
+            )
+            width, first = float(np.ptp(column)), column[0]
+        band, status, reason = _verdict(
+            seen, first if width <= _NO_SPREAD else None, of_r, of_q, alpha, shown
+        )
+        items.append(
+            ItemStatistics(
+                mean, variance, of_r, at_least, at_most, of_p, of_q, seen, band, status, reason
+            )
+        )
+    return ItemAnalysis(tuple(items), respondents, size, alpha, level)
+
+
+def _verdict(
+    n: int, same: float | None, r: float, q: float, alpha: float, proved: bool
+) -> tuple[Band, Status, str]:
+    """The band of an item with n scores, which are all the `same` unless that is None."""
+    if same is not None:
+        reason = f"all {n} respondents score {same:g}"
+        named: dict[float, Band] = {0.0: "dead", 1.0: "solved"}
+        return named.get(float(same), "flat"), "degenerate", reason
+    if math.isnan(r):
+        if n < 3:
+            return "undetermined", "insufficient", f"only {n} respondents have a score"
+        return "undetermined", "degenerate", "the respondents do not differ on the other items"
+    if not q < alpha:
+        return "undetermined", "ok", ""
+    if r < 0:
+        return "reversed" if proved else "undetermined", "ok", ""
+    bands: list[tuple[float, Band]] = [(0.4, "very good"), (0.3, "good"), (0.2, "marginal")]
+    return next((name for least, name in bands if r >= least), "poor"), "ok", ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelError:
+    """An item to read first: its key may be wrong.
+
+    - `item`: Its number.
+    - `item_rest`: The negative correlation.
+    - `reversals`: Of all pairs of a passing and a failing respondent, the share in which the
+      failing one is the better elsewhere; .5 for an item that has nothing to do with the rest.
+    - `q`: One-sided p after Benjamini and Hochberg over all items.
+    """
+
+    item: int
+    item_rest: float
+    reversals: float
+    q: float
+
+
+_GROUP = 20
+"""From how many items on a group is judged by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrors:
+    """Candidates for a wrong key, worst first; an empty tuple means that none stands out."""
+
+    candidates: tuple[LabelError, ...]
+    alpha: float
+    permutations: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+def label_error_candidates(
+    scores: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    alpha: float = 0.05,
+    permutations: int = 9999,
+    n_eff: float | None = None,
+    groups: Sequence[Hashable] | None = None,
+) -> LabelErrors:
+    """Items that strong respondents fail and weak ones pass.
+
+    A wrong key turns an item round: its item-rest correlation becomes negative. By chance many good
+    items are negative too, so an item is named only if an exact test survives Benjamini and
+    Hochberg over all items: that the passing respondents rank so low elsewhere (Wilcoxon 1945). No
+    p is below 1 / C(n, k): with 12 respondents .001. Graded scores: Student's test of r, and a
+    permutation test must agree. An item can also be turned round by its wording.
+
+        p = P(rank sum of k of n respondents drawn at random <= that of the k who pass)
+
+    - `scores`: (respondents, items); NaN where an answer was not scored. `permutations`: for graded
+      scores.
+    - `alpha`: False discovery rate, and level of the permutation test.
+    - `n_eff`: Independent respondents, where some are relatives; the deviate of p shrinks by
+      sqrt(n_eff / n).
+    - `groups`: (items,): "elsewhere" is the same group, where that has 20 items: a type that strong
+      respondents cannot do, or a side of the key that they lean from, accuses no item.
+
+    The status is `insufficient` for fewer than 5 respondents or 3 items.
+
+    Thirty respondents of rising ability; the key of item 3 is wrong:
+
+    >>> passed = (np.arange(30)[:, None] + np.arange(8) % 3 > 14).astype(float)
+    >>> passed[:, 3] = 1 - passed[:, 3]
+    >>> result = label_error_candidates(passed, rng=np.random.default_rng(0))
+    >>> [candidate.item for candidate in result.candidates]
+    [3]
+    """
+    x = shaped(scores, "respondents, items")
+    respondents, count = x.shape
+    if respondents < 5 or count < 3:
+        reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
+        return LabelErrors((), alpha, permutations, "insufficient", reason)
+    rest, names = _rest(x), np.array([hash(group) for group in groups or ()])
+    for name, size in zip(*np.unique(names, return_counts=True), strict=True):
+        if size >= _GROUP:
+            rest[:, names == name] = _rest(x[:, names == name])
+    r, _ = _correlations(x, rest)
+    binary = _binary(x)
+    q = _reversed_q(x, rest, r, n_eff)
+    candidates = []
+    for i in np.flatnonzero(q < alpha):
+        seen = np.isfinite(x[:, i])
+        own, others = x[seen, i], rest[seen, i]
+        if binary or _permuted(own, others, permutations, rng) < alpha:
+            candidates.append(LabelError(int(i), float(r[i]), _reversals(own, others), float(q[i])))
+    candidates.sort(key=lambda error: error.item_rest)
+    return LabelErrors(tuple(candidates), alpha, permutations)
+
+
+def _binary(x: Array) -> bool:
+    return bool(np.isin(x[np.isfinite(x)], (0, 1)).all())
+
+
+def _reversed_q(x: Array, rest: Array, r: Array, n_eff: float | None) -> Array:
+    """(items,): one-sided p of a negative correlation after Benjamini and Hochberg."""
+    shrinkage = 1.0 if n_eff is None else min(1.0, n_eff / len(x))
+    if not _binary(x):
+        both_sides = _two_sided(r, np.isfinite(x).sum(axis=0) * shrinkage)
+        return benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
+    from scipy.special import ndtr, ndtri
+
+    p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest, np.nan))
+    return benjamini_hochberg(
+        np.where(np.isfinite(r), ndtr(ndtri(p) * math.sqrt(shrinkage)), np.nan)
+    )
+
+
+def _permuted(own: Array, others: Array, permutations: int, rng: np.random.Generator) -> float:
+    centred = others - others.mean()
+    shuffled = rng.permuted(np.tile(own, (permutations, 1)), axis=1) @ centred
+    return (1 + int((shuffled <= float(own @ centred) + 1e-12).sum())) / (permutations + 1)
+
+
+def _reversals(own: Array, others: Array) -> float:
+    higher = own[:, None] > own[None, :]
+    weaker = (others[:, None] < others[None, :]) + 0.5 * (others[:, None] == others[None, :])
+    return float(weaker[higher].mean())
+
+
+# ----------------------------------------------------------------------
+# Items that appear twice.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Groups of items that ask the same.
+
+    - `by_key`: Items with equal keys (the same picture and question).
+    - `contradictory`: Groups of equal keys with different targets.
+    """
+
+    by_key: tuple[tuple[int, ...], ...]
+    contradictory: tuple[tuple[int, ...], ...]
+
+
+def duplicate_items(keys: Sequence[Hashable], targets: Sequence[Hashable]) -> Duplicates:
+    """Items that ask the same question, and those among them whose targets contradict each other.
+
+    - `keys`: (items,): what identifies an item's question: (picture, text), or a hash of it.
+    - `targets`: (items,): the right answers; another number of them than of keys is a ValueError.
+
+    >>> duplicate_items(["a", "b", "a", "c"], ["yes", "no", "no", "no"])
+    Duplicates(by_key=((0, 2),), contradictory=((0, 2),))
+    """
+    if len(targets) != len(keys):
+        raise ValueError(f"one target a key is needed, got {len(targets)} for {len(keys)}")
+    places: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        places.setdefault(key, []).append(i)
+    groups = tuple(tuple(group) for group in places.values() if len(group) > 1)
+    return Duplicates(
+        groups, tuple(group for group in groups if len({targets[i] for i in group}) > 1)
+    )

@@ -1,0 +1,624 @@
+"""Where an automatic judge and people disagree, item by item, and whether it errs alike for all
+respondents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.distributions import chi2_above
+from hqm.psychometrics.resampling import cluster_sums, jackknife_interval, labels_of
+from hqm.psychometrics.result import (
+    Array,
+    Bounds,
+    Coefficient,
+    Flags,
+    Numbers,
+    Status,
+    normal_quantile,
+    shaped_alike,
+)
+from hqm.psychometrics.significance import benjamini_hochberg
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """A two-by-two table of automatic against human labels, with every share a reader may ask for.
+
+    `agreement` (Po) flatters where one label is rare; `kappa` then falls near 0 and `ac1` (Gwet)
+    does not; `positive` and `negative` are the specific agreements on each label. A share whose
+    divisor is 0 is NaN and named in `reason`.
+    """
+
+    both: float
+    automatic_only: float
+    human_only: float
+    neither: float
+    agreement: float = math.nan
+    kappa: float = math.nan
+    ac1: float = math.nan
+    positive: float = math.nan
+    negative: float = math.nan
+    sensitivity: float = math.nan
+    specificity: float = math.nan
+    status: Status = "ok"
+    reason: str = ""
+
+    @property
+    def n(self) -> float:
+        return self.both + self.automatic_only + self.human_only + self.neither
+
+
+def _ratio(top: float, bottom: float) -> float:
+    return top / bottom if bottom > 0 else math.nan
+
+
+def table_agreement(
+    both: float, automatic_only: float, human_only: float, neither: float
+) -> JudgeAgreement:
+    """All shares of a two-by-two table of labels.
+
+        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 - q)
+        positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c)
+        sensitivity = a / (a + c),   specificity = d / (b + d)
+
+    Cicchetti, D. V. and Feinstein, A. R. (1990). Journal of Clinical Epidemiology, 43, 551-558;
+    Gwet, K. L. (2008). British Journal of Mathematical and Statistical Psychology, 61, 29-48.
+
+    - `both, automatic_only, human_only, neither`: Counts a, b, c, d of items labelled 1 by both, by
+      the judge alone, by the person alone, by neither.
+
+    The status is `insufficient` for an empty table, `degenerate` where both gave one and the same
+    label throughout (kappa has no value; Po and the counts are still there).
+
+    >>> result = table_agreement(90, 5, 5, 0)
+    >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive, 3), result.negative
+    (0.9, -0.0526, 0.8895, 0.947, 0.0)
+    """
+    a, b, c, d = both, automatic_only, human_only, neither
+    n = a + b + c + d
+    if n == 0:
+        return JudgeAgreement(0, 0, 0, 0, status="insufficient", reason="no item has both labels")
+    po = (a + d) / n
+    p, q = (a + b) / n, (a + c) / n
+    pe = p * q + (1 - p) * (1 - q)
+    mean = (p + q) / 2
+    e = 2 * mean * (1 - mean)
+    shares = {
+        "kappa": _ratio(po - pe, 1 - pe),
+        "positive agreement": _ratio(2 * a, 2 * a + b + c),
+        "negative agreement": _ratio(2 * d, 2 * d + b + c),
+        "sensitivity": _ratio(a, a + c),
+        "specificity": _ratio(d, b + d),
+    }
+    gone = [name for name, value in shares.items() if math.isnan(value)]
+    kappa, positive, negative, sensitivity, specificity = shares.values()
+    status: Status = "degenerate" if math.isnan(kappa) else "ok"
+    reason = f"a single label leaves no {', no '.join(gone)}" if gone else ""
+    ac1 = (po - e) / (1 - e)
+    return JudgeAgreement(
+        a, b, c, d, po, kappa, ac1, positive, negative, sensitivity, specificity, status, reason
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeErrors:
+    """Agreement pooled and per respondent, and tests of equal sensitivity and specificity.
+
+    `p_sensitivity` and `p_specificity` test that all respondents share one value, adjusted for
+    being two tests (Benjamini and Hochberg). `range_sensitivity` is the largest minus the smallest.
+    `homogeneous` is None where neither test could be done.
+    """
+
+    pooled: JudgeAgreement
+    per_respondent: tuple[JudgeAgreement, ...]
+    sensitivity: Coefficient
+    specificity: Coefficient
+    p_sensitivity: float = math.nan
+    p_specificity: float = math.nan
+    range_sensitivity: float = math.nan
+    range_specificity: float = math.nan
+    homogeneous: bool | None = None
+    flags: tuple[str, ...] = ()
+    status: Status = "ok"
+    reason: str = ""
+
+
+def judge_errors(
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> JudgeErrors:
+    """Whether the judge errs alike for every respondent, as any pooled correction of its scores
+    assumes.
+
+    A judge that is lenient with one model's style shifts that model's rank. Sensitivity (of answers
+    that people label 1, the share the judge labels 1) and specificity are compared over respondents
+    with the likelihood ratio
+
+        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items) - 1 df
+
+    or, where a respondent expects under 5 errors or hits, with Pearson's X^2 = sum (observed -
+    expected)^2 / expected, which keeps its level there (40 respondents, 30 labels each, no bias: G
+    rejects in 11 of 100 studies).
+
+    Items that all respondents share make the tests cautious. Two-way clustering: Cameron, A. C.,
+    Gelbach, J. B. and Miller, D. L. (2011). Journal of Business and Economic Statistics, 29,
+    238-249.
+
+    - `automatic, human`: (respondents, items): binary labels; NaN where there is none (the pair is
+      left out).
+    - `weights`: (respondents, items): 1 / probability of being labelled; shares are weighted, and
+      the counts that tests and tables show are those of as many equal weights as say the same
+      (Kish).
+
+    The status is `insufficient` without a pair, `not_applicable` when a label is not 0 or 1. Flags:
+    `JUDGE_DIF` where a test rejects at 1 - level, `SPARSE` where a respondent expects under 5
+    errors or hits. The pooled sensitivity and specificity carry an interval clustered by respondent
+    and by item.
+
+    >>> human = np.tile([1.0, 0.0], (2, 50))
+    >>> judge = human.copy()
+    >>> judge[0, :60] = 1 - judge[0, :60]
+    >>> result = judge_errors(judge, human)
+    >>> result.homogeneous, round(result.range_sensitivity, 2), result.flags
+    (False, 0.6, ('JUDGE_DIF',))
+    """
+    a, h = shaped_alike(automatic, human, "respondents, items")
+    both = np.isfinite(a) & np.isfinite(h)
+    none = Coefficient.absent
+    if not both.any():
+        reason = "no item has both labels"
+        empty = none("insufficient", reason)
+        return JudgeErrors(
+            table_agreement(0, 0, 0, 0), (), empty, empty, status="insufficient", reason=reason
+        )
+    if not (np.isin(a[both], (0, 1)).all() and np.isin(h[both], (0, 1)).all()):
+        reason = "the labels are not 0 or 1"
+        empty = none("not_applicable", reason)
+        return JudgeErrors(
+            table_agreement(0, 0, 0, 0), (), empty, empty, status="not_applicable", reason=reason
+        )
+    yes, true = both & (a == 1), both & (h == 1)
+    each = np.stack([yes & true, yes & ~true, both & ~yes & true, both & ~yes & ~true])
+    w = (
+        both.astype(np.float64)
+        if weights is None
+        else np.where(both, shaped_alike(a, weights, "respondents, items")[1], 0.0)
+    )
+    if weights is None:
+        cells = each.sum(axis=2)
+        whole = cells.sum(axis=1)
+    else:
+        sums, squares = w.sum(axis=1), (w**2).sum(axis=1)
+        raw = (each * w).sum(axis=2)
+        cells = raw * np.divide(sums, squares, out=np.zeros_like(sums), where=squares > 0)
+        whole = raw.sum(axis=1) * sums.sum() / squares.sum()
+    per = tuple(table_agreement(*column.tolist()) for column in cells.T)
+    tests = [_homogeneity(cells[0], cells[2]), _homogeneity(cells[3], cells[1])]
+    p = benjamini_hochberg([t[0] for t in tests])
+    known = np.isfinite(p)
+    rejected = bool((p[known] <= 1 - level).any())
+    flags = (("JUDGE_DIF",) if rejected else ()) + (("SPARSE",) if any(t[2] for t in tests) else ())
+    return JudgeErrors(
+        table_agreement(*whole.tolist()),
+        per,
+        _two_way(yes & true, true, w, level),
+        _two_way(both & ~yes & ~true, both & ~true, w, level),
+        float(p[0]),
+        float(p[1]),
+        tests[0][1],
+        tests[1][1],
+        not rejected if known.any() else None,
+        flags,
+    )
+
+
+def _homogeneity(hits: Numbers | Array, misses: Numbers | Array) -> tuple[float, float, bool]:
+    """P-value of equal shares, their range, and whether some expected count is small."""
+    table = np.stack([hits, misses]).astype(np.float64)
+    table = table[:, table.sum(axis=0) > 0]
+    k = table.shape[1]
+    if k < 2:
+        return math.nan, math.nan, False
+    shares = table[0] / table.sum(axis=0)
+    spread = float(np.ptp(shares))
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    if (table.sum(axis=1) == 0).any():
+        return 1.0, spread, False
+    from scipy.special import xlogy
+
+    sparse = bool(expected.min() < 5)
+    if sparse:
+        statistic = float(((table - expected) ** 2 / expected).sum())
+    else:
+        statistic = 2 * float((xlogy(table, table) - xlogy(table, expected)).sum())
+    return float(chi2_above(max(0.0, statistic), k - 1)), spread, sparse
+
+
+def _two_way(hit: Flags, base: Flags, weights: Array, level: float) -> Coefficient:
+    """A pooled share with a standard error clustered by respondent and by item."""
+    total = float(weights[base].sum())
+    if not base.any():
+        return Coefficient.absent("degenerate", "no item carries this human label", base.shape[0])
+    value = 1.0 if (hit == base).all() else float(weights[hit].sum()) / total
+    residual: Array = np.where(base, weights * (hit - value), 0.0)
+    m, n = base.shape
+    parts = [
+        k / (k - 1) * float((residual.sum(axis=axis) ** 2).sum()) if k > 1 else 0.0
+        for axis, k in ((1, m), (0, n))
+    ]
+    variance = max(parts[0] + parts[1] - float((residual**2).sum()), *parts) / total**2
+
+    half = normal_quantile(level) * math.sqrt(variance)
+    low, high = max(0.0, value - half), min(1.0, value + half)
+    if variance == 0:
+        # a share of 0 or 1: the error bar of a normal interval would be 0
+        z2 = normal_quantile(level) ** 2
+        edge = z2 / (total**2 / float((weights[base] ** 2).sum()) + z2)
+        low, high = (
+            (0.0, edge) if value == 0 else (1 - edge, 1.0) if value == 1 else (math.nan, math.nan)
+        )
+    return Coefficient(
+        value, low, high, m, level, "clustered by respondent and item", se=math.sqrt(variance)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedAgreement:
+    """Agreement of automatic and human labels over answers: the share that are alike, and Cohen's
+    kappa.
+    """
+
+    agreement: Coefficient
+    kappa: Coefficient
+
+
+def weighted_agreement(
+    automatic: npt.ArrayLike,
+    human: npt.ArrayLike,
+    clusters: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> WeightedAgreement:
+    """The share of answers with the same two labels, and kappa, with intervals for these
+    respondents over pictures.
+
+    Each picture is left out once, with all its answers (`fixed`, normal, cut at -1 and 1).
+
+    - `automatic, human`: (respondents, items): binary labels; NaN where there is none.
+    - `clusters`: (items,). `weights`: (respondents, items): 1 / probability of being labelled.
+
+    Both are `insufficient` without a pair; kappa is `degenerate` where both sides gave one and the
+    same label throughout.
+
+    >>> study = weighted_agreement([[1, 1, 1, 0, 0, 0]], [[1, 1, 0, 0, 0, 1]], np.arange(6))
+    >>> round(study.agreement.value, 3), round(study.kappa.value, 3)
+    (0.667, 0.333)
+    """
+    a, h = shaped_alike(automatic, human, "respondents, items")
+    both = np.isfinite(a) & np.isfinite(h)
+    w = np.where(both, 1.0 if weights is None else np.asarray(weights, dtype=np.float64), 0.0)
+    member = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    yes, true = a == 1, h == 1
+    cells = np.stack(
+        [w * (yes & true), w * (yes & ~true), w * (~yes & true), w * (~yes & ~true)]
+    ).sum(axis=1)
+    table = np.stack([np.bincount(member, weights=row) for row in cells])
+    table = table[:, table.sum(axis=0) > 0]
+    n = int(both.sum())
+    if n == 0:
+        none = Coefficient.absent("insufficient", "no item has both labels")
+        return WeightedAgreement(none, none)
+    whole, without = table.sum(axis=1), table.sum(axis=1, keepdims=True) - table
+    return WeightedAgreement(
+        *(
+            _left_out(each(whole[:, None]), each(without), n, level)
+            for each in (_agreement_of, _kappa_of)
+        )
+    )
+
+
+def _agreement_of(table: Array) -> Array:
+    return np.asarray((table[0] + table[3]) / np.maximum(table.sum(axis=0), 1e-300))
+
+
+def _kappa_of(table: Array) -> Array:
+    total = np.maximum(table.sum(axis=0), 1e-300)
+    p, q = (table[0] + table[1]) / total, (table[0] + table[2]) / total
+    chance = p * q + (1 - p) * (1 - q)
+    return np.where(
+        chance < 1 - 1e-12, (_agreement_of(table) - chance) / np.maximum(1 - chance, 1e-12), np.nan
+    )
+
+
+def _left_out(value: Array, without: Array, n: int, level: float) -> Coefficient:
+    number, count = float(value[0]), len(without)
+    if math.isnan(number):
+        return Coefficient.absent("degenerate", "one category stands alone", n)
+    if count < 3 or not np.isfinite(without).all():
+        return Coefficient(number, n=0, level=level)
+    error = math.sqrt((count - 1) / count * float(((without - without.mean()) ** 2).sum()))
+    if not error > 0:
+        return Coefficient(number, level=level)
+    half = normal_quantile(level) * error
+    ends = Bounds(max(-1.0, number - half), min(1.0, number + half), "pictures left out", level)
+    return Coefficient(number, level=level, fixed=ends, se=error)
+
+
+# ----------------------------------------------------------------------
+# How much of the noise between runs comes from the judge.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeNoise:
+    """Variance of a score over verdicts, over responses and over both.
+
+    - `share`: The judge's part of the run-to-run variance over all respondents; its interval,
+      `fixed`, is over items. Above 1 by sampling error it is kept as it is and flagged
+      `NEGATIVE_COMPONENT` (the responses' part is negative then).
+    - `judge, total, response`: (respondents,): variance of one run's score from judging the same
+      response again, from a new response with a new verdict, and their difference (may be
+      negative).
+    - `n_items`: (respondents,): items with all verdicts and all runs.
+    """
+
+    share: Coefficient
+    judge: Array
+    total: Array
+    response: Array
+    n_items: tuple[int, ...]
+
+
+def judge_share(
+    rejudged: npt.ArrayLike,
+    rerun: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> JudgeNoise:
+    """The judge's share of the noise between runs.
+
+    A score that does not repeat may be the model's doing (another answer) or the judge's (another
+    verdict on the same answer). The cures differ: more runs, or another judge. Judging the same
+    responses twice isolates the second.
+
+        v_judge = sum_c s2_j / n^2  (same response)      v_total = sum_c s2_k / n^2  (new response, new verdict)
+        v_response = v_total - v_judge,    share = sum_m v_judge / sum_m v_total
+        interval: leave-one-cluster-out jackknife of log v_judge - log v_total, both on the same items
+
+    Items count when they have all verdicts and all runs. The coverage of the interval has not been
+    simulated.
+
+    - `rejudged`: (verdicts, respondents, items): scores of the same responses judged again.
+    - `rerun`: (runs, respondents, items): scores of independent runs, each judged once.
+    - `clusters`: (items,): labels of what items share (the image).
+
+    The status is `insufficient` for fewer than 2 verdicts, 2 runs or 2 clusters, `not_informative`
+    when no run differs. A judge who never changes a verdict gives 0 without an interval. The share
+    speaks of these respondents only.
+
+    One respondent, eight items; the judge changes one verdict, a new run changes two:
+
+    >>> same = [[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 0, 0, 0, 0]]]
+    >>> new = [[[1, 1, 1, 1, 0, 0, 0, 0]], [[1, 1, 1, 0, 1, 0, 0, 0]]]
+    >>> result = judge_share(same, new)
+    >>> result.share.value, result.judge[0].item()
+    (0.5, 0.0078125)
+    """
+    j, k = np.asarray(rejudged, dtype=np.float64), np.asarray(rerun, dtype=np.float64)
+    if j.ndim != 3 or k.ndim != 3 or j.shape[1:] != k.shape[1:]:
+        raise ValueError(
+            f"two arrays (repetitions, respondents, items) are needed, got {j.shape} and {k.shape}"
+        )
+    labels = labels_of(clusters, j.shape[2])
+    scored = np.asarray(np.isfinite(j).all(axis=0) & np.isfinite(k).all(axis=0))
+    count = scored.sum(axis=1)
+    if len(j) < 2 or len(k) < 2 or not scored.any():
+        reason = (
+            f"a judge's share needs 2 verdicts and 2 runs on common items, there are {len(j)} and"
+            f" {len(k)}"
+        )
+        return _absent("insufficient", reason, count)
+    n = count.astype(np.float64)
+    n[n == 0] = np.nan
+    parts = []
+    for x in (j, k):
+        sums, sizes = cluster_sums(np.where(scored, x, 0.0), scored, labels)
+        parts.append(sums.var(axis=0, ddof=1))
+    judge, total = (p.sum(axis=1) / n**2 for p in parts)
+    kept = np.isfinite(n)
+    if int((sizes > 0).any(axis=0).sum()) < 2:
+        return _absent(
+            "insufficient", "a judge's share needs 2 clusters of items, there is 1", count
+        )
+    whole = float(total[kept].sum())
+    m = int(kept.sum())
+    if whole == 0.0:
+        reason = "no run differs from another, so there is no noise to share"
+        share = Coefficient.absent("not_informative", reason, m)
+        return JudgeNoise(share, judge, total, total - judge, tuple(count.tolist()))
+    value = float(judge[kept].sum()) / whole
+    fixed = _jackknife(value, [p[kept] for p in parts], sizes[kept], n[kept], level)
+    flags = ("NEGATIVE_COMPONENT",) if value > 1 else ()
+    share = Coefficient(value, n=m, level=level, fixed=fixed, flags=flags)
+    return JudgeNoise(share, judge, total, total - judge, tuple(count.tolist()))
+
+
+def _jackknife(
+    value: float, parts: list[Array], sizes: Array, n: Array, level: float
+) -> Bounds | None:
+
+    left = n[:, None] - sizes
+    if value == 0.0 or (left <= 0).any():
+        return None
+    judge, total = (((p.sum(axis=1)[:, None] - p) / left**2).sum(axis=0) for p in parts)
+    if not ((judge > 0).all() and (total > 0).all()):
+        return None
+    log = np.log(judge / total)
+    c = len(log)
+    error = math.sqrt((c - 1) / c * float(((log - log.mean()) ** 2).sum()))
+    half = normal_quantile(level) * error
+    return Bounds(
+        value * math.exp(-half),
+        value * math.exp(half),
+        "paired cluster jackknife on the log ratio",
+        level,
+    )
+
+
+def _absent(status: Status, reason: str, count: Numbers) -> JudgeNoise:
+    none = np.full(len(count), np.nan)
+    return JudgeNoise(
+        Coefficient.absent(status, reason, len(count)), none, none, none, tuple(count.tolist())
+    )
+
+
+# ----------------------------------------------------------------------
+# What one stage of a judge decides, yes or no, against people's decisions on the same units:
+# agreement, precision, recall, F1.
+# ----------------------------------------------------------------------
+
+_Sums = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageAgreement:
+    """A judge's yes and no against people's.
+
+    - `agreement`: the share of units that both decide alike, which papers call accuracy.
+    - `precision`: of the units to which the judge says yes, the share to which people do. `recall`:
+      of those to which people say yes, the share to which the judge does. `f1`: their harmonic
+      mean.
+    - `precision_no, recall_no, f1_no`: the same of no.
+    - `both, judge_only, people_only, neither`: the (weighted) numbers of units; `n`: how many units
+      went in.
+    """
+
+    agreement: Coefficient
+    precision: Coefficient
+    recall: Coefficient
+    f1: Coefficient
+    precision_no: Coefficient
+    recall_no: Coefficient
+    f1_no: Coefficient
+    both: float
+    judge_only: float
+    people_only: float
+    neither: float
+    n: int
+
+
+def stage_agreement(
+    judge: npt.ArrayLike,
+    human: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+) -> StageAgreement:
+    """Agreement, precision, recall and F1 of a judge's decisions, with intervals over pictures.
+
+    Units of one answer, and answers about one picture, are not independent: whole clusters are left
+    out. The interval is made on the scale of the logit, with Student's t of as many degrees of
+    freedom as there are clusters, less one; at 0 and 1 it is Wilson's with the number of clusters.
+    It says what these respondents' answers to other items of the same kind would show.
+
+    - `judge, human`: (units,): 1 for yes, 0 for no, NaN where there is no decision; such units are
+      left out.
+    - `clusters`: (units,): what the units of a picture have in common; every unit stands alone
+      without it.
+    - `weights`: (units,): 1 / probability with which the unit's answer was chosen for labelling.
+
+    All are `insufficient` without a unit that both decided; a share of nothing is `degenerate`.
+
+    >>> study = stage_agreement([1, 1, 1, 0, 0, 0, 1, 1], [1, 1, 0, 0, 0, 1, 1, 1], np.arange(8) // 2)
+    >>> round(study.agreement.value, 3), round(study.precision.value, 3), round(study.recall.value, 3), round(study.f1_no.value, 3)
+    (0.75, 0.8, 0.8, 0.667)
+    """
+    x, y = (np.asarray(values, dtype=np.float64) for values in (judge, human))
+    if x.shape != y.shape or x.ndim != 1:
+        raise ValueError(
+            f"judge and human must have one shape (units,), got {x.shape} and {y.shape}"
+        )
+    used = np.isfinite(x) & np.isfinite(y)
+    if not np.isin(np.concatenate([x[used], y[used]]), (0, 1)).all():
+        raise ValueError("decisions are 0, 1 or NaN")
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+    names = np.arange(len(x)) if clusters is None else np.asarray(clusters)
+    if w.shape != x.shape or names.shape != x.shape:
+        raise ValueError(f"weights and clusters must have the shape {x.shape}")
+    yes, true, w = x[used] == 1, y[used] == 1, w[used]
+    cells = {
+        "both": yes & true,
+        "judge": yes & ~true,
+        "human": ~yes & true,
+        "neither": ~yes & ~true,
+    }
+    counts: dict[str, Array] = {name: w * inside for name, inside in cells.items()}
+    member = np.unique(names[used], return_inverse=True)[1]
+
+    def of(metric: Callable[[_Sums], Any]) -> Coefficient:
+        if not len(w):
+            return Coefficient.absent("insufficient", "people and judge decided no unit both")
+        return _with_interval(counts, member, metric, level, len(w))
+
+    return StageAgreement(
+        agreement=of(lambda s: _share(s["both"] + s["neither"], sum(s[name] for name in cells))),
+        precision=of(lambda s: _share(s["both"], s["both"] + s["judge"])),
+        recall=of(lambda s: _share(s["both"], s["both"] + s["human"])),
+        f1=of(lambda s: _share(2 * s["both"], 2 * s["both"] + s["judge"] + s["human"])),
+        precision_no=of(lambda s: _share(s["neither"], s["neither"] + s["human"])),
+        recall_no=of(lambda s: _share(s["neither"], s["neither"] + s["judge"])),
+        f1_no=of(lambda s: _share(2 * s["neither"], 2 * s["neither"] + s["judge"] + s["human"])),
+        both=float(counts["both"].sum()),
+        judge_only=float(counts["judge"].sum()),
+        people_only=float(counts["human"].sum()),
+        neither=float(counts["neither"].sum()),
+        n=len(w),
+    )
+
+
+def _share(part: Any, whole: Any) -> Any:
+    return np.where(np.asarray(whole) > 1e-12, part / np.maximum(whole, 1e-12), np.nan)
+
+
+def _with_interval(
+    counts: Mapping[str, Array],
+    clusters: npt.NDArray[np.int64],
+    metric: Callable[[_Sums], Any],
+    level: float,
+    units: int,
+) -> Coefficient:
+    """A share with its interval for these respondents over other items."""
+    plain = jackknife_interval(counts, clusters, metric, level=level)
+    if plain.status != "ok":
+        return Coefficient.absent(plain.status, "one of the two decisions never occurs", units)
+    value, error = plain.value, (plain.high - plain.low) / 2 / normal_quantile(level)
+    if not math.isfinite(error):
+        return Coefficient(value, level=level)
+    if error > 0 and 0 < value < 1:
+        middle, half = math.log(value / (1 - value)), error / (value * (1 - value))
+        from scipy.special import expit, stdtrit
+
+        half *= float(stdtrit(int(clusters.max()), (1 + level) / 2))
+        ends = Bounds(
+            float(expit(middle - half)),
+            float(expit(middle + half)),
+            "pictures left out, logit, t",
+            level,
+        )
+    else:
+        whole = jackknife_interval(counts, clusters, metric, share=True, level=level)
+        ends = Bounds(whole.low, whole.high, whole.method, level)
+    return Coefficient(value, level=level, fixed=ends, se=error)

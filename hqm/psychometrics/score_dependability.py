@@ -1,0 +1,431 @@
+"""G and Phi of one run, form or judgement, with an interval for these respondents and for
+others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.psychometrics.correlation import size_of
+from hqm.psychometrics.distributions import chi2_quantile, student_quantile
+from hqm.psychometrics.generalizability import DStudy, GStudy, d_study, g_study
+from hqm.psychometrics.result import Array, Bounds, Coefficient, shaped
+from hqm.psychometrics.variance_components import Design
+
+# ----------------------------------------------------------------------
+# How far respondents spread: intervals of the variance between scores, for these respondents and
+# for others.
+# ----------------------------------------------------------------------
+
+PLACES = (np.arange(1, 200) - 0.5) / 199
+"""Where a distribution of the spread is cut into equally likely parts."""
+FEW_PLACES = (np.arange(1, 16) - 0.5) / 15
+"""The same for a second source of chance, which matters less."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """Equally credible values of the variance between respondents' scores.
+
+    - `values`: (draws, ways): the variance of a score between respondents, measurement error
+      included.
+    - `errors`: The same shape: how many times the error variance at hand goes with it. It is not 1
+      for other respondents whose scores are shares: where they score higher, binomial errors are
+      smaller.
+    """
+
+    values: Array
+    errors: Array
+
+
+def spread_of_these(
+    variance: float, error: float, respondents: int, *, along: float | None = None
+) -> Spread:
+    """The variance that these respondents' scores are expected to have over other items and runs.
+
+    Their universe scores are fixed numbers, so that (M - 1) s2 / error is noncentral chi-square;
+    the values are those noncentralities that the observed variance leaves credible. (Its
+    distribution as in Sankaran 1963, Biometrika, 50, 199-204. Steiger, J. H. (2004). Beyond the F
+    test. Psychological Methods, 9, 164-182.)
+
+    - `variance, error`: The observed variance between the scores, and the mean error variance of
+      one of them.
+    - `along`: The error variance along the direction in which the scores differ, where errors are
+      unequal or go together: it is what moves the variance. The same as `error` unless given.
+
+    >>> spread = spread_of_these(0.02, 0.001, 20)
+    >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
+    [0.0164, 0.0241]
+    """
+    from scipy.special import ndtri
+
+    df = respondents - 1
+    moving = error if along is None else along
+    if min(error, moving) <= 1e-12 * variance:
+        return Spread(np.full((len(PLACES), 1), variance), np.ones((1, 1)))
+    x, z = df * max(0.0, variance - error + moving) / moving, -ndtri(PLACES)
+
+    def place(noncentrality: Array) -> Array:
+        size, double = df + noncentrality, df + 2 * noncentrality
+        h = 1 - 2 * size * (df + 3 * noncentrality) / (3 * double**2)
+        p = double / size**2
+        m = (h - 1) * (1 - 3 * h)
+        middle = 1 + h * p * (h - 1 - (2 - h) * m * p / 2)
+        return np.asarray(((x / size) ** h - middle) / (h * np.sqrt(2 * p) * (1 + m * p / 2)))
+
+    low, high = np.zeros(len(z)), np.full(len(z), 2 * x + 50 + 20 * x**0.5)
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = place(middle) > z
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    at = np.where(place(np.zeros(len(z))) <= z, 0.0, (low + high) / 2)
+    return Spread((moving * at / df + error)[:, None], np.ones((1, 1)))
+
+
+def spread_of_others(variance: float, scores: npt.ArrayLike, independent: float) -> Spread:
+    """The variance that scores have in the population that these respondents, and their items, are
+    a sample of.
+
+    Scores between 0 and 1 are taken to be normal on the logit scale, other scores to be normal: the
+    squared spread is chi-square there, and a share near a bound keeps its skewness. The variance of
+    the shares follows from mean and spread on the logit scale (a generalised confidence interval:
+    Weerahandi 1993, Journal of the American Statistical Association, 88, 899-905; Chiang 2001,
+    Technometrics, 43, 356-367). Errors of measurement and of item sampling are in the scores, and
+    so in the interval. Relatives make the variance of a sample too small, by what they share.
+
+    - `variance`: The observed variance between the scores.
+    - `scores`: (respondents,).
+    - `independent`: How many independent respondents they count as; more than 1.
+
+    >>> spread = spread_of_others(0.02, np.linspace(0.3, 0.75, 20), 20)
+    >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
+    [0.0114, 0.0343]
+    """
+    s = np.asarray(scores, dtype=np.float64)
+    df = independent - 1
+    inflation = (len(s) - 1) / (len(s) - len(s) / independent)
+    ratio = df / chi2_quantile(1 - PLACES, df)[:, None]
+    edge = np.concatenate([s, 1 - s])
+    if (edge < 0).any() or not (edge > 0).any() or not s.var() > 0:
+        return Spread(inflation * variance * ratio, np.ones_like(ratio))
+    # a score of 0 or 1 stands half as far from the bound as the nearest other score
+    nearest = float(edge[edge > 0].min()) / 2
+    s = np.clip(s, nearest, 1 - nearest)
+    logit = np.log(s / (1 - s))
+    centre, width = float(logit.mean()), float(logit.std(ddof=1)) * inflation**0.5
+    spread = width * np.sqrt(ratio)
+    around = centre + spread * normal_places(FEW_PLACES) / independent**0.5
+    between, within = _of_shares(around, np.broadcast_to(spread, around.shape))
+    _, had = _of_shares(np.array(centre), np.array(width))
+    return Spread(between, within / had)
+
+
+def _of_shares(centre: Array, width: Array) -> tuple[Array, Array]:
+    """The variance of shares that are normal on the logit scale, and the mean of their p (1 -
+    p).
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+    p = 1 / (1 + np.exp(-np.clip(centre[..., None] + width[..., None] * nodes, -500, 500)))
+    weights = weights / weights.sum()
+    mean = p @ weights
+    return ((p - mean[..., None]) ** 2) @ weights, (p * (1 - p)) @ weights
+
+
+def normal_places(places: Array) -> Array:
+    """The normal quantiles of these places, stretched to the variance 1 that so few points fall
+    short of.
+    """
+    from scipy.special import ndtri
+
+    at = np.asarray(ndtri(places))
+    return np.asarray(at / at.std())
+
+
+def student_places(df: float) -> Array:
+    """Quantiles of Student's t at the few places, stretched to its variance; as the normal's below
+    3 degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    at = np.asarray(stdtrit(df, FEW_PLACES))
+    return np.asarray(at / at.std() * (df / (df - 2)) ** 0.5 if df > 2 else at)
+
+
+def hull(bounds: Bounds, other: Bounds) -> tuple[float, float]:
+    """The interval that holds both: other respondents come with other items, so theirs is never the
+    narrower one.
+    """
+    return min(bounds.low, other.low), max(bounds.high, other.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependability:
+    """G and Phi of the mean over all items of one occasion, with the studies they are read from.
+
+    - `g, phi`: Their own bounds hold over other respondents (respondents a random facet), `fixed`
+      for these (a fixed facet), both over other items of the same kind.
+    - `study, design`: The variance components, and what one occasion of all items makes of them.
+    """
+
+    g: Coefficient
+    phi: Coefficient
+    study: GStudy
+    design: DStudy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """What the leave-one-picture-out values say of the errors: their sizes, and how exactly their
+    logarithms are known.
+
+    `alone` is what items add to the absolute error, for all respondents alike.
+    """
+
+    relative: float
+    relative_error: float
+    averaged: float
+    alone: float
+    absolute_error: float
+    blocks: int
+    ratio_error: float = 0.0
+    """The standard error of the logarithm of absolute error over universe variance; 0 where it is
+    not known, and where occasions have effects of their own, for which its coverage was not
+    measured."""
+
+
+def g_and_phi(
+    scores: npt.ArrayLike,
+    facet: str,
+    pictures: npt.ArrayLike | None = None,
+    *,
+    replicated: bool = False,
+    n_effective: float | None = None,
+    level: float = 0.95,
+) -> Dependability:
+    """The generalizability of one occasion (run, form or judgement) of a benchmark whose items lie
+    in pictures.
+
+    G tells how far differences between respondents would come back on other items and another
+    occasion, Phi how far the scores themselves would. Items of one picture share what the picture
+    does to a respondent, so they are nested in pictures; cells without a score are left out, and
+    nothing else with them.
+
+        G = U / (U + relative error),   Phi = U / (U + absolute error);   U, errors: `d_study`
+
+    For these respondents the variance between scores is noncentral chi-square or, for Phi of
+    replicated occasions, comes with the errors from leaving out each picture (log((1 - Phi) / Phi)
+    on Student's t); for others it is chi-square, on the logit scale for scores between 0 and 1. How
+    exactly the errors are known comes from leaving out each picture. Brennan, R. L. (2001).
+    Generalizability Theory, chapters 4 to 7; the intervals' coverage is in
+    docs/psychometrics_coverage.md.
+
+    - `scores`: (respondents, items, occasions): NaN where there is none.
+    - `facet`: What the occasions are: `run`, `form` or `judge`.
+    - `pictures`: (items,): labels; None where every item stands alone.
+    - `replicated`: Whether occasions are independent repetitions (runs with seeds of their own)
+      without effects of their own.
+    - `n_effective`: The number of independent respondents, where some are relatives.
+
+    The status is that of `d_study`. No interval for these respondents below 5 pictures, none for
+    others below 4 respondents.
+
+    >>> rng = np.random.default_rng(1)
+    >>> right = rng.random((12, 200, 2)) < np.linspace(0.3, 0.8, 12)[:, None, None]
+    >>> result = g_and_phi(right.astype(float), "run", replicated=True)
+    >>> result.g.fixed.low < result.g.value < result.g.fixed.high < 1
+    True
+    """
+    x = shaped(scores, f"respondents, items, {facet}s")
+    names = ("respondent", "item", facet)
+    labels = np.arange(x.shape[1]) if pictures is None else np.asarray(pictures)
+    if labels.shape != x.shape[1:2]:
+        raise ValueError(
+            f"one label of a picture for each item is needed ({x.shape[1]}), got shape"
+            f" {labels.shape}"
+        )
+    # what has no score at all is no part of the study
+    seen = np.isfinite(x)
+    known = seen.any(axis=(0, 2))
+    if not seen.all():
+        x, labels = x[seen.any(axis=(1, 2))][:, known], labels[known]
+    nested = {"item": ("picture", labels)}
+    effects = _replicated(names, labels) if replicated else None
+    every = min(x.shape) > 1 and bool(np.isfinite(x).any(axis=(0, 1)).all())
+    margins = Design(x, names, nested, effects) if every else None
+    study = g_study(x, names, nested=nested, effects=effects, level=level, design=margins)
+    answered = _answered(x, labels, study)
+    design = d_study(study, {**answered, facet: 1}) if study.status == "ok" else d_study(study)
+    if design.status != "ok":
+        none = Coefficient.absent(design.status, design.reason, x.shape[0])
+        return Dependability(none, none, study, design)
+    left = (margins or Design(x, names, nested, effects)).without_each("item")
+    errors = _errors(x, left, study, answered, replicated=replicated)
+    return Dependability(
+        _coefficient(design.g, False, x, errors, study, n_effective, level),
+        _coefficient(design.phi, True, x, errors, study, n_effective, level),
+        study,
+        design,
+    )
+
+
+def _replicated(names: Sequence[str], labels: npt.NDArray[np.generic]) -> list[list[str]]:
+    """All effects without the facet of occasions."""
+    respondent, item, _ = names
+    alone = len(np.unique(labels)) == len(labels)
+    within = [[item]] if alone else [["picture"], [item]]
+    return [[respondent], *within, *([respondent, *part] for part in within)]
+
+
+def _answered(x: Array, labels: npt.NDArray[np.generic], study: GStudy) -> dict[str, float]:
+    """How many items, and how many pictures, a score rests on: the harmonic mean over respondents
+    and occasions.
+    """
+    if study.status != "ok":
+        return {}
+    scored = np.isfinite(x)
+    if scored.all():
+        return {"item": x.shape[1]}
+    counts = scored.sum(axis=1).astype(np.float64)
+    several = counts > 0
+    answered = {"item": 1 / float((1 / counts[several]).mean())}
+    if study.nested:
+        place = np.unique(labels, return_inverse=True)[1]
+        own = np.zeros((int(place.max()) + 1, *counts.shape))
+        np.add.at(own, place, np.moveaxis(scored, 1, 0))
+        # unequal pictures count as so many equal ones
+        answered["picture"] = 1 / float(
+            ((own**2).sum(axis=0)[several] / counts[several] ** 2).mean()
+        )
+    return answered
+
+
+def _weights(
+    study: GStudy, answered: Mapping[str, float], occasions: int, *, absolute: bool
+) -> Array:
+    """(effects,): what each component adds to the error of a mean over all items and so many
+    occasions.
+    """
+    items = answered["item"]
+    groups = {group: answered.get(group, items / per) for _, group, _, per in study.nested}
+    counts = {study.facets[1]: float(items), study.facets[2]: float(occasions), **groups}
+    rows = []
+    for component in study.components:
+        rest = [name for name in component.effect if name != study.facets[0]]
+        counted = bool(rest) and (absolute or study.facets[0] in component.effect)
+        rows.append(1 / math.prod(counts[name] for name in rest) if counted else 0.0)
+    return np.array(rows)
+
+
+def _errors(
+    x: Array, left: Array, study: GStudy, answered: Mapping[str, float], *, replicated: bool
+) -> _Errors:
+    """The errors of a score, and how exactly they are known from the components `left` without each
+    picture.
+    """
+    values = np.array([component.value for component in study.components])
+    relative = _weights(study, answered, 1, absolute=False)
+    averaged = _weights(study, answered, x.shape[2], absolute=False)
+    alone = _weights(study, answered, 1, absolute=True) - relative
+    left = left[np.isfinite(left).all(axis=1)]
+    blocks = len(left)
+
+    def error(weights: Array) -> float:
+        size, of = float(weights @ values), left @ weights
+        if blocks < 2 or not size > 0:
+            return 0.0
+        return math.sqrt((blocks - 1) / blocks * float(((of - of.mean()) ** 2).sum())) / size
+
+    return _Errors(
+        float(relative @ values),
+        error(relative),
+        float(averaged @ values),
+        float(alone @ values),
+        error(relative + alone),
+        blocks,
+        _ratio_error(left[:, _place(study)], left @ (relative + alone)) if replicated else 0.0,
+    )
+
+
+def _place(study: GStudy) -> int:
+    return [tuple(component.effect) for component in study.components].index((study.facets[0],))
+
+
+def _ratio_error(universe: Array, absolute: Array) -> float:
+    """The jackknife's standard error of log(absolute error / universe variance), from both without
+    each picture.
+    """
+    if len(universe) < 2 or not ((universe > 0).all() and (absolute > 0).all()):
+        return 0.0
+    logs = np.log(absolute) - np.log(universe)
+    return math.sqrt((len(logs) - 1) / len(logs) * float(((logs - logs.mean()) ** 2).sum()))
+
+
+def _coefficient(
+    value: float,
+    absolute: bool,
+    x: Array,
+    errors: _Errors,
+    study: GStudy,
+    n_effective: float | None,
+    level: float,
+) -> Coefficient:
+    """The coefficient with both intervals."""
+    respondents = x.shape[0]
+    universe = study.component(study.facets[0]).raw
+    between = max(universe + errors.averaged, 0.0)
+    fixed, low, high, method = None, math.nan, math.nan, ""
+    if errors.blocks >= 5 and errors.relative > 0:
+        these = spread_of_these(between, errors.averaged, respondents)
+        fixed = _bounds(
+            value, these, errors, absolute, level, "noncentral chi-square and picture jackknife"
+        )
+        if absolute and errors.ratio_error > 0 and 0 < value < 1:
+            fixed = _bounds_of_phi(value, errors, level)
+    size = size_of(respondents, n_effective)
+    if respondents > 3 and size > 1 and between > 0 and errors.relative > 0:
+        with np.errstate(invalid="ignore"):
+            scores = np.nanmean(x, axis=(1, 2))
+        bounds = _bounds(
+            value, spread_of_others(between, scores, size), errors, absolute, level, "chi-square"
+        )
+        low, high = hull(bounds, fixed) if fixed is not None else (bounds.low, bounds.high)
+        method = "chi-square" if n_effective is None else f"chi-square, n_eff {size:.4g}"
+    return Coefficient(value, low, high, respondents, level, method, fixed=fixed, flags=study.flags)
+
+
+def _bounds_of_phi(value: float, errors: _Errors, level: float) -> Bounds:
+    """Phi for these respondents: on the logit scale, from leaving out each picture.
+
+    Items make some respondents' scores spread more and all of them shift at once, so that the
+    variance between respondents and the absolute error go together; only leaving out pictures from
+    both sees that.
+    """
+    middle = math.log((1 - value) / value)
+    half = float(student_quantile(0.5 + level / 2, errors.blocks - 1)) * errors.ratio_error
+    low, high = (1 / (1 + math.exp(min(middle + side * half, 700.0))) for side in (1, -1))
+    return Bounds(low, high, "picture jackknife of log((1 - Phi) / Phi)", level)
+
+
+def _bounds(
+    value: float, spread: Spread, errors: _Errors, absolute: bool, level: float, method: str
+) -> Bounds:
+    # the variance of few pictures' own effects has heavier tails than its jackknife error knows
+    df = (errors.blocks - 1) / (2 if absolute else 1)
+    places = student_places(df) if errors.blocks > 1 else np.zeros(1)
+    scale = np.exp(
+        np.clip(
+            (errors.absolute_error if absolute else errors.relative_error) * places, -50.0, 50.0
+        )
+    )
+    own = spread.errors[..., None]
+    universe = np.maximum(spread.values[..., None] - errors.averaged * own * scale, 0.0)
+    drawn = universe / (
+        universe + (errors.relative * own + (errors.alone if absolute else 0.0)) * scale
+    )
+    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
+    return Bounds(min(float(low), value), max(float(high), value), method, level)

@@ -1,0 +1,352 @@
+"""Can the numbers of a published table be true?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Literal
+
+from hqm.psychometrics.result import Status
+
+Number = str | int | float | Decimal
+Kind = Literal[
+    "GRIM",
+    "ROW_MEAN",
+    "OUT_OF_BOUNDS",
+    "DUPLICATE_ROW",
+    "DUPLICATE_COLUMN",
+    "F1",
+    "ACCURACY",
+    "YES_RATIO",
+    "COLUMN_MEAN",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A printed number that contradicts another, or what it claims to be.
+
+    `row` and `column` name the place (a pair of equal rows in `row` is joined by " = ").
+    """
+
+    kind: Kind
+    row: str
+    column: str
+    printed: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableCheck:
+    """What a published table was checked for.
+
+    - `violations`: In the order of the table.
+    - `grim_checked, means_checked`: How many numbers each test could have refuted.
+    """
+
+    violations: tuple[Violation, ...]
+    grim_checked: int
+    means_checked: int
+    decimals: int
+    status: Status = "ok"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grim:
+    """Whether a rounded mean can come from whole numbers.
+
+    `possible` is None when the test cannot tell. `nearest` are the two sums that come closest.
+    """
+
+    possible: bool | None
+    nearest: tuple[int, int]
+    status: Status = "ok"
+    reason: str = ""
+
+
+def _decimal(value: Number) -> Decimal:
+    try:
+        number = Decimal(str(value).strip())
+    except ArithmeticError as error:
+        raise ValueError(f"{value!r} is not a number") from error
+    if not number.is_finite():
+        raise ValueError(f"{value!r} is not a number")
+    return number
+
+
+def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1) -> Grim:
+    """Whether a mean of n whole numbers can round to what is printed (granularity of reported
+    means).
+
+    A rate over n items moves in steps of 1/n. If n is small against the printed decimals, most
+    numbers are impossible, and a typing error, a wrong n or dropped answers show (Brown and
+    Heathers 2017).
+
+        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
+
+    - `mean`: As printed; a string keeps trailing zeros. `scale`: 100 for a rate in per cent.
+    - `decimals`: Digits after the point, by default those of `mean`.
+
+    The status is `not_informative` when n is so large that every printed number is possible.
+    >>> grim("5.19", 28).possible, grim("5.18", 28).possible, grim("0.748", 500).possible
+    (False, True, True)
+    """
+    if n < 1:
+        raise ValueError(f"a mean is of one number or more, got {n}")
+    value, factor = _decimal(mean), _decimal(scale)
+    if factor <= 0:
+        raise ValueError(f"a scale is positive, got {scale}")
+    digits = _digits(value) if decimals is None else decimals
+    half = Decimal(5).scaleb(-digits - 1)
+    low = int((value * n / factor).to_integral_value(ROUND_FLOOR))
+    high = int((value * n / factor).to_integral_value(ROUND_CEILING))
+    if factor / n <= 2 * half:
+        reason = f"with n = {n} and {digits} decimals every printable number is possible"
+        return Grim(None, (low, high), "not_informative", reason)
+    possible = any(abs(factor * k - value * n) <= half * n for k in (low, high))
+    return Grim(possible, (low, high))
+
+
+def _digits(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def check_table(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[Number]],
+    *,
+    n: Sequence[int] | int | None = None,
+    overall: str | None = None,
+    decimals: int | None = None,
+    scale: Number = 1,
+    bounds: tuple[Number, Number] | None = None,
+) -> TableCheck:
+    """Check a published table of rates against itself.
+
+    Rates must be possible with their number of items (GRIM), a row's overall rate must be the mean
+    of its parts weighted by their items as far as rounding allows, no two rows or columns may be
+    equal, and nothing may leave the scale.
+
+    - `rows, columns`: Names.
+    - `values`: (rows, columns): as printed; strings keep trailing zeros.
+    - `n`: Items behind each column, or behind all; None leaves GRIM out and weights the columns
+      equally.
+    - `overall`: The column that is the mean of the others; it is not subject to GRIM unless `n`
+      gives its items.
+    - `decimals`: Digits after the point; by default the most that occur in the table.
+    - `scale`: 100 for per cent.
+    - `bounds`: Least and greatest possible value; by default 0 and `scale`.
+
+    Without violations when all can be true (which does not show that it is). The status is
+    `not_informative` when no test could have refuted anything.
+
+    >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
+    >>> [(v.kind, v.column) for v in result.violations]
+    [('GRIM', 'b')]
+    """
+    if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
+        raise ValueError(f"a table of {len(rows)} x {len(columns)} values is needed")
+    if overall is not None and overall not in columns:
+        raise ValueError(f"no column {overall!r} among {', '.join(columns)}")
+    sizes = [n] * len(columns) if isinstance(n, int) else list(n) if n is not None else None
+    if sizes is not None and len(sizes) != len(columns):
+        raise ValueError(f"{len(columns)} columns have {len(sizes)} numbers of items")
+    table = [[_decimal(v) for v in row] for row in values]
+    digits = (
+        max((_digits(v) for row in table for v in row), default=0) if decimals is None else decimals
+    )
+    half = Decimal(5).scaleb(-digits - 1)
+    least, greatest = (_decimal(v) for v in bounds or (0, scale))
+    violations: list[Violation] = []
+    grims = means = 0
+    whole = columns.index(overall) if overall is not None else -1
+    for name, row in zip(rows, table, strict=True):
+        for j, value in enumerate(row):
+            if not least <= value <= greatest:
+                reason = f"outside {least} to {greatest}"
+                violations.append(Violation("OUT_OF_BOUNDS", name, columns[j], str(value), reason))
+            if sizes is None or (j == whole and isinstance(n, int)):
+                continue
+            test = grim(value, sizes[j], decimals=digits, scale=scale)
+            grims += test.possible is not None
+            if test.possible is False:
+                near = " and ".join(f"{k}/{sizes[j]}" for k in test.nearest)
+                violations.append(
+                    Violation("GRIM", name, columns[j], str(value), f"lies between {near}")
+                )
+        if whole >= 0 and len(row) > 1:
+            means += 1
+            parts = [j for j in range(len(row)) if j != whole]
+            weight = [Decimal(sizes[j]) if sizes is not None else Decimal(1) for j in parts]
+            expected = sum(
+                (w * row[j] for w, j in zip(weight, parts, strict=True)), Decimal(0)
+            ) / sum(weight)
+            # the parts are rounded too: their mean may be off by half a unit, and so may the
+            # overall rate
+            if abs(expected - row[whole]) > 2 * half:
+                reason = f"the mean of the parts is {float(expected):.6g}"
+                violations.append(
+                    Violation("ROW_MEAN", name, columns[whole], str(row[whole]), reason)
+                )
+    violations += _equal("DUPLICATE_ROW", rows, table)
+    violations += _equal(
+        "DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)]
+    )
+    if not table or not columns:
+        return TableCheck((), 0, 0, digits, "insufficient", "the table is empty")
+    if not violations and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
+        return TableCheck(
+            (), 0, 0, digits, "not_informative", "no test could have refuted a number of this table"
+        )
+    return TableCheck(tuple(violations), grims, means, digits)
+
+
+def _equal(
+    kind: Kind, names: Sequence[str], vectors: Sequence[Sequence[Decimal]]
+) -> list[Violation]:
+    # two equal numbers are a coincidence; three or more are looked at, if they are not all one
+    # value
+    violations = []
+    for i, vector in enumerate(vectors):
+        for j in range(i + 1, len(vectors)):
+            if len(vector) >= 3 and list(vector) == list(vectors[j]) and len(set(vector)) > 1:
+                row, column = (
+                    (f"{names[i]} = {names[j]}", "")
+                    if kind == "DUPLICATE_ROW"
+                    else ("", f"{names[i]} = {names[j]}")
+                )
+                violations.append(
+                    Violation(
+                        kind, row, column, ", ".join(str(v) for v in vector), "all values are equal"
+                    )
+                )
+    return violations
+
+
+# ----------------------------------------------------------------------
+# What the metrics of one confusion table say of each other, from the ends of what their rounding
+# leaves open.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """All numbers that a printed one may stand for, or that follow from such numbers."""
+
+    low: float
+    high: float
+
+    def holds(self, other: Span, slack: float = 1e-9) -> bool:
+        """Whether the two have a number in common."""
+        return self.low - slack <= other.high and other.low <= self.high + slack
+
+
+def rounded(value: float, decimals: int, scale: float = 1.0) -> Span:
+    """What a printed share may stand for, between 0 and 1.
+
+    >>> rounded(0.5, 0), round(rounded(87.0, 1, 100).low, 4)
+    (Span(low=0.0, high=1.0), 0.8695)
+    """
+    half = 0.5 * 10**-decimals
+    return Span(max(0.0, (value - half) / scale), min(1.0, (value + half) / scale))
+
+
+def _corners(formula: Callable[..., float], spans: Sequence[Span]) -> Span | None:
+    """The range of a formula that is monotone in each of its arguments; None where it does not
+    exist.
+    """
+    ends = itertools.product(*((span.low, span.high) for span in spans))
+    values = [value for corner in ends if math.isfinite(value := formula(*corner))]
+    return Span(min(values), max(values)) if len(values) == 2 ** len(spans) else None
+
+
+def f1_from(precision: Span, recall: Span) -> Span | None:
+    """F1 from precision and recall, their harmonic mean: F1 = 2 P R / (P + R).
+
+    >>> span = f1_from(rounded(87.0, 1, 100), rounded(80.2, 1, 100))
+    >>> round(span.low, 4), round(span.high, 4)
+    (0.8341, 0.8351)
+    """
+    return _corners(
+        lambda p, r: 2 * p * r / (p + r) if p + r > 0 else math.nan, (precision, recall)
+    )
+
+
+def yes_from(precision: Span, recall: Span, base: Span) -> Span | None:
+    """The share of positive answers from precision, recall and the share of positive truths: Y =
+    base R / P.
+
+    >>> yes_from(Span(0.5, 0.5), Span(0.9, 0.9), Span(0.5, 0.5))
+    Span(low=0.9, high=0.9)
+    """
+    return _corners(lambda p, r, b: b * r / p if p > 0 else math.nan, (precision, recall, base))
+
+
+def accuracy_from(precision: Span, recall: Span, base: Span) -> Span | None:
+    """Accuracy from precision, recall and the share of positive truths: A = 1 - base (1 + R / P - 2
+    R).
+
+    >>> span = accuracy_from(Span(0.8, 0.8), Span(0.6, 0.6), Span(0.5, 0.5))
+    >>> round(span.low, 3)
+    0.725
+    """
+    return _corners(
+        lambda p, r, b: 1 - b * (1 + r / p - 2 * r) if p > 0 else math.nan,
+        (precision, recall, base),
+    )
+
+
+def base_from_accuracy(accuracy: Span, precision: Span, recall: Span) -> Span | None:
+    """The share of positive truths from accuracy, precision and recall: base = (1 - A) / (1 + R / P
+    - 2 R).
+
+    >>> span = base_from_accuracy(Span(0.725, 0.725), Span(0.8, 0.8), Span(0.6, 0.6))
+    >>> round(span.low, 3)
+    0.5
+    """
+
+    def base(a: float, p: float, r: float) -> float:
+        rest = 1 + r / p - 2 * r if p > 0 else 0.0
+        return (1 - a) / rest if rest > 1e-9 else math.nan
+
+    return _corners(base, (accuracy, precision, recall))
+
+
+def accuracy_from_yes(precision: Span, recall: Span, yes: Span) -> Span | None:
+    """Accuracy from precision, recall and the share of positive answers: A = 1 - Y (1 + P / R - 2
+    P).
+
+    >>> span = accuracy_from_yes(Span(0.8, 0.8), Span(0.6, 0.6), Span(0.375, 0.375))
+    >>> round(span.low, 3)
+    0.725
+    """
+    return _corners(
+        lambda p, r, y: 1 - y * (1 + p / r - 2 * p) if r > 0 else math.nan, (precision, recall, yes)
+    )
+
+
+def common_base(spans: Sequence[Span]) -> tuple[Span, tuple[int, ...]] | None:
+    """The shares of positive truths that most rows allow together, and which rows allow them.
+
+    None unless at least three rows, and more than half of them, have a share in common: rows that
+    were asked the same questions have one base rate.
+
+    >>> common_base([Span(0.49, 0.51), Span(0.48, 0.505), Span(0.495, 0.52), Span(0.3, 0.4)])
+    (Span(low=0.495, high=0.505), (0, 1, 2))
+    """
+    best: tuple[int, ...] = ()
+    for start in spans:
+        holding = tuple(
+            i for i, span in enumerate(spans) if span.low - 1e-9 <= start.low <= span.high + 1e-9
+        )
+        best = max(best, holding, key=len)
+    if len(best) < 3 or 2 * len(best) <= len(spans):
+        return None
+    low, high = max(spans[i].low for i in best), min(spans[i].high for i in best)
+    return Span(min(low, high), max(low, high)), best

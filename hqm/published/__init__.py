@@ -1,0 +1,1 @@
+"""Audits of published tables: numbers as they were printed, and nothing behind them."""

@@ -1,0 +1,471 @@
+"""A table of scores as it was printed: who, which columns, what each column is, and the numbers
+with their digits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hqm.errors import DataError, UsageError
+from hqm.published.table_cells import (
+    MISSING,
+    PrintedCell,
+    Rows,
+    bare,
+    cell_of,
+    decimal_comma,
+    is_score,
+    read_sheet,
+)
+from hqm.signature import digest_file
+
+Array = npt.NDArray[np.float64]
+Direction = Literal["higher", "lower"]
+SUMMARY = re.compile(r"^(overall|average|avg\.?|mean|total|sum|all)$", re.IGNORECASE)
+"""What a column, or a row, is called that is the mean or the sum of the others."""
+_RESPONDENT = re.compile(
+    r"^(models?|respondents?|methods?|systems?|l?v?lms?|mllms?|names?|checkpoints?)$", re.IGNORECASE
+)
+_COUNT = re.compile(r"^(freq(uency)?|counts?|weights?|obs(erved)?|n)$", re.IGNORECASE)
+_MOST_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of scores.
+
+    Parameters
+    ----------
+    name
+        Its heading, without arrows.
+    scale
+        What a perfect score is: 1 for shares, 100 for per cent; None for points, whose end is not
+        printed.
+    better
+        Which way is good; empty where neither an arrow nor the user says it.
+    decimals
+        The most digits that its numbers have after the point.
+    items
+        The number of items behind each of its scores, where it is known.
+    """
+
+    name: str
+    scale: float | None
+    better: Direction | Literal[""] = ""
+    decimals: int = 0
+    items: int | None = None
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether it is turned round before it is added to others; a column of unknown direction is
+        not.
+        """
+        return self.better == "lower"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A table of scores as it was printed.
+
+    Parameters
+    ----------
+    name
+        The file's name without its ending.
+    label_names, labels
+        The headings of the columns that name a row, and what stands there: one text for each such
+        column.
+    respondents
+        The name of each row: its labels joined.
+    about
+        The columns of scores.
+    values
+        (respondents, columns): the scores; NaN where nothing is printed.
+    printed
+        The same as text, trailing zeros kept: how many digits were printed matters to the
+        consistency checks.
+    summaries
+        Rows that are the mean or the sum of the others: name -> what they print.
+    digest
+        Content hash of the file.
+    notes
+        What a reader must know of how the table was read.
+    """
+
+    name: str
+    label_names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    respondents: tuple[str, ...]
+    about: tuple[Column, ...]
+    values: Array
+    printed: tuple[tuple[str, ...], ...]
+    summaries: tuple[tuple[str, tuple[str, ...]], ...]
+    digest: str
+    notes: tuple[str, ...] = ()
+    named: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.about)
+
+    def place(self, name: str) -> int:
+        """Where a column stands.
+
+        Raises
+        ------
+        UsageError
+            There is no such column.
+        """
+        if name not in self.columns:
+            remedy = f"It has {', '.join(self.columns[:40])}."
+            raise UsageError(f"the table has no column {name!r}", place=self.name, remedy=remedy)
+        return self.columns.index(name)
+
+    def column(self, name: str) -> Array:
+        """One column's scores, as printed."""
+        scores: Array = self.values[:, self.place(name)]
+        return scores
+
+    def turned(self, name: str) -> Array:
+        """One column's scores, higher better: a column whose lower scores are better is turned
+        round.
+        """
+        about, scores = self.about[self.place(name)], self.column(name)
+        if not about.lower_is_better:
+            return scores
+        return -scores if about.scale is None else about.scale - scores
+
+    @property
+    def overall(self) -> str | None:
+        """The column that is the mean or the sum of the others, by its name."""
+        return next((c for c in self.columns if SUMMARY.match(c.strip())), None)
+
+    @property
+    def binary(self) -> bool:
+        """Whether every score is 0 or 1, so that the columns are single items."""
+        known = self.values[np.isfinite(self.values)]
+        return len(self.columns) > 1 and bool(np.isin(known, (0, 1)).all())
+
+    @property
+    def repeated(self) -> int | None:
+        """Which label names the respondents, where each stands in several rows (one for every data
+        set, say).
+        """
+        if len(self.label_names) < 2:
+            return None
+        known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]
+        place = known[-1] if known else len(self.label_names) - 1
+        names = [row[place] for row in self.labels]
+        return place if len(set(names)) < len(names) else None
+
+
+def read_table(path: Path, *, names: bool = True) -> Published:
+    """Read a table: CSV, tab-separated, Markdown or LaTeX. The leading columns of text name the
+    rows, the others are scores.
+
+    Parameters
+    ----------
+    names
+        Whether the first column names the respondents; without names, rows are numbered.
+
+    Raises
+    ------
+    DataError
+        The file has no scores, a cell is no number or may be two, or a respondent stands twice.
+    """
+    sheet = read_sheet(path)
+    rows, place = sheet.rows, str(path)
+    if len(rows) < 2 or len(rows[0][1]) < (2 if names else 1):
+        remedy = "Write a header, then a respondent and its scores a row."
+        raise DataError("it is no table of scores", place=place, remedy=remedy)
+    depth = _header_rows(rows)
+    head = _joined([row for _, row in rows[:depth]])
+    body = rows[depth:]
+    if sheet.typeset:
+        body = [
+            (line, row)
+            for line, row in body
+            if sum(bool(cell.strip()) for cell in row) > 1 and len(set(row)) > 1
+        ]
+    for line, row in body:
+        if len(row) != len(head):
+            raise DataError(
+                f"the row has {len(row)} fields, the header {len(head)}", place=f"{place}:{line}"
+            )
+    notes: list[str] = []
+    head, body = _without_index(head, body, names=names)
+    head, body, expanded = _expanded(head, body, place)
+    if expanded:
+        names = False
+        notes.append(expanded)
+    wide = _label_columns(head, body) if names else 0
+    labels = _filled(
+        [[bare(cell) for cell in row[:wide]] for _, row in body], [line for line, _ in body], place
+    )
+    columns = [_heading(cell) for cell in head[wide:]]
+    _check_columns([name for name, _, _ in columns], f"{place}:{rows[depth - 1][0]}")
+    comma = decimal_comma(
+        (bare(cell), f"{place}:{line}") for line, row in body for cell in row[wide:]
+    )
+    cells = [[cell_of(cell, f"{place}:{line}", comma) for cell in row[wide:]] for line, row in body]
+    rows_named = (
+        [" / ".join(filter(None, label)) for label in labels]
+        if wide
+        else [str(i + 1) for i in range(len(body))]
+    )
+    summaries, kept = [], list(range(len(body)))
+    if wide == 1:
+        # a last row "average" is no respondent
+        kept = [i for i in kept if not SUMMARY.match(rows_named[i])] or kept
+        left = [i for i in range(len(body)) if i not in set(kept)]
+        summaries = [(rows_named[i], tuple(cell.text for cell in cells[i])) for i in left]
+        notes += [
+            f"the row {rows_named[i]!r} is taken as the mean or the sum of the others, not as a"
+            " respondent"
+            for i in left
+        ]
+    _check_names([rows_named[i] for i in kept], place, unnamed=wide == 0)
+    values = np.array([[cell.value for cell in cells[i]] for i in kept], dtype=np.float64).reshape(
+        len(kept), len(columns)
+    )
+    if not np.isfinite(values).any():
+        raise DataError("it has no score", place=place, remedy="Write the scores as numbers.")
+    about = tuple(
+        _column(name, better, percent, [cells[i][j] for i in kept], place)
+        for j, (name, better, percent) in enumerate(columns)
+    )
+    shares = [column.name for column in about if "%" in column.name and column.scale == 1]
+    notes += [
+        f"the heading {name!r} says per cent, its numbers are read as shares of 1"
+        for name in shares
+    ]
+    if any(cell.spread for row in cells for cell in row):
+        notes.append(
+            "what stands behind ± is left out: the table does not say whether it is a deviation, an"
+            " error or an interval"
+        )
+    return Published(
+        name=path.stem,
+        label_names=tuple(bare(cell) for cell in head[:wide]),
+        labels=tuple(tuple(labels[i]) for i in kept),
+        respondents=tuple(rows_named[i] for i in kept),
+        about=about,
+        values=values,
+        printed=tuple(tuple(cell.text for cell in cells[i]) for i in kept),
+        summaries=tuple(summaries),
+        digest=digest_file(path),
+        notes=tuple(notes),
+        named=wide > 0,
+    )
+
+
+# --- header ---
+
+
+def _header_rows(rows: Rows) -> int:
+    """How many rows are the header: further ones stand below groups of columns, and hold no
+    number.
+    """
+    depth = 1
+    for _, row in rows[1:3]:
+        above = [cell.strip() for cell in rows[depth - 1][1][1:]]
+        grouped = len(set(above)) < len(above) or "" in above
+        words = [cell for cell in row[1:] if cell.strip()]
+        scored = any(is_score(cell) or bare(cell) in MISSING for cell in row[1:])
+        if not grouped or scored or len(set(words)) < 2:
+            break
+        depth += 1
+    return depth if len(rows) > depth else 1
+
+
+def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
+    """One heading for each column: a group's name before the column's own, `existence F1`."""
+    if len(rows) == 1:
+        return list(rows[0])
+    width = max(map(len, rows))
+    filled = []
+    for depth, row in enumerate(rows):
+        cells = [cell.strip() for cell in row] + [""] * (width - len(row))
+        if depth < len(rows) - 1:
+            # a group's name stands over its first column only
+            for j in range(2, width):
+                cells[j] = cells[j] or (cells[j - 1] if rows[-1][j].strip() else "")
+        filled.append(cells)
+    return [" ".join(dict.fromkeys(row[j] for row in filled if row[j])) for j in range(width)]
+
+
+def _heading(cell: str) -> tuple[str, Direction | Literal[""], bool]:
+    """A column's name, the direction that an arrow says, and whether it is in per cent."""
+    better: Direction | Literal[""] = "higher" if "↑" in cell else "lower" if "↓" in cell else ""
+    name = re.sub(r"\s+", " ", re.sub(r"\(\s*[↑↓]\s*\)|[↑↓]", "", bare(cell))).strip()
+    return name, better, "%" in name
+
+
+def _check_columns(names: Sequence[str], place: str) -> None:
+    counts = Counter(names)
+    for name in names:
+        if not name or counts[name] > 1:
+            what = f"the column {name!r} stands twice" if name else "a column has no name"
+            raise DataError(what, place=place, remedy="Give every column a name of its own.")
+
+
+def _check_names(names: Sequence[str], place: str, *, unnamed: bool) -> None:
+    counts = Counter(names)
+    twice = next((name for name in names if counts[name] > 1), None)
+    if twice is not None and not unnamed:
+        number = re.fullmatch(r"[+-]?[\d.]+", twice)
+        remedy = (
+            "Keep one row each."
+            if not number
+            else "If the first column is a score too, add --no-names."
+        )
+        raise DataError(f"the respondent {twice!r} stands twice", place=place, remedy=remedy)
+
+
+# --- rows ---
+
+
+def _without_index(head: list[str], body: Rows, *, names: bool) -> tuple[list[str], Rows]:
+    """The table without the numbers before every row, pandas' own or ranks, where names or scores
+    stand behind them.
+    """
+    first = head[0].strip().lower()
+    if len(head) < 2 or first not in ("", "unnamed: 0", "rank", "#", "no", "no.", "index"):
+        return head, body
+    numbers = [row[0].strip() for _, row in body]
+    texts = all(not is_score(row[1]) and bare(row[1]) not in MISSING for _, row in body)
+    if not all(number.isdecimal() for number in numbers) or (names and not texts):
+        return head, body
+    if first not in ("", "unnamed: 0") and not texts:
+        return head, body
+    if not texts and numbers != [str(i) for i in range(len(body))]:
+        return head, body
+    return head[1:], [(line, row[1:]) for line, row in body]
+
+
+def _label_columns(head: Sequence[str], body: Rows) -> int:
+    """How many leading columns name the row: the first, and those behind it that hold words
+    alone.
+    """
+    wide = 1
+    while wide < len(head) - 1:
+        cells = [bare(row[wide]) for _, row in body]
+        words = [cell for cell in cells if cell and cell not in MISSING]
+        if not words or not all(
+            re.search(r"[^\W\d_]", cell) and not is_score(cell) for cell in words
+        ):
+            break
+        if not any(is_score(row[j]) for _, row in body for j in range(wide + 1, len(head))):
+            break
+        wide += 1
+    return wide
+
+
+def _filled(labels: list[list[str]], lines: Sequence[int], place: str) -> list[list[str]]:
+    """The labels, with those that are printed once for several rows written in each."""
+    above: list[str] = []
+    for line, row in zip(lines, labels, strict=True):
+        blank = not any(row)
+        for j in range(len(row) - 1):
+            row[j] = row[j] or (above[j] if above else "")
+        if row and blank:
+            where = f"{place}:{line}"
+            raise DataError(
+                "the respondent has no name",
+                place=where,
+                remedy="Write it in the first column, or add --no-names.",
+            )
+        above = row
+    return labels
+
+
+def _expanded(head: list[str], body: Rows, place: str) -> tuple[list[str], Rows, str]:
+    """A table of answer patterns with their counts, as one row for each respondent; others as they
+    are.
+    """
+    first = [row[0].strip() for _, row in body]
+    digits = {len(text) for text in first}
+    patterns = (
+        len(head) == 2
+        and len(digits) == 1
+        and digits.pop() > 1
+        and all(re.fullmatch("[01]+", t) for t in first)
+    )
+    last = [row[-1].strip() for _, row in body]
+    counted = all(re.fullmatch(r"\d{1,7}", text) for text in last)
+    if patterns and counted:
+        items = [str(i + 1) for i in range(len(first[0]))]
+        split = [(line, list(row[0].strip())) for line, row in body]
+    elif _COUNT.match(head[-1].strip()) and counted and len(head) > 2:
+        start = 0 if all(text in ("0", "1") for text in first) else 1
+        items, split = head[start:-1], [(line, row[start:-1]) for line, row in body]
+        if len(items) < 2 or not all(
+            cell.strip() in ("0", "1") for _, row in split for cell in row
+        ):
+            return head, body, ""
+    else:
+        return head, body, ""
+    total = sum(map(int, last))
+    if total > _MOST_ROWS:
+        raise DataError(
+            f"its counts add up to {total:,} respondents",
+            place=place,
+            remedy=f"Keep {_MOST_ROWS:,} at most.",
+        )
+    rows = [row for row, count in zip(split, last, strict=True) for _ in range(int(count))]
+    return (
+        items,
+        rows,
+        f"{len(split)} patterns of answers were counted out to {total:,} respondents",
+    )
+
+
+# --- columns ---
+
+
+def _column(
+    name: str,
+    better: Direction | Literal[""],
+    percent: bool,
+    cells: Sequence[PrintedCell],
+    place: str,
+) -> Column:
+    known = np.array([cell.value for cell in cells if math.isfinite(cell.value)])
+    marked = [cell for cell in cells if cell.percent]
+    plain = [cell for cell in cells if not cell.percent and math.isfinite(cell.value)]
+    if (
+        marked
+        and plain
+        and all(abs(cell.value) <= 1 for cell in plain)
+        and any(cell.value > 1.5 for cell in marked)
+    ):
+        what = (
+            f"{plain[0].text!r} stands in the column {name!r} beside numbers with a per cent sign"
+        )
+        raise DataError(what, place=place, remedy="Write all of them in per cent, or none.")
+    fractions = [cell.text.partition(".")[2] for cell in cells if "e" not in cell.text.lower()]
+    decimals = max(map(len, fractions), default=0)
+    if decimals >= 5:
+        # a program's default format writes zeros that nobody measured
+        decimals = max(len(fraction.rstrip("0")) for fraction in fractions)
+    # a heading may say per cent over numbers that are shares, as tables of yes ratios do
+    said = percent and bool(len(known)) and known.max() > 1
+    return Column(name, _scale(known, percent=said or bool(marked)), better, decimals)
+
+
+def _scale(known: Array, *, percent: bool) -> float | None:
+    if percent:
+        return 100.0
+    if not len(known) or known.max() <= 1.5:
+        # shares of 1; where many are negative they are differences, or points
+        return 1.0 if not len(known) or (known >= 0).mean() >= 0.8 else None
+    return 100.0 if ((known >= 0) & (known <= 100)).mean() >= 0.8 else None

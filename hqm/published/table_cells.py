@@ -1,0 +1,362 @@
+"""The cells of a published table: marks and units taken off, and numbers as people print scores."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hqm.errors import DataError
+from hqm.files.records import read_text
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_LARGEST = 1e9
+"""No score is printed that is larger, or, if not 0, smaller than its inverse; sums of squares stay
+exact far below.
+"""
+MISSING = frozenset(("", "-", "--", "---", "–", "—", "n/a", "N/A", "NA"))
+"""What is printed where there is no score."""
+_MARKS = "*†‡§¶∗⋆★"
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
+_THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_SPREAD = re.compile(r"(.*?)\s*(?:±|\+/-|\+-)\s*(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedCell:
+    """What one cell prints.
+
+    Parameters
+    ----------
+    text
+        The number as printed, trailing zeros kept, without marks, separators of thousands and
+        units; empty where there is no score.
+    value
+        The number; NaN where there is none.
+    percent
+        Whether a per cent sign stands behind it.
+    spread
+        What stands behind "±", empty where nothing does. Whether it is a standard deviation, a
+        standard error or half an interval is not printed, so nothing is computed from it.
+    """
+
+    text: str
+    value: float
+    percent: bool = False
+    spread: str = ""
+
+
+def bare(cell: str) -> str:
+    """A cell without what marks it: bold, italics, code, footnote signs, protected spaces at its
+    ends.
+
+    >>> [bare(cell) for cell in ("**0.75**", "__a__", " `b` ", "85.3†", "<b>1</b>", "<u>2</u>")]
+    ['0.75', 'a', 'b', '85.3', '1', '2']
+    """
+    text = re.sub(
+        r"</?(?:b|i|u|em|strong|sup|sub|code|br)\s*/?>", "", cell, flags=re.IGNORECASE
+    ).strip()
+    for mark in ("***", "**", "__", "*", "_", "`", "~~"):
+        if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
+            text = text[len(mark) : -len(mark)].strip()
+    return text.rstrip(_MARKS).strip()
+
+
+def decimal_comma(cells: Iterable[tuple[str, str]]) -> bool:
+    """Whether the commas in the numbers of a table are decimal points (0,75) rather than separators
+    of thousands (1,234).
+
+    Parameters
+    ----------
+    cells
+        (text, place) of every cell that may hold a score.
+
+    Raises
+    ------
+    DataError
+        A comma may be either, or both are used.
+    """
+    doubtful: tuple[str, str] | None = None
+    comma = grouped = points = whole = False
+    for text, place in cells:
+        plain = _SPREAD.fullmatch(text)
+        number = bare(plain[1] if plain else text).rstrip("%").strip()
+        if _GROUPED.fullmatch(number):
+            doubtful = doubtful or (number, place)
+            # 1,234,567 and 1,234.5 can be nothing else
+            grouped |= number.count(",") > 1 or "." in number
+        elif _COMMA.fullmatch(number):
+            comma = True
+        elif _NUMBER.fullmatch(number):
+            points |= "." in number
+            whole |= "." not in number and float(number) >= 100
+    if comma and points:
+        raise DataError(
+            "some numbers have a decimal point and some a decimal comma",
+            place=(doubtful or ("", ""))[1],
+            remedy="Write every number with a point.",
+        )
+    if comma or doubtful is None:
+        return comma
+    if grouped or points or whole:
+        return False
+    low, high = doubtful[0].replace(",", "."), doubtful[0].replace(",", "")
+    raise DataError(
+        f"{doubtful[0]!r} may be {low} or {high}",
+        place=doubtful[1],
+        remedy="Write it without the comma.",
+    )
+
+
+def cell_of(cell: str, place: str, comma: bool = False) -> PrintedCell:
+    """What a cell prints.
+
+    Parameters
+    ----------
+    comma
+        Whether a comma is the decimal point.
+
+    Raises
+    ------
+    DataError
+        It prints something else than one number, or than one number with a spread.
+    """
+    text = bare(cell).replace("\u2212", "-")
+    if text in MISSING:
+        return PrintedCell("", math.nan)
+    spread = ""
+    both = _SPREAD.fullmatch(text)
+    if both is not None:
+        text, spread = bare(both[1]), both[2].strip()
+    percent = text.endswith("%") or spread.endswith("%")
+    number = _THIN.sub("", text.rstrip("%").strip())
+    if comma and _COMMA.fullmatch(number):
+        number = number.replace(",", ".")
+    elif not comma and _GROUPED.fullmatch(number):
+        number = number.replace(",", "")
+    if not _NUMBER.fullmatch(number):
+        raise DataError(f"{cell[:40]!r} is no number", place=place, remedy=_remedy(text))
+    value = float(number)
+    if value and not 1 / _LARGEST <= abs(value) <= _LARGEST:
+        remedy = (
+            f"A score lies between {1 / _LARGEST:g} and {_LARGEST:g}; leave the cell empty if there"
+            " is none."
+        )
+        raise DataError(f"{cell[:40]!r} is no score", place=place, remedy=remedy)
+    return PrintedCell(number, value, percent, spread)
+
+
+def _remedy(text: str) -> str:
+    if re.fullmatch(r"[^()]*\d\s*\([^()]*\)%?", text):
+        return (
+            "What stands in parentheses may be an error, a rank or a change: write the score alone,"
+            " or score ± error."
+        )
+    if re.fullmatch(r"\d+\s*/\s*\d+", text):
+        return "Write the share, or the count alone."
+    return "Write a number, or nothing."
+
+
+def is_score(cell: str) -> bool:
+    """Whether a cell reads as a number, with a comma or without, or prints no score."""
+    try:
+        return math.isfinite(
+            cell_of(cell, "", comma="," in cell and not _GROUPED.fullmatch(bare(cell))).value
+        )
+    except DataError:
+        return False
+
+
+# ----------------------------------------------------------------------
+# A published table on the disk: CSV, tab-separated, Markdown or LaTeX, as rows of cells with
+# their lines.
+# ----------------------------------------------------------------------
+
+Rows = list[tuple[int, list[str]]]
+"""The cells of each row, with the line of the file that the row ends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The rows of a table that hold anything.
+
+    `typeset` is True of Markdown and LaTeX, where a row with one cell is a heading between rows.
+    """
+
+    rows: Rows
+    typeset: bool
+
+
+def read_sheet(path: Path) -> Sheet:
+    """Read the rows of a table; its format is told from what stands in the file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or holds two LaTeX tables.
+    """
+    text = read_text(path)
+    if r"\begin{tabular" in text or r"\begin{longtable" in text or re.search(r"&[^\n]*\\\\", text):
+        rows, typeset = _latex(text, str(path)), True
+    elif _is_markdown(text):
+        rows, typeset = _markdown(text), True
+    else:
+        rows, typeset = _separated(text, str(path)), False
+    if typeset:
+        # what pandas writes there for no number
+        rows = [
+            (line, ["" if cell.strip() in ("nan", "NaN") else cell for cell in row])
+            for line, row in rows
+        ]
+    return Sheet([(line, row) for line, row in rows if any(cell.strip() for cell in row)], typeset)
+
+
+# --- CSV ---
+
+
+def _separated(text: str, place: str) -> Rows:
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    unquoted = re.sub(r'"[^"]*"', "", first)
+    # a decimal comma may stand in a table with tabs or semicolons, hardly a tab or semicolon in one
+    # with commas
+    mark = next((mark for mark in "\t;" if mark in unquoted), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    rows: Rows = []
+    try:
+        rows.extend((reader.line_num, row) for row in reader)
+    except csv.Error as error:
+        raise DataError(f"it is no CSV: {error}", place=f"{place}:{reader.line_num}") from None
+    return rows
+
+
+# --- Markdown ---
+
+_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?")
+
+
+def _is_markdown(text: str) -> bool:
+    return any("|" in line and _RULE.fullmatch(line.strip()) for line in text.splitlines()[:200])
+
+
+def _markdown(text: str) -> Rows:
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if "|" not in bare or (_RULE.fullmatch(bare) and "-" in bare):
+            continue
+        bare = bare.removeprefix("|")
+        bare = bare.removesuffix("|") if not bare.endswith(r"\|") else bare
+        rows.append(
+            (number, [cell.replace(r"\|", "|").strip() for cell in re.split(r"(?<!\\)\|", bare)])
+        )
+    return rows
+
+
+# --- LaTeX ---
+
+_TABULAR = re.compile(r"\\begin\{(tabular[xy*]?|longtable|array)\}(.*?)\\end\{\1\}", re.DOTALL)
+_LINES = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|hdashline|endhead|endfirsthead|endfoot|endlastfoot|noalign\{[^}]*\}"
+    r"|(?:cmidrule|cline|cdashline|specialrule|addlinespace)(?:\([^)]*\))?(?:\[[^\]]*\])?(?:\{[^}]*\})*)(?:\[[^\]]*\])?"
+)
+_SIGNS = {
+    r"\%": "%",
+    r"\&": "&",
+    r"\_": "_",
+    r"\#": "#",
+    r"\$": "",
+    r"\pm": "±",
+    r"\uparrow": "↑",
+    r"\downarrow": "↓",
+    r"\dagger": "†",
+    r"\ddagger": "‡",
+    r"\dag": "†",
+    r"\ddag": "‡",
+    r"\ast": "*",
+    r"\star": "★",
+    r"\textendash": "–",
+    r"\textemdash": "—",
+    r"\,": "",
+    r"\;": "",
+    r"\!": "",
+    r"\ ": " ",
+    r"\quad": " ",
+    r"\xspace": "",
+    r"\tau": "tau",
+}
+
+
+def _latex(text: str, place: str) -> Rows:
+    tables = list(_TABULAR.finditer(text))
+    if len(tables) > 1:
+        raise DataError(
+            f"it holds {len(tables)} tables", place=place, remedy="Keep one table in a file."
+        )
+    start = tables[0].start(2) if tables else 0
+    body = tables[0][2] if tables else text
+    body = re.sub(r"(?<!\\)%[^\n]*", "", body)
+    if tables:
+        kept = _without_arguments(body)
+        start, body = start + len(body) - len(kept), kept
+    rows: Rows = []
+    place_of = text.count("\n", 0, start) + 1
+    for row in re.split(r"\\\\(?:\[[^\]]*\])?", body):
+        place_of += row.count("\n")
+        cells: list[str] = []
+        for cell in re.split(r"(?<!\\)&", _LINES.sub("", row)):
+            cells += _spanned(cell)
+        rows.append((place_of, cells))
+    return rows
+
+
+def _without_arguments(body: str) -> str:
+    """What follows the width and the columns of a tabular."""
+    body = body.lstrip()
+    while body.startswith(("{", "[")):
+        close = {"{": "}", "[": "]"}[body[0]]
+        depth, end = 0, len(body)
+        for i, character in enumerate(body):
+            depth += (character == body[0]) - (character == close)
+            if depth == 0:
+                end = i + 1
+                break
+        body = body[end:]
+    return body
+
+
+def _spanned(cell: str) -> list[str]:
+    """A cell that spans columns, as so many cells: its text stands in each."""
+    wide = re.match(r"\s*\\multicolumn\{(\d+)\}", cell)
+    text = plain(cell)
+    return [text] * (min(int(wide[1]), 200) if wide else 1)
+
+
+def plain(cell: str) -> str:
+    r"""The text of a LaTeX cell.
+
+    >>> plain(r"\textbf{85.3}$_{\pm 0.4}$"), plain(r"\multirow{2}{*}{LLaVA}"), plain(r"Yes (\%) $\uparrow$")
+    ('85.3± 0.4', 'LLaVA', 'Yes (%) ↑')
+    """
+    text = re.sub(
+        r"\\(?:multicolumn|multirow)\*?(?:\[[^\]]*\])?\{[^{}]*\}(?:\[[^\]]*\])?\{[^{}]*\}", "", cell
+    )
+    text = re.sub(
+        r"\\(?:cellcolor|rowcolor|color|textcolor|rotatebox|makebox|vspace|hspace)(?:\[[^\]]*\])*\{[^{}]*\}",
+        "",
+        text,
+    )
+    for sign, meaning in _SIGNS.items():
+        tail = r"(?![a-zA-Z])" if sign[-1].isalpha() else ""
+        text = re.sub(re.escape(sign) + tail, meaning.replace("\\", r"\\"), text)
+    text = re.sub(r"\\[a-zA-Z]+\*?", "", text)
+    text = re.sub(
+        r"(?<!\\)[{}$^]|(?<=[\d}$])_(?=[±{])|_(?=\{)",
+        "",
+        text.replace("$_", "_").replace("_{", "{"),
+    )
+    return re.sub(r"\s+", " ", text.replace("~", " ")).strip()

@@ -1,0 +1,537 @@
+"""Precision, recall, F1, accuracy and yes ratio of a published table against one another, within
+their rounding.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hqm.psychometrics import Violation, check_table
+from hqm.psychometrics.table_integrity import (
+    Kind,
+    Span,
+    accuracy_from,
+    accuracy_from_yes,
+    base_from_accuracy,
+    common_base,
+    f1_from,
+    rounded,
+    yes_from,
+)
+from hqm.published.printed_table import Column, Published
+from hqm.published.table_columns import confusion_groups, is_summary, metric_of
+
+# ----------------------------------------------------------------------
+# What of a published table cannot be true, and what it was checked for.
+# ----------------------------------------------------------------------
+
+KINDS: Mapping[str, str] = {
+    "F1": "F1",
+    "ACCURACY": "accuracy",
+    "YES_RATIO": "the yes ratio",
+    "ROW_MEAN": "a mean of parts",
+    "COLUMN_MEAN": "a mean of a column",
+    "GRIM": "a share of the items",
+    "OUT_OF_BOUNDS": "a number outside its scale",
+    "DUPLICATE_ROW": "equal rows",
+    "DUPLICATE_COLUMN": "equal columns",
+}
+"""Every kind of contradiction, and what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A printed number that others of the table contradict.
+
+    Parameters
+    ----------
+    violation
+        The number, where it stands, and what contradicts it.
+    off
+        By how much it is off, in its own units; NaN where that is no number.
+    unless
+        What would explain it, where an ordinary way of counting does; empty where nothing does.
+    """
+
+    violation: Violation
+    off: float = math.nan
+    unless: str = ""
+
+    def to_dict(self) -> dict[str, str | float | None]:
+        """As `--json` prints it."""
+        v = self.violation
+        return {
+            "kind": v.kind,
+            "row": v.row,
+            "column": v.column,
+            "printed": v.printed,
+            "reason": v.reason,
+            "off": self.off if math.isfinite(self.off) else None,
+            "unless": self.unless,
+        }
+
+
+@dataclass
+class Tally:
+    """Counts, while a table is checked, what each check could have refuted, and notes what was
+    supposed.
+    """
+
+    checks: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, what: str, number: int) -> None:
+        """Count numbers that a check could have refuted."""
+        if number:
+            self.checks[what] = self.checks.get(what, 0) + number
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a table was checked for, and what came of it.
+
+    Parameters
+    ----------
+    contradictions
+        In the order of the checks.
+    checks
+        What was held against what, with the number of printed numbers that each check could have
+        refuted.
+    notes
+        What was supposed on the way.
+    """
+
+    contradictions: tuple[Contradiction, ...]
+    checks: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def refuted(self) -> tuple[Contradiction, ...]:
+        """The contradictions that no ordinary way of counting explains."""
+        return tuple(each for each in self.contradictions if not each.unless)
+
+    def sentence(self) -> str:
+        """What the checks come to, in words."""
+        if not self.checks and not self.contradictions:
+            return "Nothing in this table can be checked against anything else in it."
+        made = "; ".join(f"{name}: {count}" for name, count in self.checks.items())
+        held = f" Checked: {made}." if made else ""
+        explained = [each for each in self.contradictions if each.unless]
+        rest = (
+            f" Possible only under the condition named with each: {_counted(explained)}."
+            if explained
+            else ""
+        )
+        if self.refuted:
+            return f"The table contradicts itself: {_counted(self.refuted)}.{rest}{held}"
+        if explained:
+            return f"Nothing in this table is impossible.{rest}{held}"
+        return f"The table is consistent with itself, as far as it can be checked.{held}"
+
+
+def _counted(contradictions: Sequence[Contradiction]) -> str:
+    parts = []
+    for kind, what in KINDS.items():
+        own = [each for each in contradictions if each.violation.kind == kind]
+        known = [abs(each.off) for each in own if math.isfinite(each.off)]
+        if own:
+            most = f" (by up to {max(known):.3g})" if known else ""
+            parts.append(f"{what} in {len(own)} {'place' if len(own) == 1 else 'places'}{most}")
+    return ", ".join(parts)
+
+
+_KINDS: Mapping[str, Kind] = {"f1": "F1", "accuracy": "ACCURACY", "yes": "YES_RATIO"}
+_NAMES = {"accuracy": "accuracy", "precision": "P", "recall": "R", "f1": "F1", "yes": "yes ratio"}
+
+
+def identities_of(
+    table: Published, base_rate: float | None, tally: Tally
+) -> Iterator[Contradiction]:
+    """What the metrics of each group of questions contradict.
+
+    Parameters
+    ----------
+    base_rate
+        The share of questions whose right answer is yes, where it is known; otherwise it is solved
+        from the rows.
+    """
+    for group, places in confusion_groups(table).items():
+        yield from _identities(table, group, places, base_rate, tally)
+
+
+def _identities(
+    table: Published, group: str, places: Mapping[str, int], base_rate: float | None, tally: Tally
+) -> list[Contradiction]:
+    if not {"precision", "recall"} <= places.keys():
+        return []
+    spans = [_spans(table, i, places) for i in range(len(table.respondents))]
+    broken: list[Contradiction] = []
+    for i, row in enumerate(spans):
+        expected = (
+            f1_from(row["precision"], row["recall"])
+            if {"precision", "recall", "f1"} <= row.keys()
+            else None
+        )
+        if expected is not None:
+            tally.add("F1 from P and R", 1)
+            broken += _compared(
+                table, i, places, "f1", row["f1"], expected, ("precision", "recall")
+            )
+    readings = ("yes", "no") if "yes" in places else ("yes",)
+    read = {
+        reading: _with_base(table, group, places, spans, base_rate, reading) for reading in readings
+    }
+    # precision and recall may be about "no", as AMBER's are: the reading that contradicts the table
+    # less is taken
+    reading = min(readings, key=lambda name: (len(read[name][0]), name == "no"))
+    more, made = read[reading]
+    if reading == "no" and len(more) < len(read["yes"][0]):
+        where = f" of {group}" if group else ""
+        tally.notes.append(
+            f"precision and recall{where} are read as those of the answer no: they fit the yes"
+            " ratio better so"
+        )
+    for what, number in made.checks.items():
+        tally.add(what, number)
+    tally.notes += made.notes
+    return [*broken, *more]
+
+
+def _spans(table: Published, i: int, places: Mapping[str, int]) -> dict[str, Span]:
+    row = {}
+    for metric, j in places.items():
+        column, value = table.about[j], float(table.values[i, j])
+        if math.isfinite(value) and column.scale and 0 <= value <= column.scale:
+            row[metric] = rounded(value, column.decimals, column.scale)
+    return row
+
+
+def _with_base(
+    table: Published,
+    group: str,
+    places: Mapping[str, int],
+    spans: Sequence[Mapping[str, Span]],
+    base_rate: float | None,
+    reading: str,
+) -> tuple[list[Contradiction], Tally]:
+    """Accuracy and yes ratio from precision, recall and the base rate, which is declared or solved
+    from the rows.
+    """
+    broken: list[Contradiction] = []
+    made = Tally()
+    rows = [dict(row) for row in spans]
+    if reading == "no":
+        for row in rows:
+            if "yes" in row:
+                row["yes"] = Span(1 - row["yes"].high, 1 - row["yes"].low)
+    for members in _asked_alike(table):
+        base = _declared(base_rate, reading) or _solved(
+            members, rows, made, _where(table, group, members[0]), reading
+        )
+        for i in members:
+            row = rows[i]
+            p, r = row.get("precision"), row.get("recall")
+            if p is None or r is None or not (p.low > 0 and r.low > 0):
+                continue
+            if base is not None:
+                known = ("precision", "recall")
+                for metric, expected in (
+                    ("accuracy", accuracy_from(p, r, base)),
+                    ("yes", yes_from(p, r, base)),
+                ):
+                    if metric in row and expected is not None:
+                        made.add(f"{_NAMES[metric]} from P, R and the base rate", 1)
+                        broken += _compared(
+                            table, i, places, metric, row[metric], expected, known, base, reading
+                        )
+            elif "accuracy" in row and "yes" in row:
+                expected = accuracy_from_yes(p, r, row["yes"])
+                if expected is not None:
+                    made.add("accuracy from P, R and the yes ratio", 1)
+                    broken += _compared(
+                        table,
+                        i,
+                        places,
+                        "accuracy",
+                        row["accuracy"],
+                        expected,
+                        ("precision", "recall", "yes"),
+                    )
+    return broken, made
+
+
+def _declared(base_rate: float | None, reading: str) -> Span | None:
+    if base_rate is None:
+        return None
+    share = base_rate if reading == "yes" else 1 - base_rate
+    return Span(share, share)
+
+
+def _asked_alike(table: Published) -> list[list[int]]:
+    """The rows that were asked the same questions: all of them, or those of one data set where rows
+    name several.
+    """
+    place = table.repeated
+    sets: dict[tuple[str, ...], list[int]] = {}
+    for i, labels in enumerate(table.labels):
+        key = () if place is None else (*labels[:place], *labels[place + 1 :])
+        sets.setdefault(key, []).append(i)
+    return list(sets.values())
+
+
+def _where(table: Published, group: str, i: int) -> str:
+    """The questions that a row was asked, in words."""
+    place = table.repeated
+    labels = [] if place is None else [text for j, text in enumerate(table.labels[i]) if j != place]
+    return " / ".join([*labels, *([group] if group else [])])
+
+
+def _solved(
+    members: Sequence[int],
+    rows: Sequence[Mapping[str, Span]],
+    tally: Tally,
+    where: str,
+    reading: str,
+) -> Span | None:
+    """The base rate that accuracy, precision and recall of most rows have in common."""
+    spans = []
+    for i in members:
+        row = rows[i]
+        if {"accuracy", "precision", "recall"} <= row.keys() and row["precision"].low > 0:
+            base = base_from_accuracy(row["accuracy"], row["precision"], row["recall"])
+            if base is not None and base.high >= 0 and base.low <= 1:
+                spans.append(Span(max(0.0, base.low), min(1.0, base.high)))
+    common = common_base(spans)
+    if common is None:
+        return None
+    span, agreeing = common
+    # without the yes ratio nobody can tell which answer precision and recall are about
+    answer = reading if any("yes" in rows[i] for i in members) else "the one that P and R are about"
+    tally.notes.append(
+        f"{where}{': ' if where else ''}the right answer is {answer} to {_said(span)} of the"
+        f" questions: so say accuracy, P and R of {len(agreeing)} of {len(spans)} rows"
+    )
+    return span
+
+
+def _compared(
+    table: Published,
+    i: int,
+    places: Mapping[str, int],
+    metric: str,
+    printed: Span,
+    expected: Span,
+    known: Sequence[str],
+    base: Span | None = None,
+    reading: str = "yes",
+) -> list[Contradiction]:
+    if expected.holds(printed):
+        return []
+    j = places[metric]
+    column = table.about[j]
+    scale = column.scale or 1.0
+    row: Mapping[str, Span] = (
+        _spans(table, i, places)
+        if base is None and reading == "yes" and metric == "accuracy"
+        else {}
+    )
+    if metric == "yes" and reading == "no":
+        printed, expected = (Span(1 - s.high, 1 - s.low) for s in (printed, expected))
+    value, ends = float(table.values[i, j]), (expected.low * scale, expected.high * scale)
+    middle = (ends[0] + ends[1]) / 2
+    digits = column.decimals + 1
+    off = value - middle
+    given = ", ".join(f"{_NAMES[m]} {table.printed[i][places[m]]}" for m in known)
+    given += f" and a base rate of {_said(base)}" if base is not None else ""
+    side = "more" if off > 0 else "less"
+    reason = (
+        f"{given} give {middle:.{digits}f} ({ends[0]:.{digits}f} to {ends[1]:.{digits}f} within"
+        f" rounding): the printed number is {abs(off):.{digits}f} {side}"
+    )
+    violation = Violation(
+        _KINDS[metric], table.respondents[i], column.name, table.printed[i][j], reason
+    )
+    return [
+        Contradiction(violation, off, _unread(metric, printed, expected, row) if off < 0 else "")
+    ]
+
+
+def _unread(metric: str, printed: Span, expected: Span, row: Mapping[str, Span]) -> str:
+    """How many answers that are neither yes nor no would explain a number that is too low.
+
+    Where such answers count in the yes ratio alone, its share of the answers that count elsewhere
+    is larger.
+    """
+    share = math.nan
+    if metric == "yes" and expected.low > 0:
+        share = 1 - printed.high / expected.low
+    elif metric == "accuracy" and "yes" in row:
+        p, r, y = ((row[name].low + row[name].high) / 2 for name in ("precision", "recall", "yes"))
+        counted = (1 - printed.high) / (1 + p / r - 2 * p)
+        share = 1 - y / counted if y < counted <= 1 else math.nan
+    if not 0 < share < 1:
+        return ""
+    return (
+        f"at least {share:.1%} of the answers were neither yes nor no, and count in the yes ratio"
+        " alone"
+    )
+
+
+def _said(span: Span | None) -> str:
+    if span is None:
+        return "unknown"
+    low, high = f"{span.low:.3f}", f"{span.high:.3f}"
+    return low if low == high else f"{low} to {high}"
+
+
+# ----------------------------------------------------------------------
+# Published numbers against what they are made of: shares of a number of items, means of parts,
+# rows that stand twice.
+# ----------------------------------------------------------------------
+
+_MOST_EQUAL = 400
+"""Rows are compared with one another up to so many."""
+
+
+def parts_of(table: Published, tally: Tally) -> Iterator[Contradiction]:
+    """What single numbers, means and equal rows contradict."""
+    yield from _rounding(table, tally)
+    yield from _means(table, confusion_groups(table), tally)
+    yield from _summary_rows(table, tally)
+    yield from _twice(table, tally)
+
+
+def _rounding(table: Published, tally: Tally) -> Iterator[Contradiction]:
+    """Every rate lies on its scale, and is a whole number of its items (GRIM)."""
+    if table.binary:
+        return
+    for j, column in enumerate(table.about):
+        rows = [i for i, row in enumerate(table.printed) if row[j]]
+        if column.scale is None or not rows:
+            continue
+        # a ratio such as F1 is no whole number of items
+        items = column.items if metric_of(column.name)[0] in ("", "accuracy", "yes") else None
+        checked = check_table(
+            [table.respondents[i] for i in rows],
+            [column.name],
+            [[table.printed[i][j]] for i in rows],
+            n=items,
+            decimals=column.decimals,
+            scale=int(column.scale),
+        )
+        tally.add("shares of a number of items", checked.grim_checked)
+        yield from (
+            Contradiction(v) for v in checked.violations if v.kind in ("GRIM", "OUT_OF_BOUNDS")
+        )
+
+
+def _twice(table: Published, tally: Tally) -> Iterator[Contradiction]:
+    """Equal rows and equal columns."""
+    rows = [i for i, row in enumerate(table.printed) if all(row)]
+    if table.binary or len(rows) < 2 or len(rows) > _MOST_EQUAL:
+        return
+    numbers = [table.printed[i] for i in rows]
+    tally.add("pairs of rows", len(rows) * (len(rows) - 1) // 2 if len(table.about) > 2 else 0)
+    bounds = (-1e12, 1e12)
+    checked = check_table(
+        [table.respondents[i] for i in rows], table.columns, numbers, bounds=bounds
+    )
+    unless = "they came out equal to the last printed digit by chance"
+    kinds = ("DUPLICATE_ROW", "DUPLICATE_COLUMN")
+    yield from (Contradiction(v, unless=unless) for v in checked.violations if v.kind in kinds)
+
+
+def _means(
+    table: Published, groups: Mapping[str, Mapping[str, int]], tally: Tally
+) -> Iterator[Contradiction]:
+    """A column that is called a mean, or a total, is the mean or the sum of the columns beside
+    it.
+    """
+    for whole, column in enumerate(table.about):
+        metric, _ = metric_of(column.name)
+        if not is_summary(column):
+            continue
+        same = [
+            j
+            for j, other in enumerate(table.about)
+            if j != whole and metric_of(other.name)[0] == metric and not is_summary(other)
+        ]
+        parts = [table.about[j] for j in same]
+        if (
+            len(parts) < 2
+            or len({(part.scale, part.better == "lower") for part in parts}) > 1
+            or parts[0].scale != column.scale
+        ):
+            continue
+        if not metric and any(len(places) > 1 for places in groups.values()):
+            continue  # the mean of precision, recall and their like is none
+        failed = []
+        rows = [
+            i for i, row in enumerate(table.printed) if row[whole] and all(row[j] for j in same)
+        ]
+        for i in rows:
+            row = [float(table.printed[i][j]) for j in same]
+            reason = _no_mean(float(table.printed[i][whole]), column, row, parts)
+            if reason:
+                failed.append(
+                    Contradiction(
+                        Violation(
+                            "ROW_MEAN",
+                            table.respondents[i],
+                            column.name,
+                            table.printed[i][whole],
+                            reason,
+                        )
+                    )
+                )
+        tally.add("means of parts", len(rows))
+        yield from failed
+
+
+def _no_mean(
+    printed: float, whole: Column, values: Sequence[float], parts: Sequence[Column]
+) -> str:
+    """Why a number is neither the mean of its parts, weighted by their items or not, nor their sum;
+    empty where it is.
+    """
+    half = [0.5 * 10**-part.decimals for part in parts]
+    own = 0.5 * 10**-whole.decimals
+    ways = {"the mean of the parts": [1 / len(values)] * len(values)}
+    items = [part.items for part in parts]
+    if all(items) and len(set(items)) > 1:
+        total = sum(filter(None, items))
+        ways["their mean weighted by their items"] = [(n or 0) / total for n in items]
+    if re.match(r"total|sum|all|overall", whole.name.strip(), re.IGNORECASE):
+        ways["their sum"] = [1.0] * len(values)
+    expected = {}
+    for way, weights in ways.items():
+        value = sum(w * v for w, v in zip(weights, values, strict=True))
+        # the parts are rounded too, and so is the whole
+        room = own + sum(w * h for w, h in zip(weights, half, strict=True))
+        if abs(value - printed) <= room + 1e-9:
+            return ""
+        expected[way] = value
+    return ", ".join(f"{way} is {value:.6g}" for way, value in expected.items())
+
+
+def _summary_rows(table: Published, tally: Tally) -> Iterator[Contradiction]:
+    """A row that is called a mean, or a total, is the mean or the sum of the rows above it."""
+    for name, row in table.summaries:
+        for j, column in enumerate(table.about):
+            values = [float(printed[j]) for printed in table.printed if printed[j]]
+            if not row[j] or len(values) < 2 or len(values) < len(table.printed):
+                continue
+            digits = max(column.decimals, len(row[j].partition(".")[2]))
+            reason = _no_mean(
+                float(row[j]),
+                replace(column, name=name, decimals=digits),
+                values,
+                [replace(column, items=None)] * len(values),
+            )
+            tally.add("means of columns", 1)
+            if reason:
+                said = reason.replace("the parts", "the rows")
+                yield Contradiction(Violation("COLUMN_MEAN", name, column.name, row[j], said))

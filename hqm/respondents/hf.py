@@ -1,0 +1,348 @@
+"""A vision-language model run in this process by transformers.
+
+Requests are put in the order of their pictures, so that each picture is seen once
+(`hqm.respondents.decoding`). An answer depends on the request alone: every request draws from its
+own random stream.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hqm.errors import RespondentError
+from hqm.respondents.base import Request, RespondentName, waiting
+from hqm.respondents.batching import Waiting, kinds
+from hqm.respondents.decoding import Drawn, Engine
+from hqm.respondents.hf_families import family_of
+from hqm.respondents.hf_inputs import Prompt
+from hqm.respondents.hf_loading import Loaded, find_model, load, suited_device, suited_dtype
+from hqm.signature import digest_all, digest_file
+from hqm.types import Response
+
+
+class TransformersRespondent:
+    """A model of `AutoModelForImageTextToText` with its `AutoProcessor`.
+
+    Parameters
+    ----------
+    name
+        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype`, `batch` and `attention` may
+        follow.
+    device, dtype
+        `auto` takes a GPU when there is one, and half precision on it; float32 on a CPU.
+    batch
+        Questions that are answered at a time; 0 finds a number from the memory there is, and halves
+        it when memory runs out. The answers do not depend on it.
+
+    Raises
+    ------
+    RespondentError
+        The model cannot be found or loaded, in one sentence.
+    """
+
+    live = True
+    movable = True
+    """Whether a worker process may run it: it is sent there before it is loaded."""
+
+    def __init__(
+        self, name: RespondentName, *, device: str = "auto", dtype: str = "auto", batch: int = 0
+    ) -> None:
+        self._name = name
+        self.path = find_model(name.target)
+        self.device_wanted = name.option("device", device)
+        self.dtype_wanted = name.option("dtype", dtype)
+        self.attention_wanted = name.option("attention", "auto")
+        self.batch = int(name.option("batch", str(batch)))
+        self._waiting: Waiting | None = None
+        self._finishing = False
+        self._pictures: dict[Path, Any] = {}
+        self._templates: dict[bool, str] = {}
+
+    @property
+    def name(self) -> str:
+        return str(self._name)
+
+    @cached_property
+    def device(self) -> str:
+        return suited_device() if self.device_wanted == "auto" else self.device_wanted
+
+    @cached_property
+    def dtype(self) -> str:
+        return suited_dtype(self.device) if self.dtype_wanted == "auto" else self.dtype_wanted
+
+    def identity(self) -> Mapping[str, Any]:
+        identity = {
+            "kind": "hf",
+            "model": self._name.target,
+            "revision": self._name.at or None,
+            "weights": self._weights,
+            "device": self.device.partition(":")[0],
+            "dtype": self.dtype,
+        }
+        # what is not the rule is told; the rule is not, so that older stores keep their respondents
+        special = {
+            "attention": self.attention_wanted if self.attention_wanted != "auto" else "",
+            "prompt": self._form,
+        }
+        return {**identity, **{key: value for key, value in special.items() if value}}
+
+    @cached_property
+    def _weights(self) -> str | None:
+        """The content hash of a local model's files; a hub id is told by its revision."""
+        folder = Path(self.path)
+        if not folder.is_dir():
+            return None
+        files = sorted(
+            p
+            for p in folder.iterdir()
+            if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"}
+        )
+        with waiting(f"reading the weights of {self.name}"):
+            return digest_all(part for file in files for part in (file.name, digest_file(file)))
+
+    @cached_property
+    def _form(self) -> str:
+        """The documented prompt form of a local model that has no chat template."""
+        folder = Path(self.path)
+        config = folder / "config.json"
+        if not config.is_file() or any(folder.glob("chat_template*")):
+            return ""
+        for file in (folder / "processor_config.json", folder / "tokenizer_config.json"):
+            if file.is_file() and "chat_template" in file.read_text(encoding="utf-8"):
+                return ""
+        try:
+            return family_of(
+                str(json.loads(config.read_text(encoding="utf-8")).get("model_type", ""))
+            ).form
+        except (ValueError, AttributeError):
+            return ""  # a broken config is told of when it is loaded
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """The size of a local model's weights; None for one that the hub holds."""
+        folder = Path(self.path)
+        files = (
+            [p for p in folder.glob("*") if p.suffix in {".safetensors", ".bin"}]
+            if folder.is_dir()
+            else []
+        )
+        return sum(p.stat().st_size for p in files) if files and self.device == "cpu" else None
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        with waiting(f"loading {self.name}"):
+            return load(
+                self.path,
+                revision=self._name.at,
+                device=self.device,
+                dtype=self.dtype,
+                attention=self.attention_wanted,
+                name=self.name,
+            )
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self._loaded, self.name)
+
+    @property
+    def how(self) -> str:
+        """What its prompts share, in words."""
+        return self._engine.how if "_engine" in self.__dict__ else "not loaded"
+
+    def close(self) -> None:
+        self.__dict__.pop("_engine", None)
+        self._pictures.clear()
+        if self.__dict__.pop("_loaded", None) is not None:
+            gc.collect()
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        self._finishing = False
+        for kind in kinds(requests):
+            if not self._finishing:
+                with ThreadPoolExecutor(1) as thread:
+                    yield from self._answer(kind, thread)
+
+    def finish(self) -> None:
+        """Begin nothing more; what is being answered still comes."""
+        self._finishing = True
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def _answer(
+        self, requests: Sequence[Request], thread: ThreadPoolExecutor
+    ) -> Iterator[list[tuple[Request, Response]]]:
+        """Answer requests of one kind; a second thread prepares the pictures that come next."""
+        preparing: list[Future[None]] = []
+
+        def prepare(request: Request) -> Prompt | Response:
+            while preparing:
+                preparing.pop().result()
+            return self._readable(request)
+
+        def ahead(following: Sequence[Request]) -> None:
+            preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
+
+        sampling = requests[0].sampling
+        waiting = self._waiting = Waiting(requests, prepare, ahead)
+        began = time.perf_counter()
+        for drawn in self._engine.stream(
+            waiting,
+            sampling.temperature,
+            sampling.top_p,
+            sampling.max_tokens,
+            self._limit(sampling.max_tokens),
+        ):
+            seconds = round((time.perf_counter() - began) / max(1, len(drawn)), 6)
+            refused, waiting.refused = waiting.refused, []
+            yield refused + [
+                (requests[n], self._response(requests[n], answer, seconds)) for n, answer in drawn
+            ]
+            began = time.perf_counter()
+        if waiting.refused:
+            yield waiting.refused
+
+    def _look_ahead(self, requests: Sequence[Request]) -> None:
+        """Prepare pictures while others are answered; one that cannot be opened is told of in its
+        turn.
+        """
+        try:
+            prompts = [
+                prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)
+            ]
+            self._engine.look_ahead(prompts)
+        except Exception:  # whatever it is, it comes again where it can be told of
+            return
+
+    def _readable(self, request: Request) -> Prompt | Response:
+        """What the model reads of a request, or why it cannot be asked."""
+        try:
+            picture = None if request.image is None else self._picture(request.image)
+        except (OSError, ValueError, SyntaxError) as error:
+            return Response("", "error", f"the picture {request.image} cannot be opened: {error}")
+        mark = str(getattr(self._loaded.processor, "image_token", None) or "")
+        if mark and mark in request.prompt:
+            reason = f"the question holds {mark!r}, by which the model's prompts mark a picture"
+            return Response("", "error", reason)
+        return Prompt(self._prompt(request), picture, request.image, request.seed, request.words)
+
+    def _limit(self, max_tokens: int) -> int:
+        """How many questions may be answered at a time."""
+        return self.batch or self._fitting(max_tokens)
+
+    def _fitting(self, max_tokens: int) -> int:
+        """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free
+        memory.
+        """
+        import torch
+
+        model = self._loaded.model
+        text = model.config.get_text_config()
+        heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+        width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+        row = (
+            2 * text.num_hidden_layers * heads * width * (1024 + max_tokens) * model.dtype.itemsize
+        )
+        room = 1 << 30
+        if self.device.startswith("cuda"):
+            room = torch.cuda.mem_get_info(self.device)[0] // 3
+        return int(min(512, max(1, room // row)))
+
+    def _picture(self, path: Path) -> Any:
+        """The decoded picture, kept while its questions last."""
+        from PIL import Image
+
+        picture = self._pictures.get(path)
+        if picture is None:
+            if len(self._pictures) >= _PICTURES:
+                self._pictures.clear()
+            with Image.open(path) as opened:
+                picture = self._pictures[path] = opened.convert("RGB")
+        return picture
+
+    def _prompt(self, request: Request) -> str:
+        """The chat template's text round a question, or the family's documented form, rendered once
+        for all questions.
+        """
+        with_picture = request.image is not None
+        if with_picture not in self._templates:
+            self._templates[with_picture] = self._template(with_picture)
+        return self._templates[with_picture].replace(_MARK, request.prompt)
+
+    def _template(self, with_picture: bool) -> str:
+        loaded = self._loaded
+        if loaded.form:
+            mark = str(getattr(loaded.processor, "image_token", None) or "<image>")
+            return (
+                loaded.family.asked(_MARK)
+                .replace("<image>", mark if with_picture else "")
+                .lstrip("\n")
+            )
+        content: list[dict[str, str]] = [{"type": "image"}] if with_picture else []
+        content.append({"type": "text", "text": _MARK})
+        messages = [{"role": "user", "content": content}]
+        try:
+            text = loaded.processor.apply_chat_template(
+                messages, add_generation_prompt=True, tokenize=False
+            )
+        except Exception as error:  # a template is a program, and may end in any way
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            missing = isinstance(error, (ValueError, AttributeError))
+            what = (
+                f"its processor has no chat template: {first}"
+                if missing
+                else f"its chat template fails: {first}"
+            )
+            remedy = "Save one with the processor (chat_template)."
+            raise RespondentError(what, place=self.name, remedy=remedy) from error
+        if str(text).count(_MARK) != 1:
+            what = f"its chat template writes the question {str(text).count(_MARK)} times, not once"
+            raise RespondentError(
+                what,
+                place=self.name,
+                remedy="Correct the template that is saved with the processor.",
+            )
+        return str(text)
+
+    def _response(self, request: Request, drawn: Drawn | None, seconds: float) -> Response:
+        if drawn is None:
+            return Response(
+                "", "error", f"out of memory on {self.device} with one question at a time"
+            )
+        tokens = drawn.tokens
+        ended = bool(tokens) and tokens[-1] in self._engine.ends
+        with self._engine.reader.lock:
+            text = self._engine.tokenizer.decode(
+                tokens[:-1] if ended else tokens, skip_special_tokens=True
+            ).strip()
+        detail: dict[str, Any] = {
+            "tokens_out": len(tokens),
+            "seconds": seconds,
+            "shared": self._engine.sharing,
+        }
+        if self._loaded.form:
+            detail["prompt"] = self._loaded.form
+        if request.words:
+            detail["p"] = drawn.first
+            detail["p_lost"] = max(0.0, 1.0 - sum(drawn.first.values()))
+        return (
+            Response(text, "ok", "", detail)
+            if ended
+            else Response(text, "truncated", "it was cut at the limit of tokens", detail)
+        )
+
+
+_PICTURES = 256
+"""Decoded pictures that are kept."""
+_PICTURES_AHEAD = 64
+"""Pictures that are prepared while others are answered."""
+_MARK = "\ue000question\ue000"
+"""Stands for the question while a chat template is rendered; no question holds these private
+characters.
+"""

@@ -1,0 +1,435 @@
+"""What a model reads: prompts and pictures as tensors, and a prompt taken apart into what its
+picture shares and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import product
+from threading import Lock
+from typing import Any
+
+from hqm.respondents.attention import sent
+from hqm.respondents.hf_loading import Loaded
+
+_TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
+"""Inputs that say something of every token."""
+_PIXELS = 64
+"""Pictures of which the pixels are kept; more are kept only where they are read together."""
+_NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt as the model sees it: the text with its picture, the picture's key, the seed, the
+    answers watched.
+    """
+
+    text: str
+    picture: Any
+    picture_key: Any
+    seed: int
+    words: tuple[str, ...] = ()
+
+
+class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
+    """A prompt cannot be taken apart; `why` says why, in words."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(why)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the processor makes of one picture: the tokens up to the question, their kinds, and the
+    pixel tensors.
+    """
+
+    head: tuple[int, ...]
+    """The tokens before the picture's."""
+    prefix: tuple[int, ...]
+    """The head and the picture's tokens."""
+    kinds: dict[str, Any]
+    """Token kinds of the prefix, shape (1, length)."""
+    tensors: dict[str, Any]
+    picture: Any
+    """The picture's key."""
+
+    def before(self, tail: Sequence[int]) -> Seen:
+        """The whole prompt: this picture and a question behind it."""
+        import torch
+
+        kinds = {
+            key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
+            for key, values in self.kinds.items()
+        }
+        return Seen(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
+
+    def behind(self, head: tuple[int, ...]) -> Seen:
+        """The same picture behind another head."""
+        import torch
+
+        begin = len(self.head)
+        if self.prefix[:begin] != self.head:
+            raise Unsplit("the text before the picture is tokenised otherwise within the prompt")
+        kinds = {
+            key: torch.cat([values.new_zeros((1, len(head))), values[:, begin:]], dim=1)
+            for key, values in self.kinds.items()
+        }
+        return Seen(head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Pictures whose shapes are equal can run together."""
+        return len(self.prefix), tuple(
+            (key, tuple(value.shape[1:])) for key, value in self.tensors.items()
+        )
+
+
+def making(loaded: Loaded, device: Any) -> dict[str, str]:
+    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can,
+    except by Lanczos' rule.
+    """
+    from PIL.Image import Resampling
+
+    pictures = getattr(loaded.processor, "image_processor", None)
+    able = getattr(pictures, "backend", "") == "torchvision" and not loaded.family.reads_pixels
+    if (
+        device.type != "cuda"
+        or not able
+        or getattr(pictures, "resample", None) == Resampling.LANCZOS
+    ):
+        return {}
+    return {"device": str(device)}
+
+
+class Reader:
+    """Makes a model's inputs.
+
+    Parameters
+    ----------
+    loaded
+        The model with its processor.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.model, self.processor, self.tokenizer = (
+            loaded.model,
+            loaded.processor,
+            loaded.tokenizer,
+        )
+        self.nested = loaded.family.nested
+        self._making = making(loaded, loaded.model.device)
+        self._pixels: dict[Any, dict[str, Any]] = {}
+        """What the processor made of each picture alone, for prompts that do not come apart."""
+        self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
+        self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
+        self.lock = Lock()
+        """Tokenizers are not made for two threads at once; this one keeps them apart."""
+        self._added: tuple[str, str] | None = None
+        """What the processor adds to a text, once it was looked for."""
+        self._sound: set[int] = set()
+        """First tokens of questions that are known to stay themselves behind a picture."""
+
+    def inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
+        """The whole prompts as tensors on the model's device, padded on the left.
+
+        Parameters
+        ----------
+        again
+            Whether the same pictures are going to be read with other questions: what is made of
+            them is kept.
+        """
+        return self._made(prompts, again=again).to(self.model.device, dtype=self.model.dtype)
+
+    @contextmanager
+    def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
+        """Within it the processor cuts and scales each picture once, where it makes one row of each
+        tensor of a picture.
+        """
+        import torch
+        from transformers import BatchFeature
+
+        keys = [p.picture_key for p in prompts if p.picture is not None]
+        pictures = getattr(self.processor, "image_processor", None)
+        if not keys or pictures is None:
+            yield
+            return
+
+        def made(images: Any, *given: Any, **settings: Any) -> Any:
+            listed = list(images) if isinstance(images, (list, tuple)) else [images]
+            flat = (
+                [picture for own in listed for picture in own]
+                if isinstance(listed[0], (list, tuple))
+                else listed
+            )
+            for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
+                if key not in self._pixels:
+                    alone = [[picture]] if flat is not listed else [picture]
+                    self._pixels[key] = dict(pictures(alone, *given, **settings))
+            rows = [self._pixels[key] for key in keys if key in self._pixels]
+            shapes = {
+                tuple((name, getattr(value, "shape", ())) for name, value in row.items())
+                for row in rows
+            }
+            if (
+                len(rows) < len(flat)
+                or len(shapes) > 1
+                or any(shape[:1] != (1,) for _, shape in next(iter(shapes)))
+            ):
+                return pictures(images, *given, **settings)
+            return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
+
+        if len(self._pixels) > _PIXELS:
+            self._pixels = {key: self._pixels[key] for key in keys if key in self._pixels}
+        self.processor.image_processor = _Once(pictures, made)
+        try:
+            yield
+        finally:
+            self.processor.image_processor = pictures
+
+    def _made(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
+        """What the processor makes of prompts, where it makes it: its tokens are read here, and
+        need not come back.
+        """
+        with self.lock, self._remembering(prompts) if again else nullcontext():
+            return self._processed(prompts)
+
+    def _processed(self, prompts: Sequence[Prompt]) -> Any:
+        pictures: Any = [p.picture for p in prompts if p.picture is not None]
+        if self.nested:
+            pictures = [[picture] for picture in pictures]
+        texts = [p.text for p in prompts]
+        made = self.processor(
+            images=pictures or None,
+            text=texts,
+            return_tensors="pt",
+            padding=True,
+            add_special_tokens=self._begins(prompts[0].text),
+            **self._making,
+        )
+        made.pop("labels", None)
+        if "qformer_input_ids" in made:
+            # the processor pads the Q-Former's text as the decoder's, on the left, where its
+            # positions begin
+            read = self.processor.qformer_tokenizer(
+                texts, padding=True, padding_side="right", return_tensors="pt"
+            )
+            made["qformer_input_ids"], made["qformer_attention_mask"] = (
+                read["input_ids"],
+                read["attention_mask"],
+            )
+        return made
+
+    def _begins(self, text: str) -> bool:
+        """Whether the tokenizer adds its first token; not when the template wrote it, as
+        transformers has it.
+        """
+        first = self.tokenizer.bos_token
+        return not (first and text.startswith(first))
+
+    def mark(self) -> int | None:
+        """The token that stands for a picture in a prompt's text."""
+        text = getattr(self.processor, "image_token", None)
+        if text is not None:
+            token = self.tokenizer.convert_tokens_to_ids(str(text))
+            if isinstance(token, int) and token != self.tokenizer.unk_token_id:
+                return token
+        for name in ("image_token_id", "image_token_index"):
+            token = getattr(self.model.config, name, None)
+            if isinstance(token, int):
+                return token
+        return None
+
+    def split(
+        self, prompts: Sequence[Prompt], *, one_head: bool = True
+    ) -> list[tuple[Seen, list[int]]]:
+        """Each prompt as what its picture shares and its own tail.
+
+        Parameters
+        ----------
+        one_head
+            Refuse prompts that differ before the picture: they share no prefix.
+
+        Raises
+        ------
+        Unsplit
+            A prompt does not come apart.
+        """
+        mark = self.mark()
+        if mark is None:
+            raise Unsplit("its processor has no picture token to split a prompt at")
+        if not one_head and self._added is None:
+            self._added = self._found(prompts[0], mark)
+        rows = self._tokens(prompts)
+        parts = []
+        heads: dict[Any, tuple[int, ...]] = {
+            key: seen.head for (key, _), seen in self._seen.items()
+        }
+        for prompt, ids in zip(prompts, rows, strict=True):
+            if ids.count(mark) != 1:
+                raise Unsplit("its prompts do not show the picture's token")
+            place = ids.index(mark)
+            head, tail = tuple(ids[:place]), ids[place + 1 :]
+            if one_head and heads.setdefault(prompt.picture_key, head) != head:
+                raise Unsplit("the question stands before the picture in its prompts")
+            seen = self._seen.get((prompt.picture_key, head))
+            if seen is None:
+                known = (
+                    None
+                    if one_head
+                    else next(
+                        (s for (k, _), s in self._seen.items() if k == prompt.picture_key), None
+                    )
+                )
+                seen = (
+                    known.behind(head)
+                    if known
+                    else self._ahead.pop((prompt.picture_key, head), None)
+                )
+                seen = seen or self._see(prompt, head, tail)
+                self._seen[prompt.picture_key, head] = seen
+            elif (
+                tail
+                and tail[0] not in self._sound
+                and seen.prefix[-1] not in self.tokenizer.all_special_ids
+            ):
+                # a picture's tokens may end in plain text, which may melt into the question
+                if self._made([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
+                    raise Unsplit(
+                        "the text behind the picture is tokenised otherwise within the prompt"
+                    )
+                self._sound.add(tail[0])
+            self._ahead.pop((prompt.picture_key, head), None)
+            parts.append((seen, tail))
+        # requests come in the order of their pictures: an earlier one does not come back
+        used = {id(seen) for seen, _ in parts}
+        self._seen = {key: seen for key, seen in self._seen.items() if id(seen) in used}
+        return parts
+
+    def texts(self, prompts: Sequence[Prompt]) -> list[Seen]:
+        """Prompts without a picture, whole; one value for all that have the same text.
+
+        Raises
+        ------
+        Unsplit
+            The processor makes more of a text than tokens.
+        """
+        distinct = list({prompt.text: prompt for prompt in prompts}.values())
+        made = self._made(distinct)
+        if set(made) - _NOT_OF_THE_PICTURE:
+            raise Unsplit("its processor makes more of a text than tokens")
+        known = {}
+        for row, prompt in enumerate(distinct):
+            there = made["attention_mask"][row].bool()
+            kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
+            ids = tuple(made["input_ids"][row][there].tolist())
+            known[prompt.text] = Seen(ids, ids, kinds, {}, None)
+        return [known[prompt.text] for prompt in prompts]
+
+    def look_ahead(self, prompts: Sequence[Prompt]) -> None:
+        """Prepare pictures that come next, in a thread of its own; what fails is left to the one
+        that asks.
+        """
+        mark = self.mark()
+        first = {p.picture_key: p for p in prompts if p.picture is not None}
+        for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
+            if mark is None or ids.count(mark) != 1:
+                return
+            place = ids.index(mark)
+            key = prompt.picture_key, tuple(ids[:place])
+            if key not in self._seen and key not in self._ahead:
+                try:
+                    self._ahead[key] = self._see(prompt, key[1], ids[place + 1 :])
+                except Unsplit:
+                    return
+
+    def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
+        if not prompts:
+            return []
+        added = self._added or ("", "")
+        mark = str(getattr(self.processor, "image_token", ""))
+        texts = (
+            [p.text.replace(mark, mark + added[0]) + added[1] for p in prompts]
+            if any(added)
+            else [p.text for p in prompts]
+        )
+        with self.lock:
+            begins = self._begins(texts[0]) and not any(added)
+            return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
+
+    def _found(self, prompt: Prompt, mark: int) -> tuple[str, str]:
+        """What the processor puts behind the picture and behind the question, as PaliGemma's
+        does.
+        """
+        whole = self._made([prompt])["input_ids"][0].tolist()
+        while mark in whole and whole.count(mark) > 1:
+            whole.remove(mark)
+        for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
+            self._added = added
+            if self._tokens([prompt])[0] == whole:
+                return added
+        return "", ""
+
+    def _see(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> Seen:
+        made = self._made([prompt])
+        whole = made["input_ids"][0].tolist()
+        length = len(whole) - len(tail)
+        if not tail or whole[length:] != tail:
+            raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
+        self._sound.add(tail[0])
+        kinds = {key: made[key][:, :length] for key in _TOKEN_KEYS if key in made}
+        for key in _NOT_OF_THE_PICTURE & set(made):
+            del made[key]
+        tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
+        return Seen(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
+
+    def forget(self) -> None:
+        """Let go of the pictures seen."""
+        self._seen.clear()
+        self._ahead.clear()
+        self._pixels.clear()
+
+    def joined(self, split: Sequence[tuple[Seen, list[int]]]) -> dict[str, Any] | None:
+        """The inputs of whole prompts from what is known of their pictures; None where pictures
+        differ in shape.
+        """
+        import torch
+
+        first = split[0][0]
+        shapes = {seen.shape[1] for seen, _ in split}
+        if len(shapes) > 1 or any(not hasattr(value, "shape") for value in first.tensors.values()):
+            return None
+        rows = [[*seen.prefix, *tail] for seen, tail in split]
+        width = max(map(len, rows))
+        ids = torch.full((len(rows), width), int(self.tokenizer.pad_token_id), dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        kinds = {key: torch.zeros_like(ids) for key in first.kinds}
+        for r, (row, (seen, _)) in enumerate(zip(rows, split, strict=True)):
+            begin = width - len(row)
+            ids[r, begin:] = torch.tensor(row)
+            mask[r, begin:] = 1
+            for key, values in seen.kinds.items():
+                kinds[key][r, begin : begin + len(seen.prefix)] = values[0]
+        device = self.model.device
+        tensors = {
+            key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors
+        }
+        texts = {"input_ids": ids, "attention_mask": mask, **kinds}
+        return {**{key: sent(value, device) for key, value in texts.items()}, **tensors}
+
+
+class _Once:
+    """A processor of pictures that is called another way; in everything else it is what it was."""
+
+    def __init__(self, pictures: Any, made: Callable[..., Any]) -> None:
+        self._pictures, self._made = pictures, made
+
+    def __call__(self, images: Any, *given: Any, **settings: Any) -> Any:
+        return self._made(images, *given, **settings)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pictures, name)

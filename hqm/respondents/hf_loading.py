@@ -1,0 +1,375 @@
+"""The weights of embedded models, packed: a wheel's own compression takes 6 % more, because it
+looks at single bytes.
+
+What is unpacked is kept in the cache under the hash of the folder that it came from, and is the
+trained file byte by byte: the same model, with the same identity and seeds.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import logging
+import lzma
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hqm.errors import RespondentError
+from hqm.files.cache import cache_folder, writing
+from hqm.respondents.base import waiting
+from hqm.respondents.hf_families import Family, family_of
+from hqm.signature import digest_all, digest_file
+
+WEIGHTS = "model.safetensors"
+_PACKED = f"{WEIGHTS}.xz"
+# weights are numbers of two bytes: places are told apart by their parity
+_FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 9, "lc": 0, "lp": 1, "pb": 1},)
+
+
+def pack(folder: Path) -> None:
+    """Put the packed weights of a model's folder in the place of the weights; the same weights give
+    the same bytes.
+    """
+    weights = folder / WEIGHTS
+    (folder / _PACKED).write_bytes(
+        lzma.compress(weights.read_bytes(), format=lzma.FORMAT_XZ, filters=_FILTERS)
+    )
+    weights.unlink()
+
+
+def unpacked(folder: Path) -> Path:
+    """The folder of a model as transformers and vLLM read it: itself where its weights are not
+    packed, else one in the cache.
+
+    Raises
+    ------
+    DataError
+        The cache cannot be written.
+    """
+    if not (folder / _PACKED).is_file():
+        return folder
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    name = digest_all(part for file in files for part in (file.name, digest_file(file))).partition(
+        ":"
+    )[2]
+    target = cache_folder() / "models" / name / folder.name
+    if target.is_dir():
+        return target
+    with writing(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as part:
+            made = Path(part) / folder.name
+            made.mkdir()
+            for file in files:
+                if file.name == _PACKED:
+                    (made / WEIGHTS).write_bytes(lzma.decompress(file.read_bytes()))
+                else:
+                    shutil.copyfile(file, made / file.name)
+            try:
+                os.replace(made, target)
+            except OSError:
+                if not target.is_dir():  # another process was faster
+                    raise
+    return target
+
+
+# ----------------------------------------------------------------------
+# Finding and loading a local model: its folder, its processor, and the number format and
+# attention that suit the device.
+# ----------------------------------------------------------------------
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+def find_model(target: str) -> str:
+    """The folder of an embedded or local model, or the hub id as it stands."""
+    if ":" in target:
+        from hqm.benchmark.registry import shipped
+
+        benchmark, _, name = target.partition(":")
+        folder = shipped() / benchmark / "respondents"
+        if not (folder / name).is_dir():
+            known = sorted(p.name for p in folder.glob("*") if p.is_dir())
+            raise RespondentError(
+                f"{benchmark!r} has no embedded respondent {name!r}",
+                remedy=f"It has {', '.join(known)}." if known else "See `hqm list respondents`.",
+                given=name,
+                known=known,
+            )
+        return str(unpacked(folder / name))
+    return target
+
+
+VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
+"""The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's
+before the other one.
+"""
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""What Linux has where torch could reach a GPU: of NVIDIA, of AMD, and through Windows."""
+
+
+def suited_device() -> str:
+    """The GPU where there is one, else the CPU; torch is asked where there may be one, because to
+    import it takes seconds.
+    """
+    device = "cpu"
+    if sys.platform != "linux" or any(Path(file).exists() for file in GPU_FILES):
+        with waiting("importing torch"):
+            import torch
+
+        device = (
+            "cuda"
+            if torch.cuda.is_available()
+            else "mps"
+            if torch.backends.mps.is_available()
+            else "cpu"
+        )
+    listed = os.environ.get(VISIBLE, "")
+    if device == "cpu" and listed not in {"", "-1", "NoDevFiles"}:
+        _say_no_gpu(listed)
+    return device
+
+
+@functools.cache
+def _say_no_gpu(listed: str) -> None:
+    logging.getLogger("hqm").warning(
+        "hqm: no GPU can be reached, though %s=%s: the CPU is used", VISIBLE, listed
+    )
+
+
+def suited_dtype(device: str) -> str:
+    """float32 on a CPU, where halves are slow and answers can be exact; on a GPU the half that it
+    computes in.
+    """
+    if device == "cpu" or device.startswith("cpu:"):
+        return "float32"
+    if not device.startswith("cuda"):
+        return "float16"
+    import torch
+
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """The GPUs of the kind `cuda` that this process may use, as `CUDA_VISIBLE_DEVICES` names
+    them.
+    """
+    import torch
+
+    listed = os.environ.get(VISIBLE)
+    return gpu_names(
+        int(torch.cuda.device_count()),
+        os.environ.get(_AMD, listed) if torch.version.hip else listed,
+    )
+
+
+def seeing(gpu: str) -> dict[str, str]:
+    """What lets a process that starts now see one GPU alone, as its number 0."""
+    return {VISIBLE: gpu, **({_AMD: gpu} if _AMD in os.environ else {})}
+
+
+def gpu_names(count: int, listed: str | None) -> tuple[str, ...]:
+    """The names of so many GPUs, from the list that this process was given; without one their
+    numbers.
+
+    Examples
+    --------
+    >>> gpu_names(2, None), gpu_names(2, "4,GPU-8f6c"), gpu_names(1, "3,-1,5"), gpu_names(0, "0,1")
+    (('0', '1'), ('4', 'GPU-8f6c'), ('3',), ())
+    """
+    if listed is None:
+        return tuple(map(str, range(count)))
+    # the driver reads the list up to the first name that it does not know
+    return tuple(part.strip() for part in listed.split(","))[:count]
+
+
+def use_threads(count: int) -> None:
+    """Let a model in this process compute with so many threads; without torch, none is run here."""
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(count)
+
+
+def suited_attention(device: str) -> str:
+    """Torch's fused attention where its masks are sound, the written-out one on mps."""
+    return "eager" if device.startswith("mps") else "sdpa"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model ready to answer, with its processor and what is known of its family."""
+
+    model: Any
+    processor: Any
+    family: Family
+    attention: str
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of prompts and answers."""
+        return self.processor.tokenizer
+
+    @property
+    def form(self) -> str:
+        """The documented prompt form it is asked in; empty when a chat template says it."""
+        return "" if getattr(self.processor, "chat_template", None) else self.family.form
+
+
+def pictures_only(cls: Any) -> Any:
+    """A processor class without its part for videos.
+
+    That part needs torchvision, pictures do not; a class that has no such part is returned as it
+    is.
+    """
+    if "video_processor" not in cls.get_attributes():
+        return cls
+    attributes = cls.get_attributes()
+    gap = attributes.index("video_processor")
+
+    class PicturesOnly(cls):  # type: ignore[misc]
+        video_processor = SimpleNamespace(num_frames=None, fps=None)
+        """Asked for its settings by templates, never for a video."""
+
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return [name for name in attributes if name != "video_processor"]
+
+        @classmethod
+        def from_args_and_dict(
+            cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any
+        ) -> Any:
+            return super().from_args_and_dict(
+                [*args[:gap], None, *args[gap:]], processor_dict, **settings
+            )
+
+    # transformers writes and reads the class by its name
+    PicturesOnly.__name__ = PicturesOnly.__qualname__ = cls.__name__
+    return PicturesOnly
+
+
+def load(path: str, *, revision: str, device: str, dtype: str, attention: str, name: str) -> Loaded:
+    """Load a model and its processor.
+
+    Parameters
+    ----------
+    path
+        A folder, or a hub id.
+    attention
+        `auto`, or an attention implementation of transformers.
+    name
+        The respondent, for the errors.
+
+    Raises
+    ------
+    RespondentError
+        The model cannot be found or loaded, or its family cannot answer: in one sentence.
+    """
+    import torch
+    import transformers
+
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        remedy = "Leave --device out, or say --device cpu."
+        raise RespondentError(
+            f"the device {device} is asked for, and torch {torch.__version__} reaches no GPU",
+            place=name,
+            remedy=remedy,
+        )
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    folder = Path(path)
+    if folder.is_dir() and not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
+        raise RespondentError(
+            "the folder holds no weights (*.safetensors)", place=path, remedy="Name a saved model."
+        )
+    options: dict[str, Any] = {"local_files_only": folder.is_dir()}
+    if revision:
+        options["revision"] = revision
+    kind = _model_type(path, options, name)
+    family = family_of(kind)
+    if family.refusal:
+        raise RespondentError(f"the model cannot answer: {family.refusal}", place=name)
+    for module in (*family.needs, *_needs_of_vision(path, kind)):
+        if importlib.util.find_spec(module) is None:
+            what = (
+                f"the model cannot be loaded: the processor of {family.name} needs {module}, which"
+                " is not installed"
+            )
+            raise RespondentError(what, place=name, remedy=f"pip install {module}")
+    try:
+        processor = _processor(path, kind, options)
+        settings = {"dtype": getattr(torch, dtype), **options}
+        wanted = suited_attention(device) if attention == "auto" else attention
+        model = None
+        if attention == "auto" and wanted != "eager":
+            try:
+                model = _model(path, attn_implementation=wanted, **settings)
+            except ValueError:  # a family without fused attention says so by a ValueError
+                wanted = "eager"
+        if model is None:
+            model = _model(path, attn_implementation=wanted, **settings)
+        model = model.to(device).eval()
+    except Exception as error:  # the loaders raise whatever their files make them raise
+        raise _cannot(name, error) from error
+    tokenizer = processor.tokenizer
+    # an encoder reads from its first token on, a decoder writes behind its last one
+    text = model.config.get_text_config()
+    behind = getattr(model.config, "is_encoder_decoder", False) or getattr(
+        text, "is_encoder_decoder", False
+    )
+    tokenizer.padding_side = "right" if behind else "left"
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return Loaded(model, processor, family, wanted)
+
+
+def _cannot(name: str, error: Exception) -> RespondentError:
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    remedy = "Check the name; a folder must hold a model and its processor saved by transformers."
+    return RespondentError(f"the model cannot be loaded: {first}", place=name, remedy=remedy)
+
+
+def _model(path: str, **settings: Any) -> Any:
+    import transformers
+
+    return transformers.AutoModelForImageTextToText.from_pretrained(path, **settings)
+
+
+def _model_type(path: str, options: dict[str, Any], name: str) -> str:
+    import transformers
+
+    try:
+        return str(transformers.AutoConfig.from_pretrained(path, **options).model_type)
+    except Exception as error:
+        raise _cannot(name, error) from error
+
+
+def _needs_of_vision(path: str, kind: str) -> tuple[str, ...]:
+    """LLaVA's class is also Pixtral's; what its tower is tells whose processor it has."""
+    config = Path(path) / "config.json"
+    if kind != "llava" or not config.is_file():
+        return ()
+    vision = json.loads(config.read_text(encoding="utf-8")).get("vision_config") or {}
+    return family_of(str(vision.get("model_type", ""))).needs
+
+
+def _processor(path: str, kind: str, options: dict[str, Any]) -> Any:
+    """The model's processor; without its part for videos where only that part stands in the way."""
+    import transformers
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+    try:
+        return transformers.AutoProcessor.from_pretrained(path, **options)
+    except Exception:
+        cls = getattr(transformers, str(PROCESSOR_MAPPING_NAMES.get(kind)), None)
+        if cls is None or "video_processor" not in cls.get_attributes():
+            raise
+        return pictures_only(cls).from_pretrained(path, **options)

@@ -1,0 +1,252 @@
+"""Keys and values with room behind them: a token's are written where they belong, and nothing is
+copied to make room.
+
+All rows end at the same place, whatever their lengths: a shorter row stands behind places that
+nobody sees. So rows of different pictures run together, finished ones are let go, and others join.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hqm.respondents.attention import placed
+
+if TYPE_CHECKING:
+    import torch
+
+Layers = Sequence[tuple[Any, Any]]
+"""Keys and values of every layer, each of shape (rows, heads, places, width)."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a cache that are taken over into another one, and the places of each, from `begin` to
+    before `end`.
+    """
+
+    layers: Layers
+    rows: Sequence[int]
+    begin: Sequence[int]
+    end: Sequence[int]
+
+    def copied(self) -> Part:
+        """These rows alone, in memory of their own."""
+        rows = placed(self.rows, self.layers[0][0].device)
+        layers = [
+            (keys.index_select(0, rows), values.index_select(0, rows))
+            for keys, values in self.layers
+        ]
+        return Part(layers, range(len(self.rows)), self.begin, self.end)
+
+
+class Spare:
+    """Memory of rows that are finished, for the rows that come: to be given new memory takes as
+    long as to fill it.
+
+    On a GPU torch does this itself.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[torch.Tensor] = []
+        self._numbers = True
+
+    def heed(self, scores: torch.Tensor) -> None:
+        """Give nothing again once a model's scores are no numbers: what it has kept of such a row
+        would spoil others.
+        """
+        if self._numbers and scores.device.type == "cpu" and bool(scores.isnan().any()):
+            self._numbers = False
+            self._free.clear()
+
+    def forget(self) -> None:
+        """Let go of it."""
+        self._free.clear()
+
+    def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
+        """Memory of this shape, with whatever it held before: numbers, on a CPU."""
+        import torch
+
+        count = math.prod(shape)
+        fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
+        if not fitting:
+            self._free.clear()
+            if like.device.type != "cpu":
+                return torch.empty(shape, dtype=like.dtype, device=like.device)
+            # some more may spare the next ones to ask
+            return torch.zeros(count + count // 4, dtype=like.dtype)[:count].view(shape)
+        best = min(fitting, key=lambda f: f.numel())
+        self._free = [f for f in self._free if f is not best]
+        return best[:count].view(shape)
+
+    def give(self, buffers: Buffers) -> None:
+        """Take the memory of rows that nobody reads any longer."""
+        import torch
+
+        for memory in (side for layer in buffers.layers for side in layer):
+            if memory.device.type == "cpu" and self._numbers:
+                self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
+
+
+class Buffers:
+    """The keys and values of rows that end at the same place, in memory that is longer than they
+    are.
+
+    Parameters
+    ----------
+    layers
+        The memory.
+    length
+        How many places are taken.
+    """
+
+    def __init__(self, layers: Layers, length: int) -> None:
+        self.layers, self.length = layers, length
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], room: int, spare: Spare) -> Buffers:
+        """Copy rows so that all end at the same place, with `room` places behind them."""
+        parts = _joined(parts)
+        length = max(
+            end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True)
+        )
+        count = sum(len(part.rows) for part in parts)
+        # which rows go where is found once for all layers
+        device = parts[0].layers[0][0].device
+        moves = [
+            (part, _chosen(rows, device), len(rows), begin, end)
+            for part in parts
+            for rows, begin, end in _alike(part)
+        ]
+        # what nobody sees is multiplied by a weight of nought, which only a number survives; 16
+        # bits hold infinity soon
+        numbers = device.type == "cpu" and parts[0].layers[0][0].dtype.itemsize >= 4
+        layers = []
+        for number in range(len(parts[0].layers)):
+            both = []
+            for side in (0, 1):
+                like = parts[0].layers[number][side]
+                made = spare.taken((count, like.shape[1], length + room, like.shape[3]), like)
+                if not numbers:
+                    made[:, :, length:] = 0
+                at = 0
+                for part, rows, many, begin, end in moves:
+                    first = length - (end - begin)
+                    if not numbers:
+                        made[at : at + many, :, :first] = 0
+                    _copy(
+                        part.layers[number][side][:, :, begin:end],
+                        rows,
+                        made[at : at + many, :, first:length],
+                    )
+                    at += many
+                both.append(made)
+            layers.append((both[0], both[1]))
+        return cls(layers, length)
+
+    @property
+    def capacity(self) -> int:
+        """How many places there are."""
+        return int(self.layers[0][0].shape[2])
+
+    def cache(self, rows: slice = slice(None), *, gap: int = 0, whole: bool = False) -> Any:
+        """A cache of transformers over these rows, which writes into this memory after a gap; it
+        gives all of it where `whole`.
+        """
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        cache.layers = [
+            _layer(keys[rows], values[rows], self.length + gap, whole)
+            for keys, values in self.layers
+        ]
+        return cache
+
+
+def layers_of(cache: Any) -> Layers:
+    """The keys and values of a cache of transformers."""
+    return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """Neighbouring parts of one cache as one."""
+    joined: list[Part] = []
+    for part in parts:
+        if joined and joined[-1].layers is part.layers:
+            last = joined.pop()
+            part = Part(
+                part.layers,
+                [*last.rows, *part.rows],
+                [*last.begin, *part.begin],
+                [*last.end, *part.end],
+            )
+        joined.append(part)
+    return joined
+
+
+def _alike(part: Part) -> list[tuple[list[int], int, int]]:
+    """Neighbouring rows that have the same places."""
+    runs: list[tuple[list[int], int, int]] = []
+    for row, begin, end in zip(part.rows, part.begin, part.end, strict=True):
+        if runs and runs[-1][1:] == (begin, end):
+            runs[-1][0].append(row)
+        else:
+            runs.append(([row], begin, end))
+    return runs
+
+
+def _chosen(rows: list[int], device: torch.device) -> Any:
+    """What picks these rows: a slice, which copies nothing, where they stand one behind the
+    other.
+    """
+    if rows == list(range(rows[0], rows[0] + len(rows))):
+        return slice(rows[0], rows[0] + len(rows))
+    return placed(rows, device)
+
+
+def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
+    """Copy the rows of one tensor that `_chosen` picks into another of their shape, once."""
+    import torch
+
+    if isinstance(rows, slice):
+        target.copy_(source[rows])
+    else:
+        torch.index_select(source, 0, rows, out=target)
+
+
+@functools.cache
+def _roomy() -> Any:
+    """The class of a layer that writes into memory that is there; transformers is imported when it
+    is first wanted.
+    """
+    from transformers.cache_utils import DynamicLayer
+
+    class Roomy(DynamicLayer):  # type: ignore[misc]
+        memory: tuple[Any, Any]
+        whole: bool
+        keys: Any
+        values: Any
+
+        def update(
+            self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
+        ) -> tuple[Any, Any]:
+            begin = self.keys.shape[2]
+            end = begin + key_states.shape[2]
+            for memory, states in zip(self.memory, (key_states, value_states), strict=True):
+                memory[:, :, begin:end] = states
+            self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
+            return self.memory if self.whole else (self.keys, self.values)
+
+    return Roomy
+
+
+def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool) -> Any:
+    """One layer of a cache over this memory, of which `length` places are taken."""
+    layer = _roomy()()
+    layer.memory, layer.whole = (keys, values), whole
+    layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
+    layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True
+    return layer

@@ -1,0 +1,608 @@
+"""What a server is sent: the body of a request, without what the server turned out not to take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hqm.errors import RespondentError, UsageError
+from hqm.respondents.base import Request, RespondentName, Sampling, picture_part
+from hqm.respondents.kinds import SERVER
+from hqm.respondents.server_client import (
+    Client,
+    Done,
+    Floor,
+    Redaction,
+    ReplyTooLarge,
+    batches,
+    check_variable,
+    key_for,
+    release,
+    shown,
+    waiting,
+)
+from hqm.respondents.server_limits import (
+    FIRST,
+    Budget,
+    Concurrency,
+    Hold,
+    Pace,
+    Prices,
+    says_when,
+    tokens_in,
+    wanted_pause,
+)
+from hqm.respondents.server_replies import read_reply
+from hqm.types import Response
+
+LOGPROBS_MODE = "logprobs_mode"
+"""The setting that says what a server's log probabilities are; `vllm serve` has it as an option."""
+_MODES = ("raw_logprobs", "processed_logprobs")
+_LISTED, _LISTED_OFTEN = 20, 5
+"""Alternatives of a token that the interface allows at most, and those that servers with a lower
+limit allow too.
+"""
+
+
+class Settings(NamedTuple):
+    """All of a body but the message and the seed; many requests share it."""
+
+    sent: Mapping[str, Any]
+    written: bytes
+    """The same in JSON, open at its end."""
+    schema: Mapping[str, Any] | None
+
+
+class BodyWriter:
+    """Writes requests as one server takes them.
+
+    Parameters
+    ----------
+    name
+        The model asked, and the settings `logprobs` and `logprobs_mode`.
+    """
+
+    def __init__(self, name: RespondentName) -> None:
+        self.model = name.target
+        self.processed = _mode_of(name) == _MODES[1]
+        """Whether the server's log probabilities have temperature and top-p in them."""
+        self._logprobs = int(name.number("logprobs", 0)) if name.option("logprobs") else None
+        self._most_logprobs = max(_LISTED, self._logprobs or 0)
+        self._limit_name = "max_tokens"
+        self._schemas = True
+        self._written: dict[tuple[Sampling, bool, int], Settings] = {}
+        """The settings of every kind of request; a schema is told by its number, and kept beside
+        it.
+        """
+
+    @staticmethod
+    def content(request: Request) -> list[bytes]:
+        """The parts of the message in JSON; the picture's is written once a picture, and stands
+        before the question.
+
+        Raises
+        ------
+        OSError
+            The picture cannot be read.
+        """
+        question = b'{"type": "text", "text": %b}' % json.dumps(request.prompt).encode()
+        return (
+            [question] if request.image is None else [picture_part(request.image), b", ", question]
+        )
+
+    @staticmethod
+    def body(content: Sequence[bytes], settings: Settings, seed: int) -> bytes:
+        """The whole in JSON."""
+        return b"".join(
+            (
+                b'{"messages": [{"role": "user", "content": [',
+                *content,
+                b"]}], ",
+                settings.written,
+                b'"seed": %d}' % seed,
+            )
+        )
+
+    def settings(self, request: Request) -> Settings:
+        """All but the message and the seed, as the server takes it now; written once for all
+        requests that have the same.
+        """
+        key = (request.sampling, bool(request.words), id(request.schema))
+        settings = self._written.get(key)
+        if settings is None:
+            sent = self._sent(request)
+            settings = self._written[key] = Settings(
+                sent, json.dumps(sent)[1:-1].encode() + b", ", request.schema
+            )
+        return settings
+
+    def _sent(self, request: Request) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            "model": self.model,
+            "temperature": request.sampling.temperature,
+            "top_p": request.sampling.top_p,
+            self._limit_name: request.sampling.max_tokens,
+        }
+        if request.schema is not None and self._schemas:
+            form = {"name": "reply", "schema": dict(request.schema), "strict": True}
+            settings["response_format"] = {"type": "json_schema", "json_schema": form}
+        wanted = (
+            (_LISTED if request.words else _LISTED_OFTEN)
+            if self._logprobs is None
+            else self._logprobs
+        )
+        if listed := min(wanted, self._most_logprobs):
+            settings |= {"logprobs": True, "top_logprobs": listed}
+        return settings
+
+    def simplify(self, sent: Mapping[str, Any], message: str) -> bool:
+        """Leave out from now on, or call by its other name, what a server does not take and no
+        answer depends on.
+
+        Whether there is such a thing in what was sent and in what the server said of it.
+        """
+        if "logprobs" in sent and "logprobs" in message:
+            fewer = _LISTED_OFTEN if sent["top_logprobs"] > _LISTED_OFTEN else 0
+            self._most_logprobs = min(self._most_logprobs, fewer)
+        elif "response_format" in sent and ("response_format" in message or "schema" in message):
+            self._schemas = False
+        elif "max_tokens" in sent and "max_completion_tokens" in message:
+            self._limit_name = "max_completion_tokens"
+        else:
+            return False
+        self._written.clear()
+        return True
+
+
+def _mode_of(name: RespondentName) -> str:
+    mode = name.option(LOGPROBS_MODE, _MODES[0])
+    if mode not in _MODES:
+        remedy = f"It is {' or '.join(_MODES)}."
+        raise UsageError(
+            f"{LOGPROBS_MODE}={mode!r} is no probability of a token", place=str(name), remedy=remedy
+        )
+    return mode
+
+
+# ----------------------------------------------------------------------
+# A server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, `transformers serve`, ...
+#
+# Requests run concurrently, no more at a time than the server gains from
+# (`hqm.respondents.server_limits`) and no faster than the limits allow. What may pass is tried
+# again: 429, 5xx, dropped connections, replies that are no JSON. What was turned away waits for
+# as long as the server says while the others go on, half as many; where the server turns away
+# whatever it is asked, and at 503 with a time, nobody asks until then. What still fails comes
+# back in the state `error`, with the reason; the others go on. What a server refuses to answer
+# for good (400, 403, 413, 422) is marked as final. A refused key, an unknown model or a
+# redirection ends the respondent at once; so does a 403 as long as nothing was answered.
+#
+# Each answer is handed over as it comes, and the next request begins when that answer is stored:
+# a killed run repeats no more than the requests in flight. Requests go out picture by picture,
+# the picture before the question, so that the prefix cache of a server finds the picture again.
+# Settings that may follow the name, none of which changes an answer:
+#
+#     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
+#     requests_per_minute      and tokens_per_minute: the server's limits (none)
+#     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
+#     max_reply                bytes of a reply that are read at most (1,000,000)
+#     logprobs                 alternatives of each token to ask for (20 with `--probabilities`, else 5; 0 asks for no log probabilities)
+#     logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
+#                              temperature and top-p
+#     price_in, price_out      money per million tokens, for the cost
+#     key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
+# ----------------------------------------------------------------------
+
+_FATAL = {401: "refuses the key", 404: "knows no such model or address"}
+_FINAL = frozenset({400, 403, 413, 422})
+"""What a server says of one request and will say again: it is too long, its format is wrong, a
+filter refuses it.
+"""
+_PASSING = frozenset({408, 409, 425, 429})
+_BROKEN_OFF = Response("", "error", "the request was broken off")
+_PATIENCE = 0.2
+"""Seconds without a first answer after which more is asked."""
+_DENIALS = 3
+"""Requests answered by 403, and none otherwise, after which no further one is begun until another
+is answered.
+"""
+
+OPERATION = frozenset((*SERVER, "key_env"))
+"""Settings that say how a server is reached, not who answers; they are no part of a respondent's
+name in the store.
+"""
+
+
+class OpenAIRespondent:
+    """A model behind an OpenAI-compatible server.
+
+    Parameters
+    ----------
+    name
+        `openai/<model>[@<base url>]`; without an address, the client's own (`OPENAI_BASE_URL`, else
+        OpenAI's).
+    concurrency, retries, timeout
+        Requests in flight at a time (0: it adapts), further attempts a request, seconds for each;
+        the name's own come first.
+    first, most
+        Requests in flight at first, and at most, where their number adapts.
+    give_up_after
+        Failures in a row after which the server is given up.
+    backoff
+        Seconds before a second attempt where the server says nothing; twice as long before each
+        further one.
+    """
+
+    live = True
+
+    def __init__(
+        self,
+        name: RespondentName,
+        *,
+        concurrency: int = 0,
+        first: int = FIRST,
+        most: int = 256,
+        retries: int = 4,
+        timeout: float = 120.0,
+        give_up_after: int = 20,
+        backoff: float = 0.5,
+    ) -> None:
+        kept = tuple((k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE)
+        self._name = replace(name, settings=kept)
+        self.model, self.base_url = name.target, name.at or None
+        fixed = (
+            max(1, int(name.number("concurrency", concurrency)))
+            if name.option("concurrency")
+            else concurrency
+        )
+        self.concurrency = Concurrency(fixed or first, fixed or most)
+        self.retries, self.timeout = (
+            int(name.number("retries", retries)),
+            name.number("timeout", timeout),
+        )
+        self.max_reply = int(name.number("max_reply", 1_000_000))
+        self.pace = Pace(name.number("requests_per_minute", 0), name.number("tokens_per_minute", 0))
+        self._bodies = BodyWriter(name)
+        self.prices: Prices | None = None
+        if name.option("price_in") or name.option("price_out"):
+            read = name.number("price_in", 0)
+            self.prices = (read, name.number("price_out", read))
+        self.key_env = name.option("key_env")
+        check_variable(self.base_url, self.key_env, self.name)
+        self.give_up_after, self.backoff = give_up_after, backoff
+        self.budget = Budget()
+        """What the command may spend; a command gives all its servers the same."""
+        self.has_answered = False
+        """Whether the server ever answered, in this run or, as the store knows, in an earlier
+        one.
+        """
+        self._clean = Redaction("")
+        self._stop = threading.Event()
+
+    @property
+    def name(self) -> str:
+        return str(self._name)
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": "openai", "model": self.model, "base_url": self.base_url}
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
+        """Ask; an empty batch comes where a second brought nothing, so that the caller has a
+        turn.
+        """
+        # the event loop runs in a thread of its own, so that the caller can store what has come in
+        # meanwhile
+        done: Done = queue.SimpleQueue()
+        self._stop.clear()
+        thread = threading.Thread(target=self._run, args=(requests, done), daemon=True)
+        thread.start()
+        try:
+            yield from batches(done)
+        finally:
+            self.finish()
+            patience = time.monotonic() + self.timeout
+            while thread.is_alive() and time.monotonic() < patience:
+                release(list(waiting(done)))  # nobody stores them any more
+                thread.join(timeout=0.05)
+
+    def finish(self) -> None:
+        """Begin no further request; those in flight still come."""
+        self._stop.set()
+
+    def _run(self, requests: Sequence[Request], done: Done) -> None:
+        try:
+            asyncio.run(self._ask_all(requests, done))
+            done.put(None)
+        except BaseException as error:
+            done.put(error)
+
+    async def _ask_all(self, requests: Sequence[Request], done: Done) -> None:
+        import openai
+
+        key = key_for(self.base_url, self.key_env, self.name)
+        self._clean = Redaction(key)
+        try:
+            client = Client(
+                self.base_url,
+                key,
+                timeout=self.timeout,
+                largest=self.max_reply,
+                connections=self.concurrency.most,
+            )
+        except (openai.OpenAIError, ValueError) as error:
+            what = shown(self._clean(str(error)))
+            raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
+        # by picture, so that a server's prefix cache is hit
+        todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
+        floor = Floor(done, asyncio.get_running_loop())
+        self.concurrency.begin(time.monotonic())
+        async with client:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    floor.begin = lambda: group.create_task(self._work(client, todo, floor))
+                    self._staff(todo, floor)
+                    self._go_on_unanswered(todo, floor, first=True)
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+            finally:
+                floor.later.cancel()
+                floor.pass_on()
+        if floor.denied and not self.has_answered and not self._stop.is_set():
+            raise self._no_access(floor)
+
+    def _staff(self, todo: Sequence[Request], floor: Floor) -> None:
+        """As many workers as there may be requests in flight."""
+        for _ in range(min(self.concurrency.limit - floor.active, len(todo))):
+            floor.workers += 1
+            floor.begin()
+
+    def _go_on_unanswered(
+        self, todo: Sequence[Request], floor: Floor, *, first: bool = False
+    ) -> None:
+        """Ask more while the first answers take their time, a little more each time."""
+        if not first:
+            if (
+                floor.denied
+                or floor.failures
+                or self._stop.is_set()
+                or not self.concurrency.unanswered()
+            ):
+                return
+            self._staff(todo, floor)
+        floor.later = asyncio.get_running_loop().call_later(
+            _PATIENCE, self._go_on_unanswered, todo, floor
+        )
+
+    async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
+        """Ask one request after another, until there are none, somebody says stop, a bound is
+        reached or it is too much.
+        """
+        while todo and not self._stop.is_set() and floor.active <= self.concurrency.limit:
+            request = todo.popleft()
+            await self.concurrency.enter()
+            try:
+                response, sent = await self._ask(client, request, floor)
+                if response is None:
+                    break
+                if response.state != "error":
+                    self.has_answered = True
+                denied = response.detail.get("status") == 403 and not self.has_answered
+                if denied:
+                    floor.denied.append((request, response))
+                else:
+                    await self._hand_over(request, response, floor)
+            finally:
+                self.concurrency.leave()
+            if denied:
+                await self._await_an_answer(floor)
+            elif response.state != "error" and todo:
+                if self.concurrency.answered(sent, time.monotonic()):
+                    self.pace.resume()
+                self._staff(todo, floor)
+        floor.workers -= 1
+
+    async def _hand_over(self, request: Request, response: Response, floor: Floor) -> None:
+        """Give an answer, and those refused before any, to the caller; raise where nothing but
+        failures comes.
+        """
+        # what a server turns away for good says nothing about the next request, once it has
+        # answered any
+        failed = response.state == "error" and not (
+            self.has_answered and "final" in response.detail
+        )
+        failures = floor.failures = floor.failures + 1 if failed else 0
+        if floor.denied and self.has_answered:
+            denied, floor.denied = floor.denied, []
+            for answered in denied:
+                await floor.hand_over(*answered)
+        await floor.hand_over(request, response)
+        if failures >= self.give_up_after:
+            raise RespondentError(
+                f"{failures} requests in a row failed; the last: {response.reason}",
+                place=self.name,
+                remedy=(
+                    "Check the server, then run the same command again: what was answered is kept."
+                ),
+            )
+
+    async def _await_an_answer(self, floor: Floor) -> None:
+        """After several refusals of access, begin nothing until a request in flight is answered;
+        raise when none is.
+        """
+        if len(floor.denied) < _DENIALS:
+            return
+        floor.parked += 1
+        while not self.has_answered and not self._stop.is_set():
+            if floor.parked >= floor.workers:
+                raise self._no_access(floor)
+            await asyncio.sleep(0.01)
+        floor.parked -= 1
+
+    def _no_access(self, floor: Floor) -> RespondentError:
+        reason = floor.denied[-1][1].reason
+        what = (
+            f"the server refuses access to everything it was asked ({len(floor.denied)} requests);"
+            f" the last: {reason}"
+        )
+        return RespondentError(what, place=self.name, remedy="Correct the name or the key.")
+
+    async def _let_through(self, request: Request) -> Hold | None:
+        """Wait until the bounds have room for a request; None when they will have none."""
+        while (hold := self.budget.begin(request, self.prices)) is None and not self.budget.reached:
+            if self._stop.is_set():
+                return None
+            await asyncio.sleep(0.01)
+        return hold
+
+    async def _ask(
+        self, client: Client, request: Request, floor: Floor
+    ) -> tuple[Response | None, float]:
+        """One request with its further attempts, between which others are in flight in its place,
+        and when the last was sent.
+
+        None where a bound does not allow the first.
+        """
+        began, attempt = time.monotonic(), 0
+        sent, response = began, None
+        try:
+            content = self._bodies.content(request)
+        except OSError as error:
+            what = f"the picture {request.image} cannot be read: {error.strerror}"
+            return Response("", "error", what), sent
+        while True:
+            await self.pace.turn(tokens_in(request) + request.sampling.max_tokens)
+            hold = None if self._stop.is_set() and attempt else await self._let_through(request)
+            if hold is None:
+                return response, sent
+            settings, sent = self._bodies.settings(request), time.monotonic()
+            response, wait = _BROKEN_OFF, None
+            try:
+                response, wait = await self._attempt(
+                    client, request, content, settings, attempt, began
+                )
+            finally:
+                self.budget.end(hold, request, response)
+            if "final" in response.detail and self._bodies.simplify(settings.sent, response.reason):
+                continue
+            if attempt:
+                response = response._replace(detail={**response.detail, "retries": attempt})
+            if wait is None or attempt >= self.retries:
+                return response, sent
+            attempt += 1
+            if not await self._sleep(wait, floor):
+                return response, sent
+
+    async def _sleep(self, seconds: float, floor: Floor) -> bool:
+        """Let others be in flight for so long; False where somebody says stop."""
+        self.concurrency.leave()
+        floor.asleep += 1
+        until, ended = time.monotonic() + seconds, True
+        try:
+            while (left := until - time.monotonic()) > 0 and not self._stop.is_set():
+                await asyncio.sleep(min(left, 0.2))
+            ended = self._stop.is_set()
+        finally:
+            floor.asleep -= 1
+            await self.concurrency.enter(at_once=ended)
+        return not ended
+
+    async def _attempt(
+        self,
+        client: Client,
+        request: Request,
+        content: Sequence[bytes],
+        settings: Settings,
+        attempt: int,
+        began: float,
+    ) -> tuple[Response, float | None]:
+        """One attempt, and the seconds to wait before another; None where another would bring
+        nothing.
+        """
+        import openai
+
+        wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
+        body = self._bodies.body(content, settings, request.seed)
+        try:
+            async with asyncio.timeout(self.timeout):
+                reply = await client.post(body)
+            took, processed = time.monotonic() - began, self._bodies.processed
+            read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
+            response = self._clean.response(read)
+            return response, wait if response.state == "error" else None
+        except (TimeoutError, openai.APITimeoutError) as error:
+            if not _is_broken_off(error):
+                self.concurrency.refused(sent, time.monotonic())
+                return (
+                    Response(
+                        "", "error", f"Timeout: no whole reply came within {self.timeout:g} s"
+                    ),
+                    wait,
+                )
+            return (
+                Response(
+                    "", "error", shown(self._clean(f"the connection broke off: {error.__cause__}"))
+                ),
+                wait,
+            )
+        except openai.APIStatusError as error:
+            too_much = error.status_code in (429, 503)
+            return self._turned_away(
+                error, attempt, too_much and self.concurrency.refused(sent, time.monotonic())
+            )
+        except (
+            Exception
+        ) as error:  # whatever a server may send, it costs one answer and never the run
+            cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
+            reason = shown(self._clean(f"{type(cause).__name__}: {cause}"))
+            return Response("", "error", reason), None if isinstance(cause, ReplyTooLarge) else wait
+
+    def _turned_away(
+        self, error: Any, attempt: int, everybody: bool
+    ) -> tuple[Response, float | None]:
+        """What a status other than success means: an end, an answer that never comes, or a pause,
+        for `everybody` or for one.
+        """
+        status, said = error.status_code, shown(self._clean(str(error.message)))
+        if status in _FATAL:
+            what = f"the server {_FATAL[status]} ({status}: {said})"
+            raise RespondentError(what, place=self.name, remedy="Correct the name or the key.")
+        if 300 <= status < 400 and not self.has_answered:
+            to = shown(self._clean(error.response.headers.get("location", "another address")))
+            what = f"the server answers {status} and redirects to {to}, which is not followed"
+            raise RespondentError(what, place=self.name, remedy="Name the address that answers.")
+        detail = {"status": status, **({"final": True} if status in _FINAL else {})}
+        response = Response("", "error", f"the server answered {status}: {said}", detail)
+        passing = (status in _PASSING or status >= 500) and getattr(
+            error, "code", None
+        ) != "insufficient_quota"
+        wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
+        # 503 with a time is about the server, 429 about what was turned away
+        everybody = everybody or (status == 503 and says_when(error.response.headers))
+        if wait is not None and everybody and attempt < self.retries:
+            self.pace.pause(wait)
+        return response, wait
+
+    def close(self) -> None:
+        picture_part.cache_clear()
+
+
+def _is_broken_off(error: BaseException) -> bool:
+    """Whether what is called a timeout is a server that hung up: the client's transport calls both
+    the same.
+    """
+    from aiohttp import ServerDisconnectedError
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (ServerDisconnectedError, ConnectionError)) and not isinstance(
+            cause, TimeoutError
+        ):
+            return True
+        cause = cause.__cause__
+    return False

@@ -1,0 +1,463 @@
+"""Many questions behind each picture, many pictures at a time: one loop that draws a token for
+every row.
+
+A *block* is one picture's prefix, its questions side by side behind it, and their answers behind
+these. A mask lets a token see the prefix, its own question and its own answer. All blocks end at
+the same place, so that pictures of any size run together; what is finished is let go, and other
+blocks join. The keys stand in the order: places of no use, prefix, questions, and then, for every
+token drawn, one place for each row of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hqm.respondents.attention import attending_by_rows, placed, sent
+from hqm.respondents.hf_inputs import Seen
+from hqm.respondents.kv_cache import Buffers, Part, Spare
+from hqm.respondents.vision_cache import padding, positions
+
+AHEAD = 32
+"""Tokens of every row for which room is made at a time, where it is not known that answers are
+shorter.
+"""
+_WIDEST = 2
+"""Questions and answers beside each other take so many times the places of their prefix at most:
+else it is repeated.
+"""
+_TIRED = 0.75
+"""Rows are put together anew when fewer of them than this share go on."""
+
+Choose = Callable[[Any, Sequence[int]], Any]
+"""The next token of each row, from its scores: `Chooser.choose`."""
+
+
+@dataclass
+class Block:
+    """Questions that stand behind one picture: rows that ask the same are read once."""
+
+    seen: Seen
+    slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
+    """The rows that ask each tail."""
+    places: int = 0
+    parts: bool = False
+    """Whether its rows part when their one question is read: their answers are too long to stand
+    beside each other.
+    """
+
+    @property
+    def rows(self) -> list[int]:
+        """All its rows, slot by slot."""
+        return [row for tail in self.tails for row in self.slots[tail]]
+
+    @property
+    def tails(self) -> list[tuple[int, ...]]:
+        """Its questions, the shortest first."""
+        return sorted(self.slots, key=len)
+
+
+def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) -> list[Block]:
+    """Put rows (number, picture, question) into blocks."""
+    blocks: list[Block] = []
+    last: dict[int, Block] = {}
+    asking: dict[tuple[int, tuple[int, ...]], Block] = {}
+    for row, seen, tail in rows:
+        key, block = tuple(tail), last.get(id(seen))
+        if block is not None:
+            further = max_tokens + (0 if key in block.slots else len(key))
+            if block.places + further > _WIDEST * len(seen.prefix):
+                block = asking.get((id(seen), key))
+                if block is not None:
+                    block.parts = True
+        if block is None:
+            block = last[id(seen)] = Block(seen)
+            blocks.append(block)
+        block.places += max_tokens + (0 if key in block.slots else len(key))
+        block.slots.setdefault(key, []).append(row)
+        if len(block.slots) == 1:
+            asking[id(seen), key] = block
+        else:
+            for other in block.slots:
+                asking.pop((id(seen), other), None)
+    return blocks
+
+
+@dataclass
+class Running:
+    """Blocks whose rows are being answered.
+
+    Parameters
+    ----------
+    hidden
+        What is added to attention scores, shape (blocks, 1, rows of a block, capacity): 0 where a
+        row sees a place.
+    position
+        The position of each row's next token, before the shift, shape (blocks, rows of a block).
+    tokens
+        Each row's latest token, of the same shape.
+    members
+        The rows of each block; None where one is finished, or a block has fewer rows than another.
+    begins
+        Each block's first place.
+    """
+
+    model: Any
+    buffers: Buffers
+    hidden: Any
+    position: Any
+    tokens: Any
+    shift: Any
+    members: list[list[int | None]]
+    begins: list[int]
+    cache: Any = None
+    first: int = 0
+    """How many rows there were."""
+    parting: frozenset[int] = frozenset()
+    """Blocks whose rows have to part before the next step: see `together`."""
+
+    def __post_init__(self) -> None:
+        self.first = self.alive
+
+    @property
+    def alive(self) -> int:
+        """How many rows go on."""
+        return sum(row is not None for members in self.members for row in members)
+
+    @property
+    def tired(self) -> bool:
+        """Whether the rows should be put together anew: so many are finished, or some have to
+        part.
+        """
+        return bool(self.parting) or self.alive < _TIRED * self.first
+
+    def step(self, choose: Choose) -> dict[int, int]:
+        """The next token of every row that goes on."""
+        count, wide = self.tokens.shape
+        length = self.buffers.length
+        if self.full:
+            raise IndexError("no room: the blocks have to be put together anew")
+        self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
+        with attending_by_rows(self.model) as whole:
+            if self.cache is None:
+                self.cache = self.buffers.cache(whole=whole)
+            out = self.model(
+                input_ids=self.tokens,
+                # memory is read fastest without gaps: what is not written yet is not seen
+                attention_mask=self.hidden if whole else self.hidden[..., : length + wide],
+                position_ids=positions(self.position, self.shift),
+                past_key_values=self.cache,
+                use_cache=True,
+                logits_to_keep=0,
+            )
+        self.buffers.length += wide
+        self.position = self.position + 1
+        at = [
+            (b, q, row)
+            for b, members in enumerate(self.members)
+            for q, row in enumerate(members)
+            if row is not None
+        ]
+        rows = [row for _, _, row in at]
+        scores = out.logits.flatten(0, 1)
+        if len(at) == count * wide:
+            chosen = choose(scores.float(), rows)
+            self.tokens = chosen.view(count, wide)
+        else:
+            places = placed([b * wide + q for b, q, _ in at], self.tokens.device)
+            chosen = choose(scores[places].float(), rows)
+            self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
+        return dict(zip(rows, chosen.tolist(), strict=True))
+
+    def drop(self, finished: set[int]) -> None:
+        """Let rows go; the places they took stay until the blocks are put together anew."""
+        self.members = [
+            [None if row in finished else row for row in members] for members in self.members
+        ]
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another token of every row."""
+        return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
+
+
+def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | None:
+    """The rows that go on, with room for `ahead` further tokens of each; None where all are
+    finished.
+
+    A block that parts becomes one block for each of its rows.
+    """
+    import torch
+
+    kept: list[list[int]] = []
+    picks: list[list[list[int]]] = []
+    for part in parts:
+        going = [
+            (b, [q for q, row in enumerate(members) if row is not None])
+            for b, members in enumerate(part.members)
+        ]
+        split = [
+            (b, p)
+            for b, own in going
+            if own
+            for p in ([[q] for q in own] if b in part.parting else [own])
+        ]
+        kept.append([b for b, _ in split])
+        picks.append([p for _, p in split])
+    wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
+    if not wide:
+        return None
+    ends = [part.buffers.length for part in parts]
+    taken = [
+        Part(part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen))
+        for part, chosen, end in zip(parts, kept, ends, strict=True)
+        if chosen
+    ]
+    buffers = Buffers.of(taken, wide * ahead, spare)
+    for part in parts:
+        spare.give(part.buffers)
+    first = parts[0]
+    device, dtype = first.tokens.device, first.hidden.dtype
+    count = sum(map(len, kept))
+    hidden = torch.full(
+        (count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
+    )
+    made: dict[str, list[Any]] = {"position": [], "tokens": [], "shift": []}
+    members: list[list[int | None]] = []
+    begins: list[int] = []
+    at = 0
+    for part, chosen, pick, end in zip(parts, kept, picks, ends, strict=True):
+        if not chosen:
+            continue
+        which = placed(chosen, device)
+        query = placed([p + [p[0]] * (wide - len(p)) for p in pick], device)
+        shown = min(end, buffers.length)
+        hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
+            which[:, None], 0, query, end - shown : end
+        ]
+        made["position"].append(part.position[which[:, None], query])
+        made["tokens"].append(part.tokens[which[:, None], query])
+        made["shift"].append(None if part.shift is None else part.shift[which])
+        for b, p in zip(chosen, pick, strict=True):
+            members.append([part.members[b][q] for q in p] + [None] * (wide - len(p)))
+            begins.append(buffers.length - (end - part.begins[b]))
+        at += len(chosen)
+    position, tokens = torch.cat(made["position"]), torch.cat(made["tokens"])
+    shift = None if made["shift"][0] is None else torch.cat(made["shift"])
+    return Running(first.model, buffers, hidden, position, tokens, shift, members, begins)
+
+
+def begin(
+    model: Any,
+    blocks: Sequence[Block],
+    prefixes: Sequence[Part],
+    shift: Any,
+    choose: Choose,
+    most: int,
+    ahead: int,
+    spare: Spare,
+) -> tuple[dict[int, int], Running]:
+    """Read the questions of blocks, and draw the first token of every row.
+
+    Parameters
+    ----------
+    prefixes
+        The blocks' prefixes, in their order.
+    shift
+        Of shape (blocks, 1), or None.
+    most
+        About how many tokens a forward pass may hold.
+    ahead
+        For how many tokens of each row room is made.
+    """
+    import torch
+
+    device, dtype = model.device, model.dtype
+    tails = [block.tails for block in blocks]
+    slots = max(map(len, tails))
+    # the last question of every block stands last; each place is as wide as the longest question
+    # that stands there
+    widths = [
+        max(len(t[s - slots]) if len(t) + s >= slots else 0 for t in tails) for s in range(slots)
+    ]
+    ends = [sum(widths[: s + 1]) for s in range(slots)]
+    width, wide = ends[-1], max(len(block.rows) for block in blocks)
+    texts = torch.zeros((3, len(blocks), width), dtype=torch.long)
+    ids, slot, position = texts[0].fill_(padding(model)), texts[1].fill_(-1), texts[2]
+    for b, own in enumerate(tails):
+        length = len(blocks[b].seen.prefix)
+        for s, tail in enumerate(own, slots - len(own)):
+            place = slice(ends[s] - len(tail), ends[s])
+            ids[b, place], slot[b, place] = torch.tensor(tail), s
+            position[b, place] = torch.arange(length, length + len(tail))
+    ids, slot, position = sent(texts, device)
+    parting = any(block.parts for block in blocks)
+    buffers = Buffers.of(prefixes, width if parting else width + wide * ahead, spare)
+    before = buffers.length
+    begins = [before - len(block.seen.prefix) for block in blocks]
+    places = torch.arange(before, device=device)
+    prefix = _hidden(places < placed(begins, device)[:, None], dtype)
+    causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
+    last = placed(ends, device) - 1
+    hidden = torch.full(
+        (len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
+    )
+    # where each row's question ends: its slot, the last one again where a block has fewer rows
+    source = [
+        [s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
+        for own, block in zip(tails, blocks, strict=True)
+    ]
+    query = placed([own + [own[-1]] * (wide - len(own)) for own in source], device)
+    scores = []
+    starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
+    for part in _cut([width - start for start in starts], most):
+        gap = min(starts[part])
+        same = (slot[part, gap:, None] == slot[part, None, gap:]) & (slot[part, gap:, None] >= 0)
+        within = _hidden(~(same & causal[gap:, gap:]), dtype)
+        seen = torch.cat(
+            [prefix[part], torch.full_like(prefix[part, :1], _least(dtype)).expand(-1, gap)], dim=1
+        )
+        mask = torch.cat([seen[:, None, :].expand(-1, width - gap, -1), within], dim=2)[:, None]
+        with attending_by_rows(model) as whole:
+            out = model(
+                input_ids=ids[part, gap:],
+                attention_mask=mask,
+                position_ids=positions(
+                    position[part, gap:], None if shift is None else shift[part]
+                ),
+                past_key_values=buffers.cache(part, gap=gap, whole=whole),
+                use_cache=True,
+                logits_to_keep=(last - gap).clamp(min=0),
+            )
+        scores.append(out.logits)
+        seen_by = mask[:, 0, (last - gap).clamp(min=0)]
+        hidden[part, 0, :, : before + width] = seen_by[
+            torch.arange(len(seen_by), device=device)[:, None], query[part]
+        ]
+    buffers.length = before + width
+    logits = scores[0] if len(scores) == 1 else torch.cat(scores)
+    following = position.gather(1, last[query]) + 1
+    return _drawn(
+        model,
+        blocks,
+        buffers,
+        hidden,
+        following,
+        shift,
+        before,
+        lambda b, q: logits[b, query[b, q]],
+        choose,
+    )
+
+
+def begin_read(
+    model: Any,
+    blocks: Sequence[Block],
+    prompts: Sequence[Part],
+    shift: Any,
+    scores: Any,
+    choose: Choose,
+    first: int,
+    ahead: int,
+    spare: Spare,
+) -> tuple[dict[int, int], Running]:
+    """Draw the first token of rows whose whole prompts were read.
+
+    Parameters
+    ----------
+    prompts
+        The blocks' prompts, in their order.
+    scores
+        What the model says of the token behind each, shape (blocks, vocabulary).
+    first
+        The position of a prompt's first token.
+    ahead
+        For how many tokens of each row room is made.
+    """
+    import torch
+
+    device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
+    parting = any(block.parts for block in blocks)
+    buffers = Buffers.of(prompts, 0 if parting else wide * ahead, spare)
+    lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
+    places = torch.arange(buffers.capacity, device=device)
+    unseen = (places < buffers.length - lengths) | (places >= buffers.length)
+    hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
+    following = (lengths + first).repeat(1, wide)
+    return _drawn(
+        model,
+        blocks,
+        buffers,
+        hidden,
+        following,
+        shift,
+        buffers.length,
+        lambda b, _q: scores[b],
+        choose,
+    )
+
+
+def _drawn(
+    model: Any,
+    blocks: Sequence[Block],
+    buffers: Buffers,
+    hidden: Any,
+    position: Any,
+    shift: Any,
+    read: int,
+    scores: Callable[[Any, Any], Any],
+    choose: Choose,
+) -> tuple[dict[int, int], Running]:
+    """Draw the first token of every row of blocks that were read: their prefixes end at the place
+    `read`.
+    """
+    import torch
+
+    device, wide = model.device, position.shape[1]
+    begins = [read - len(block.seen.prefix) for block in blocks]
+    members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
+    at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
+    rows = [row for block in blocks for row in block.rows]
+    of_block, of_row = placed(list(zip(*at, strict=True)), device)
+    chosen = choose(scores(of_block, of_row).float(), rows)
+    tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
+    tokens[of_block, of_row] = chosen
+    parting = frozenset(b for b, block in enumerate(blocks) if block.parts)
+    running = Running(
+        model, buffers, hidden, position, tokens, shift, members, begins, parting=parting
+    )
+    return dict(zip(rows, chosen.tolist(), strict=True)), running
+
+
+def _cut(widths: Sequence[int], most: int) -> list[slice]:
+    """Cut blocks into parts that run together: each holds about `most` places at most, and is not
+    much wider than it must be.
+    """
+    parts: list[slice] = []
+    start = 0
+    for end in range(1, len(widths) + 1):
+        wide = max(widths[start:end])
+        if end < len(widths):
+            further = max(wide, widths[end])
+            spared = (end - start) * further - sum(widths[start:end])
+            if (end + 1 - start) * further <= most and spared < most // 8:
+                continue
+        parts.append(slice(start, end))
+        start = end
+    return parts
+
+
+def _least(dtype: Any) -> float:
+    import torch
+
+    return float(torch.finfo(dtype).min)
+
+
+def _hidden(unseen: Any, dtype: Any) -> Any:
+    """What is added to attention scores: the least number where a place is not seen."""
+    import torch
+
+    return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
+        unseen, _least(dtype)
+    )

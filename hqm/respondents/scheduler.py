@@ -1,0 +1,316 @@
+"""Rows on their way through a model: some are taken up as others finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from hqm.respondents.batching import Taken
+from hqm.respondents.hf_inputs import Reader, Seen, Unsplit
+from hqm.respondents.kv_cache import Part, Spare
+from hqm.respondents.packed_batch import AHEAD, Running, begin, begin_read, blocks_of, together
+from hqm.respondents.token_sampling import Chooser
+from hqm.respondents.vision_cache import Prefill, Questions, decode_rows
+
+_TOKENS_CPU, _TOKENS_GPU = 4096, 16384
+"""About how many tokens one forward pass reads: more gain nothing, and want more memory."""
+_WASTE = 1.25
+"""Prefixes, and questions in rows, run together while the longest is so many times the shortest."""
+
+
+class Flow:
+    """Answers rows, all of which have pictures, or none has.
+
+    Parameters
+    ----------
+    ends
+        The tokens that end an answer.
+    packs
+        Whether questions may stand side by side behind their picture; otherwise the prefix is
+        repeated for each.
+    spare
+        Memory that earlier rows have left.
+    whole
+        How prompts are read that share no prefix, or have no picture: a context for the prompts
+        that run together, within which the vision tower gives what it gave before. Each prompt is
+        then read once for all its runs.
+    first
+        The position of a prompt's first token.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        reader: Reader,
+        ends: frozenset[int],
+        chooser: Chooser,
+        max_tokens: int,
+        *,
+        packs: bool,
+        spare: Spare,
+        whole: Callable[[Sequence[Seen]], AbstractContextManager[None]] | None = None,
+        first: int = 0,
+    ) -> None:
+        self.model, self.reader, self.ends, self.packs = model, reader, ends, packs
+        self.chooser, self.max_tokens = chooser, max_tokens
+        self.whole, self.first = whole, first
+        self.finished: list[tuple[int, list[int]]] = []
+        self._asked: dict[int, Taken] = {}
+        self._tokens: dict[int, list[int]] = {}
+        self._running: Running | None = None
+        self._spare = spare
+        self._longest = 0
+        """The tokens of the longest answer so far."""
+        self._kept: tuple[Seen, Part, Any] | None = None
+        """The prefix of a picture of which further questions wait."""
+        self._most = _TOKENS_GPU if model.device.type == "cuda" else _TOKENS_CPU
+        self._window = _window(model.config.get_text_config())
+
+    @property
+    def alive(self) -> int:
+        """How many rows are being answered."""
+        return len(self._asked)
+
+    @property
+    def _ahead(self) -> int:
+        """For how many tokens room is made: every step reads all of it, and answers are mostly as
+        long as those before.
+        """
+        longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
+        return min(AHEAD, longest) if self._longest else AHEAD
+
+    @property
+    def unfinished(self) -> list[Taken]:
+        """The rows that are being answered, as they were taken."""
+        return list(self._asked.values())
+
+    def collect(self) -> list[tuple[int, list[int]]]:
+        """What has finished since the last call: each row's number and tokens."""
+        finished, self.finished = self.finished, []
+        return finished
+
+    def admit(self, taken: Sequence[Taken], next_picture: object = None) -> None:
+        """Read questions, and draw the first token of each.
+
+        Parameters
+        ----------
+        next_picture
+            The picture whose questions come next: its prefix is kept if it was read now.
+
+        Raises
+        ------
+        Unsplit
+            A prompt does not come apart; none of them was taken up.
+        """
+        prompts = [prompt for _, prompt in taken]
+        split: list[tuple[Seen, list[int]]] = (
+            [(seen, []) for seen in self.reader.texts(prompts)]
+            if prompts[0].picture is None
+            else self.reader.split(prompts, one_head=self.whole is None)
+        )
+        rows = [
+            (number, seen, tail) for (number, _), (seen, tail) in zip(taken, split, strict=True)
+        ]
+        asked = {number: (number, prompt) for number, prompt in taken}
+        if self.whole is not None:
+            drawn, fresh = self._read(rows, self.whole)
+            self._asked |= asked
+            self._join(drawn, fresh)
+            return
+        self._asked |= asked
+        beside = [row for row in rows if self._fits(row[1], row[2])]
+        self._in_rows([row for row in rows if not self._fits(row[1], row[2])])
+        if not beside:
+            return
+        # the widest last, so that those of like width are read together
+        blocks = sorted(
+            blocks_of(beside, self.max_tokens), key=lambda block: sum(map(len, block.tails))
+        )
+        prefixes = self._prefixes([block.seen for block in blocks])
+        parts = [prefixes[id(block.seen)] for block in blocks]
+        shift = None
+        if parts[0][1] is not None:
+            import torch
+
+            shift = torch.cat([shift for _, shift in parts])
+        read = [part for part, _ in parts]
+        drawn, fresh = begin(
+            self.model, blocks, read, shift, self._choose, self._most, self._ahead, self._spare
+        )
+        last = next(
+            (
+                seen
+                for (_, prompt), (seen, _) in zip(taken, split, strict=True)
+                if prompt.picture_key == next_picture
+            ),
+            None,
+        )
+        self._kept = None
+        if last is not None and id(last) in prefixes:
+            part, own = prefixes[id(last)]
+            self._kept = last, part.copied(), own
+        self._join(drawn, fresh)
+
+    def _join(self, drawn: dict[int, int], fresh: Running) -> None:
+        """Let rows that have begun go on with the others."""
+        self._note(drawn, fresh)
+        if self._running is None and not fresh.tired:
+            self._running = fresh
+        else:
+            self._running = together(
+                [part for part in (self._running, fresh) if part is not None],
+                self._ahead,
+                self._spare,
+            )
+
+    def _read(
+        self,
+        rows: Sequence[tuple[int, Seen, Sequence[int]]],
+        whole: Callable[[Sequence[Seen]], AbstractContextManager[None]],
+    ) -> tuple[dict[int, int], Running]:
+        """Read whole prompts, each once, and draw the first token of every row."""
+        import torch
+
+        prompts: dict[tuple[int, tuple[int, ...]], Seen] = {}
+        for _, seen, tail in rows:
+            if not self._fits(seen, tail):
+                raise Unsplit("a layer looks back a window only")
+            prompts.setdefault((id(seen), tuple(tail)), seen.before(tail))
+        asked: list[tuple[int, Seen, Sequence[int]]] = [
+            (number, prompts[id(seen), tuple(tail)], ()) for number, seen, tail in rows
+        ]
+        parts: dict[int, tuple[Part, Any, Any]] = {}
+        for group in alike(list(prompts.values()), self._most):
+            with whole(group):
+                prefill = Prefill.of(self.model, group)
+            for place, prompt in enumerate(group):
+                shift = None if prefill.shift is None else prefill.shift[place : place + 1]
+                parts[id(prompt)] = prefill.part([place]), shift, prefill.scores[place]
+        blocks = blocks_of(asked, self.max_tokens)
+        read, shifts, scores = zip(*(parts[id(block.seen)] for block in blocks), strict=True)
+        shift = None if shifts[0] is None else torch.cat(shifts)
+        scored = torch.stack(scores)
+        return begin_read(
+            self.model,
+            blocks,
+            read,
+            shift,
+            scored,
+            self._choose,
+            self.first,
+            self._ahead,
+            self._spare,
+        )
+
+    def step(self) -> None:
+        """Draw another token of every row."""
+        if self._running is not None and (self._running.full or self._running.tired):
+            self._running = together([self._running], self._ahead, self._spare)
+        if self._running is not None:
+            self._note(self._running.step(self._choose), self._running)
+            if not self._running.alive:
+                self._spare.give(self._running.buffers)
+                self._running = None
+
+    def _choose(self, scores: Any, rows: Sequence[int]) -> Any:
+        """The next token of each row."""
+        self._spare.heed(scores)
+        return self.chooser.choose(scores, rows)
+
+    def _note(self, drawn: dict[int, int], running: Running) -> None:
+        over = set()
+        for row, token in drawn.items():
+            tokens = self._tokens.setdefault(row, [])
+            tokens.append(token)
+            if token in self.ends or len(tokens) == self.max_tokens:
+                over.add(row)
+        for row in over:
+            self._finish(row, self._tokens.pop(row))
+        if over:
+            running.drop(over)
+
+    def _finish(self, row: int, tokens: list[int]) -> None:
+        del self._asked[row]
+        self._longest = max(self._longest, len(tokens))
+        self.finished.append((row, tokens))
+
+    def _fits(self, seen: Seen, tail: Sequence[int]) -> bool:
+        """Whether a question can stand beside others: not where a layer would look back a window
+        only.
+        """
+        length = len(seen.prefix) + len(tail) + self.max_tokens
+        return self.packs and (self._window is None or length < self._window)
+
+    def _prefixes(self, pictures: Sequence[Seen]) -> dict[int, tuple[Part, Any]]:
+        """Every picture's keys and values, and its shift: those that are not kept run through the
+        model.
+        """
+        made: dict[int, tuple[Part, Any]] = {}
+        if self._kept is not None:
+            seen, part, shift = self._kept
+            made[id(seen)] = part, shift
+        new = {id(seen): seen for seen in pictures if id(seen) not in made}
+        for group in alike(list(new.values()), self._most):
+            prefill = Prefill.of(self.model, group)
+            for place, seen in enumerate(group):
+                shift = None if prefill.shift is None else prefill.shift[place : place + 1]
+                made[id(seen)] = prefill.part([place]), shift
+        return made
+
+    def _in_rows(self, rows: Sequence[tuple[int, Seen, Sequence[int]]]) -> None:
+        """Answer rows one length at a time, where they cannot stand side by side."""
+        lengths: dict[tuple[int, object], list[tuple[int, Seen, Sequence[int]]]] = {}
+        for row in rows:
+            lengths.setdefault((len(row[1].prefix), row[1].shape), []).append(row)
+        for same in lengths.values():
+            pictures = list({id(seen): seen for _, seen, _ in same}.values())
+            place = {id(seen): at for at, seen in enumerate(pictures)}
+            prefill = Prefill.of(self.model, pictures)
+            for part in _of_like_length(same, exact=prefill.window is not None):
+                numbers, seen, tails = zip(*part, strict=True)
+                asked = Questions(
+                    self.model, prefill, numbers, [place[id(s)] for s in seen], tails, self.ends
+                )
+                for number, tokens in decode_rows(asked, self.chooser, self.max_tokens).items():
+                    self._finish(number, tokens)
+
+
+def alike(pictures: Sequence[Seen], most: int) -> list[list[Seen]]:
+    """Pictures that run together: their tensors are of one shape, their prefixes of like length,
+    with `most` tokens in all.
+    """
+    groups: list[list[Seen]] = []
+    for seen in sorted(pictures, key=lambda s: (str(s.shape[1]), len(s.prefix))):
+        group = groups[-1] if groups else []
+        if (
+            group
+            and group[0].shape[1] == seen.shape[1]
+            and len(seen.prefix) <= _WASTE * len(group[0].prefix) + 4
+            and len(seen.prefix) * (len(group) + 1) <= most
+        ):
+            group.append(seen)
+        else:
+            groups.append([seen])
+    return groups
+
+
+def _of_like_length(rows: Sequence[Any], *, exact: bool) -> list[list[Any]]:
+    """Rows whose questions run together."""
+    groups: list[list[Any]] = []
+    for row in sorted(rows, key=lambda row: len(row[2])):
+        first = len(groups[-1][0][2]) if groups else 0
+        if groups and len(row[2]) <= (first if exact else _WASTE * first + 4):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return groups
+
+
+def _window(text: Any) -> int | None:
+    """How far the layer with the shortest sight looks back; None where all see everything."""
+    kinds = getattr(text, "layer_types", None)
+    if kinds is not None and not any("sliding" in kind or "chunked" in kind for kind in kinds):
+        return None
+    sizes = [getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size")]
+    return min((size for size in sizes if isinstance(size, int)), default=None)

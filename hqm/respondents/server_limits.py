@@ -1,0 +1,605 @@
+"""How fast a server may be asked: limits a minute, and a pause for everyone when it says that it is
+too much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import math
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from hqm.respondents.base import Request
+from hqm.types import Response
+
+_TIMES = (("retry-after-ms", 0.001), ("retry-after", 1.0))
+"""The headers that say how long to wait, and their unit in seconds."""
+_MOST = 600.0
+"""Seconds that a server may ask to wait before the request counts as failed."""
+
+
+@dataclass
+class Pace:
+    """Lets requests through one after another, no faster than the limits and not before a pause is
+    over.
+
+    Parameters
+    ----------
+    requests_a_minute, tokens_a_minute
+        The server's limits; 0 for none. Requests are spread evenly: sixty a minute are one a
+        second.
+    """
+
+    requests_a_minute: float = 0.0
+    tokens_a_minute: float = 0.0
+    _next: float = field(default=0.0, init=False)
+    _paused_until: float = field(default=0.0, init=False)
+    _over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    """Set when the pause is over before its time."""
+
+    async def turn(self, tokens: int) -> None:
+        """Wait for a request's turn; `tokens` is what it will take at most."""
+        now = time.monotonic()
+        start = max(now, self._next)
+        gap = 60.0 / self.requests_a_minute if self.requests_a_minute else 0.0
+        if self.tokens_a_minute:
+            gap = max(gap, 60.0 * tokens / self.tokens_a_minute)
+        self._next = start + gap
+        if start > now:
+            await asyncio.sleep(start - now)
+        await self.resumed()
+
+    async def resumed(self) -> None:
+        """Wait until no pause is left."""
+        while (left := self._paused_until - time.monotonic()) > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), left)
+
+    def pause(self, seconds: float) -> None:
+        """Nobody asks for so long."""
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+        if self._over.is_set():
+            self._over = asyncio.Event()  # one belongs to the loop that has waited for it
+
+    def resume(self) -> None:
+        """The pause is over."""
+        self._paused_until = 0.0
+        self._over.set()
+
+
+def wanted_pause(headers: Mapping[str, str], attempt: int, first: float = 0.5) -> float | None:
+    """Seconds to wait before another attempt: what the server says, else `first`, twice that, ...
+    up to sixty times it.
+
+    None when the server wants more than ten minutes: that is a limit a day, not a moment's.
+
+    >>> wanted_pause({"retry-after": "3"}, 0), wanted_pause({}, 2), wanted_pause({"retry-after": "86400"}, 0)
+    (3.0, 2.0, None)
+    """
+    seconds = first * min(2**attempt, 60)
+    for name, scale in _TIMES:
+        text = headers.get(name)
+        if text:
+            seconds = _said(text, scale, seconds)
+            break
+    return None if seconds > _MOST else max(seconds, 0.0)
+
+
+def says_when(headers: Mapping[str, str]) -> bool:
+    """Whether a server says how long to wait.
+
+    >>> says_when({"retry-after": "3"}), says_when({})
+    (True, False)
+    """
+    return any(headers.get(name) for name, _ in _TIMES)
+
+
+def _said(text: str, scale: float, default: float) -> float:
+    """The seconds of a header, which may be a number or a date; `default` where it is neither."""
+    try:
+        seconds = float(text) * scale
+    except ValueError:
+        try:
+            when = email.utils.parsedate_tz(text)
+            seconds = email.utils.mktime_tz(when) - time.time() if when else default
+        except (
+            ValueError,
+            OverflowError,
+            TypeError,
+            IndexError,
+        ):  # the thirtieth of February of the year 99999
+            return default
+    return default if math.isnan(seconds) else seconds
+
+
+# ----------------------------------------------------------------------
+# How many requests are in flight at a server: as many as bring more answers a second, and half as
+# many when it says stop.
+#
+# Answers a second are requests in flight divided by their latency. While latency stays the same,
+# twice the requests bring twice the answers; once they wait in the server's queue, latency grows
+# as much as they do and nothing is gained. So the number in flight is judged by what it brings,
+# which holds too for a server that answers many at once and each a little slower.
+#
+# At first every answer adds a request in flight, so that their number doubles with each round,
+# until two rounds hardly bring more answers a second. From then on a larger or a smaller number
+# is tried now and then and kept where it is the better bargain.
+#
+# 429, 503 and a timeout halve the number, once for all requests that were in flight together, and
+# down to a quarter while requests that were asked before are answered and new ones are not. Then
+# three quarters of what was too much come back with the next answers, and half of what is left
+# with each further round. What was too much is tried again after as many quiet rounds as it was
+# found to be too much, and where it no longer is, the number doubles as at first. A server that
+# turns everything away, also what was asked after it said stop, is asked by a few requests until
+# it answers one; the number is then what it was. The first requests of all say nothing of a
+# number when they are turned away, and are not halved.
+#
+# The idea of adapting a limit by latency and queue is that of TCP congestion control (V.
+# Jacobson, 1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
+# ----------------------------------------------------------------------
+
+FIRST = 8
+"""Requests in flight at first."""
+_UNANSWERED = 32
+"""Requests in flight at most before the first answer has come: they double while it does not."""
+_ELASTICITY = 0.25
+"""A number in flight is worth keeping where the rate grows at least as this power of it."""
+_MORE = 1.05
+"""A rate that is so much higher is more than chance."""
+_STEP = 1.5
+"""By how much a number is raised or lowered for a trial."""
+_REST = 4
+"""Windows between two trials when the last one brought nothing."""
+_PROBES = 8
+"""Requests in flight at most at a server that turns everything away."""
+_CALMEST = 16
+"""Rounds after which what was too much is tried again, at most."""
+_FEWEST = 32
+"""Answers in a window at least."""
+
+
+class Concurrency:
+    """The number of requests that may be in flight, which follows what the server does.
+
+    Times are given by the caller, in seconds of any one clock.
+
+    Parameters
+    ----------
+    first
+        Requests in flight at first.
+    most
+        The number that is never exceeded; where it is not larger than `first`, the number stays
+        fixed.
+
+    Examples
+    --------
+    >>> concurrency = Concurrency(8, 256)
+    >>> concurrency.begin(0.0)
+    >>> for _ in range(8):
+    ...     _ = concurrency.answered(began=0.0, at=0.1)
+    >>> concurrency.limit
+    16
+    >>> concurrency.refused(began=0.1, at=0.2), concurrency.refused(began=0.1, at=0.2)  # they were in flight together
+    (False, False)
+    >>> concurrency.limit
+    8
+    >>> concurrency.refused(began=0.2, at=0.3)  # nothing was answered meanwhile: everything is turned away
+    True
+    """
+
+    def __init__(self, first: int, most: int) -> None:
+        self.limit, self.most = min(first, most), most
+        self.adapts = most > first
+        self.busy = 0
+        """Attempts in flight now."""
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._aim: float = most if self.adapts else first
+        """The number up to which every answer adds a request in flight; 0 when that is over."""
+        self._ceiling: float = math.inf
+        """The number that was too much when the server last said so."""
+        self._known: float = math.inf
+        """The same, kept where that number was reached again without a refusal."""
+        self._calm = 1
+        """The rounds without a refusal after which what was too much is tried again."""
+        self._halved = -math.inf
+        self._in_burst = False
+        """Whether nothing that was asked since then is answered."""
+        self._came = False
+        """Whether anything is answered since then, whenever it was asked."""
+        self._shut = math.inf
+        """When the last request was sent to a server that turns everything away."""
+        self._after = 0
+        """The number that is gone back to when that server answers again."""
+        self._answered = False
+        self._again = False
+        """Whether a round that brought no more is repeated, before the number stops doubling."""
+        self._kept: tuple[int, float] | None = None
+        """The number that was last found good and its answers a second."""
+        self._up = True
+        self._quiet = 0
+        self._since, self._skip, self._count, self._wanted = 0.0, 0, 0, self.limit
+
+    # --- what the server does ---
+
+    def begin(self, at: float) -> None:
+        """A new series of requests begins; time in which nothing was asked does not count."""
+        self.busy = 0
+        self._waiting.clear()
+        if self._aim:
+            self._open(at, skip=0)
+        else:
+            self._settle(self.limit, skip=self.limit)
+
+    def unanswered(self) -> bool:
+        """The server takes its time for the first answer: allow more in the meantime; False when no
+        more is allowed.
+        """
+        if (
+            self._answered
+            or not self.adapts
+            or not self._aim
+            or self.limit >= min(_UNANSWERED, self.most)
+        ):
+            return False
+        self._change(min(2 * self.limit, _UNANSWERED, self.most))
+        return True
+
+    def answered(self, began: float, at: float) -> bool:
+        """An answer came while there was more to ask; one that was asked for before the number was
+        halved says nothing.
+
+        Whether a server that turned everything away answers again.
+        """
+        self._answered = self._came = True
+        again = began >= self._shut
+        if again:
+            self._shut = math.inf
+            self._change(max(self.limit, self._after))
+            self._after = 0
+        if began >= self._halved:
+            self._in_burst = False
+            if self.adapts:
+                self._count_in(at)
+        return again
+
+    def _count_in(self, at: float) -> None:
+        """Count an answer, and judge the number where a round or a window is full."""
+        if self._aim and not self._again:
+            self._change(min(self.limit + 1, int(self._aim)))
+        if self._skip:
+            self._skip -= 1
+            self._since = at
+            return
+        self._count += 1
+        if self._count >= self._wanted:
+            rate = self._count / max(at - self._since, 1e-6)
+            if self._aim:
+                self._round(at, rate)
+            else:
+                self._window(at, rate)
+
+    def refused(self, began: float, at: float) -> bool:
+        """The server said that it is too much, or kept a request waiting for too long.
+
+        Whether it turns everything away: this was asked after it last said so, and nothing was
+        answered since.
+        """
+        if began < self._halved:
+            return False
+        if self._in_burst and not self._came:
+            self._shut, self._halved, self._after = began, at, max(self._after, self.limit)
+            if self.adapts:
+                self._change(min(self.limit, _PROBES))
+            return True
+        if not self.adapts or self._lower(at):
+            self._halved, self._in_burst, self._came = at, True, False
+        return False
+
+    def _lower(self, at: float) -> bool:
+        """Halve the number; False where it is low enough for this burst of refusals."""
+        if (
+            not self._answered
+        ):  # what is said to the very first requests says not how many are too much
+            self._change(min(self.limit, FIRST))
+            return True
+        if not self._in_burst or math.isinf(self._ceiling):
+            self._calm = (
+                min(2 * self._calm, _CALMEST) if self.limit <= 1.25 * self._known < math.inf else 1
+            )
+            # a refusal of fewer than were known to be too much may have other reasons
+            higher = (
+                self.limit if math.isinf(self._ceiling) else max(self.limit, int(self._ceiling))
+            )
+            self._ceiling = self._known = (self.limit + higher) // 2
+            self._aim = max(1, math.floor(0.75 * self._ceiling))
+        elif self.limit <= max(1, self._ceiling // 4):
+            return False
+        self._kept, self._again, self._quiet = None, False, 0
+        self._change(max(1, int(self._ceiling) // 4, self.limit // 2))
+        self._open(at, skip=0)
+        return True
+
+    # --- the number ---
+
+    def _open(self, at: float, skip: int) -> None:
+        """A window begins; the first `skip` answers of it were asked under another number."""
+        self._since, self._skip, self._count = at, skip, 0
+        if self.limit + 1 >= self._ceiling:
+            self._wanted = self._calm * max(self.limit, _FEWEST // 8)
+        else:  # on the way back to what was too much nothing is judged
+            self._wanted = (
+                self.limit
+                if self._aim or self._ceiling < math.inf
+                else max(2 * self.limit, _FEWEST)
+            )
+
+    def _settle(self, limit: int, skip: int) -> None:
+        """Judge by windows from now on, the next of which is at this number."""
+        self._aim, self._kept = 0, None
+        self._change(limit)
+        self._open(0.0, skip=max(skip, 1))
+
+    def _round(self, at: float, rate: float) -> None:
+        """A round while the number doubles: go on while it brings more."""
+        if (
+            math.isinf(self._ceiling)
+            and self._kept is not None
+            and not _is_worth(self._wanted, rate, *self._kept)
+        ):
+            if not self._again:
+                self._again = True
+                self._open(at, skip=0)
+                return
+            base, base_rate = self._kept
+            self._settle(
+                base if rate < _MORE * base_rate else min(2 * base, self.limit), skip=self.limit
+            )
+        elif self.limit >= self._aim:
+            self._settle(self.limit, skip=self.limit if math.isinf(self._ceiling) else 1)
+        else:
+            self._kept, self._again = (self._wanted, rate), False
+            self._open(at, skip=0)
+
+    def _window(self, at: float, rate: float) -> None:
+        """A window at one number: judge a trial, or begin the next."""
+        before, now = self.limit, (self.limit, rate)
+        if (
+            self._kept is not None
+            and self._kept[0] != self.limit
+            and not _is_worth(*now, *self._kept)
+        ):
+            self._change(self._kept[0])  # the trial brought nothing
+            self._up, self._quiet, self._kept = not self._up, _REST, None
+        elif math.ceil(_STEP * self.limit) >= self._ceiling:
+            self._climb()
+            before = self.limit
+        else:
+            self._kept = now
+            if self._quiet:
+                self._quiet -= 1
+            else:
+                self._try()
+        self._open(at, skip=max(before, self.limit) if self.limit != before else 0)
+
+    def _climb(self) -> None:
+        """Half of the way to what was too much, which is kept without a trial; doubling, where that
+        is no longer too much.
+        """
+        larger = self.limit + max(1, (int(self._ceiling) - self.limit) // 2)
+        if larger > self._ceiling:
+            self._ceiling, self._aim = math.inf, self.most
+        self._kept = None
+        self._change(min(larger, self.most))
+
+    def _try(self) -> None:
+        """Another number for the next window."""
+        larger = min(max(math.ceil(_STEP * self.limit), self.limit + 1), self.most)
+        smaller = max(math.floor(self.limit / _STEP), 1)
+        if (larger if self._up else smaller) == self.limit:
+            self._up, self._quiet = not self._up, _REST
+        else:
+            self._change(larger if self._up else smaller)
+
+    def _change(self, limit: int) -> None:
+        self.limit = limit
+        self._wake()
+
+    # --- attempts ---
+
+    async def enter(self, *, at_once: bool = False) -> None:
+        """Wait until another attempt may be in flight; do not wait where that is said."""
+        while self.busy >= self.limit and not at_once:
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self.busy += 1
+
+    def leave(self) -> None:
+        """An attempt has ended."""
+        self.busy -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        room = self.limit - self.busy
+        while room > 0 and self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
+
+
+def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
+    """Whether a number in flight brings enough answers a second, compared with another number.
+
+    >>> _is_worth(16, 190.0, 8, 100.0), _is_worth(16, 110.0, 8, 100.0), _is_worth(8, 98.0, 16, 100.0)
+    (True, False, True)
+    """
+    return rate >= base_rate * math.pow(limit / base, _ELASTICITY)
+
+
+# ----------------------------------------------------------------------
+# What one command may spend: requests, tokens and money, over all its respondents and judges.
+#
+# A request is let through only where what is spent, what the requests in flight may take at most
+# and what it may take itself stay within the bounds. What a server does not count is estimated.
+# ----------------------------------------------------------------------
+
+PICTURE_TOKENS = 576
+"""Tokens of a picture where nothing else is known: those of LLaVA-1.5."""
+CHARACTERS_A_TOKEN = 4
+_MOST_TOKENS = 1 << 32
+"""More tokens than any request has: a server that counts more has not counted."""
+
+Prices = tuple[float, float]
+"""Money per million tokens read and written."""
+
+
+def tokens_in(request: Request) -> int:
+    """The tokens that a request is taken to have where no server has counted them."""
+    return len(request.prompt) // CHARACTERS_A_TOKEN + (PICTURE_TOKENS if request.image else 0)
+
+
+def price(read: float, written: float, prices: Prices | None) -> float:
+    """What so many tokens cost; nothing where there is no price.
+
+    >>> price(1_000_000, 100_000, (3.0, 15.0))
+    4.5
+    """
+    return (read * prices[0] + written * prices[1]) / 1e6 if prices else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What a request in flight is let through with: its tokens read and written at most, and their
+    price.
+    """
+
+    read: int
+    written: int
+    prices: Prices | None
+
+
+@dataclass
+class Budget:
+    """The bounds of one command, and what it has spent so far.
+
+    Examples
+    --------
+    >>> budget = Budget(max_requests=1)
+    >>> from hqm.respondents.base import Request, Sampling
+    >>> request = Request("Is it red?", None, Sampling(), 0)
+    >>> budget.begin(request, None) is None, budget.begin(request, None) is None, budget.reached
+    (False, True, '--max-requests 1')
+    """
+
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    prices: Prices | None = None
+    """The prices of every respondent, in place of its own."""
+    requests: int = field(default=0, init=False)
+    tokens: int = field(default=0, init=False)
+    cost: float = field(default=0.0, init=False)
+    reached: str = field(default="", init=False)
+    """The option whose bound ended the asking; empty while none did."""
+    _held_tokens: int = field(default=0, init=False)
+    _held_cost: float = field(default=0.0, init=False)
+    _largest: int = field(default=0, init=False)
+    """The most tokens that a request was seen to read beyond the estimate of its text."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is any bound."""
+        return (self.max_requests, self.max_tokens, self.max_cost) != (None, None, None)
+
+    def begin(self, request: Request, prices: Prices | None) -> Hold | None:
+        """Let a request through; None where the bounds do not allow it.
+
+        A bound is `reached` when what is spent leaves no room. Where only the requests in flight
+        take the room, there may be some again when they have ended.
+        """
+        prices = self.prices or prices
+        hold = Hold(tokens_in(request) + self._largest, request.sampling.max_tokens, prices)
+        tokens, cost = hold.read + hold.written, price(hold.read, hold.written, prices)
+        if self.max_requests is not None and self.requests + 1 > self.max_requests:
+            self.reached = f"--max-requests {self.max_requests}"
+        elif self.max_tokens is not None and self.tokens + tokens > self.max_tokens:
+            self.reached = f"--max-tokens-total {self.max_tokens}"
+        elif self.max_cost is not None and self.cost + cost > self.max_cost:
+            self.reached = f"--max-cost {self.max_cost:g}"
+        held_tokens, held_cost = self._held_tokens + tokens, self._held_cost + cost
+        crowded = (self.max_tokens is not None and self.tokens + held_tokens > self.max_tokens) or (
+            self.max_cost is not None and self.cost + held_cost > self.max_cost
+        )
+        if self.reached or crowded:
+            return None
+        self.requests += 1
+        self._held_tokens, self._held_cost = held_tokens, held_cost
+        return hold
+
+    def admit(
+        self, requests: Sequence[Request], prices: Prices | None
+    ) -> tuple[list[Request], list[Hold]]:
+        """The requests from the first that may all be asked together, with what each is let through
+        with.
+        """
+        holds: list[Hold] = []
+        for request in requests:
+            hold = self.begin(request, prices)
+            if hold is None:
+                self.reached = self.reached or (
+                    f"--max-tokens-total {self.max_tokens}"
+                    if self.max_tokens is not None
+                    else f"--max-cost {self.max_cost:g}"
+                )
+                break
+            holds.append(hold)
+        return list(requests[: len(holds)]), holds
+
+    def end(self, hold: Hold, request: Request, response: Response) -> None:
+        """Put what a request took in place of what it might have taken.
+
+        A request that a server turned away took nothing; one that broke off may have been read.
+        """
+        self._release(hold)
+        estimate = tokens_in(request)
+        read, written = (
+            _counted(response.detail, "tokens_in"),
+            _counted(response.detail, "tokens_out"),
+        )
+        if read is not None:
+            self._largest = max(self._largest, read - estimate)
+        read = estimate if read is None else read
+        written = len(response.text) // CHARACTERS_A_TOKEN if written is None else written
+        if "status" in response.detail:
+            read = written = 0
+        self.tokens += read + written
+        self.cost += price(read, written, hold.prices)
+
+    def cancel(self, hold: Hold) -> None:
+        """Take back what was let through and never asked."""
+        self._release(hold)
+        self.requests -= 1
+
+    def _release(self, hold: Hold) -> None:
+        self._held_tokens -= hold.read + hold.written
+        self._held_cost -= price(hold.read, hold.written, hold.prices)
+
+    def spent(self) -> str:
+        """What was spent, for a sentence."""
+        money = f" at a price of {self.cost:.4f}" if self.cost or self.max_cost is not None else ""
+        return f"{self.requests:,} requests and {self.tokens:,} tokens{money}"
+
+
+def _counted(detail: Mapping[str, Any], name: str) -> int | None:
+    count = detail.get(name)
+    return (
+        count
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MOST_TOKENS
+        else None
+    )

@@ -1,0 +1,282 @@
+"""What a server's reply says: the answer, the tokens it took, and the probabilities of its first
+token.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hqm.respondents.base import Request
+from hqm.types import Response
+
+# ----------------------------------------------------------------------
+# The words that an answer may begin with, and their probabilities from the tokens that a server
+# lists.
+#
+# A model that runs here gives the probability of every token (`hqm.respondents.token_sampling`). A
+# server lists the likeliest tokens of each position with their log probabilities, 20 at most as a
+# rule: a word's probability is the sum over its spellings in the list of the first position, and
+# what the list leaves out is a bound on what the sum may lack.
+# ----------------------------------------------------------------------
+
+SPACES = ("", " ", "Ġ", "▁")
+"""How vocabularies write a word with nothing, or with a space, before it."""
+_LARGEST_VOCABULARY = 300_000
+"""More tokens than a model's vocabulary has; above temperature 1 it bounds what the unlisted ones
+gain.
+"""
+_NO_TEXT = re.compile(r"token_id:\d+|<0x[0-9A-F]{2}>")
+"""Tokens written as numbers, or as bytes of a character."""
+
+
+def forms(word: str) -> tuple[str, ...]:
+    """The spellings of a word, without the space before it.
+
+    >>> forms("yes"), forms("A")
+    (('yes', 'Yes', 'YES'), ('A',))
+    """
+    # an option's letter is asked for in capitals; "a" is a word of its own
+    return (word,) if len(word) == 1 else (word.lower(), word.capitalize(), word.upper())
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The tokens that a server lists for the first position of an answer, and the probability of
+    each.
+    """
+
+    tokens: tuple[tuple[str, float], ...]
+    least: float
+    """No token that is not listed has a higher probability."""
+
+    @classmethod
+    def read(cls, position: Mapping[str, Any]) -> Listed | None:
+        """The first of `choices[0].logprobs.content`; None where it lists nothing, or no
+        probabilities.
+
+        Raises
+        ------
+        AttributeError, KeyError, TypeError, ValueError
+            It is not what the interface describes.
+        """
+        top = [
+            (str(entry["token"]), float(entry["logprob"]))
+            for entry in position.get("top_logprobs") or ()
+        ]
+        if not top:
+            return None
+        text, logprob = str(position["token"]), float(position["logprob"])
+        # two tokens may read alike; the one that was drawn is told by its number, and need not be
+        # among the likeliest
+        known = any(
+            text == other and math.isclose(logprob, value, abs_tol=1e-4) for other, value in top
+        )
+        entries = top if known else [*top, (text, logprob)]
+        chances = [math.exp(value) if value < 1 else math.inf for _, value in entries]
+        if any(math.isnan(value) for _, value in entries) or sum(chances) > 1.001:
+            return None
+        texts = (text for text, _ in entries)
+        return cls(tuple(zip(texts, chances, strict=True)), min(chances[: len(top)]))
+
+    def probabilities(
+        self,
+        words: Sequence[str],
+        temperature: float = 1.0,
+        top_p: float = 1.0,
+        *,
+        processed: bool = False,
+    ) -> dict[str, Any]:
+        """What an answer's `detail` keeps of its first token: `p`, `p_lost` and `p_unseen`.
+
+        `p` is each word's probability in the distribution that the answer is drawn from; at
+        temperature 0 it is the model's own. `p_lost` is what `p` lacks to 1. `p_unseen` is the part
+        of it that could belong to the words all the same: tokens that are not listed, and listed
+        ones with which a word begins that is itself not listed. Nothing is kept where the tokens
+        are given as numbers.
+
+        Parameters
+        ----------
+        words
+            The words that an answer may be, in lower case, or options' letters.
+        temperature, top_p
+            How the answer is drawn. What is listed is taken to be the model's own distribution, at
+            temperature 1.
+        processed
+            What is listed has temperature and top-p in it already.
+
+        Examples
+        --------
+        >>> first = Listed((("Yes", 0.6), (" yes", 0.1), ("No", 0.2)), 0.1)
+        >>> {name: value if name == "p" else round(value, 6) for name, value in first.probabilities(["yes", "no"]).items()}
+        {'p': {'yes': 0.7, 'no': 0.2}, 'p_lost': 0.1, 'p_unseen': 0.1}
+        """
+        if not words or any(_NO_TEXT.fullmatch(text) for text, _ in self.tokens):
+            return {}
+        own = processed or temperature == 0
+        chances, unseen = self._model() if own else self._drawn(temperature, top_p)
+        listed = [(text, chance) for (text, _), chance in zip(self.tokens, chances, strict=True)]
+        spelt = {word: {space + form for space in SPACES for form in forms(word)} for word in words}
+        p = {
+            word: math.fsum(chance for text, chance in listed if text in spelt[word])
+            for word in words
+        }
+        missing = [
+            word for word in words if not any(text in spelt[word] for text, _ in self.tokens)
+        ]
+        begun = math.fsum(chance for text, chance in listed if _begins(text, missing))
+        return {
+            "p": p,
+            "p_lost": max(0.0, 1.0 - sum(p.values())),
+            "p_unseen": min(1.0, unseen + begun),
+        }
+
+    def _model(self) -> tuple[list[float], float]:
+        chances = [chance for _, chance in self.tokens]
+        return chances, max(0.0, 1.0 - math.fsum(chances))
+
+    def _drawn(self, temperature: float, top_p: float) -> tuple[list[float], float]:
+        """The listed tokens' probabilities as they are drawn, and what all others can have together
+        at most.
+        """
+        chances, rest = self._model()
+        power = 1 / temperature
+        # of weights x with a given sum, the sum of x ** power is largest with few large ones above
+        # 1, with many equal ones below
+        hidden = (
+            rest * self.least ** (power - 1)
+            if power >= 1
+            else _LARGEST_VOCABULARY ** (1 - power) * rest**power
+        )
+        if power != 1:
+            chances = [chance**power for chance in chances]
+        whole = math.fsum(chances) + hidden
+        chances, hidden = [chance / whole for chance in chances], hidden / whole
+        if top_p == 1:
+            return chances, hidden
+        before, kept = 0.0, [False] * len(chances)
+        for place in sorted(range(len(chances)), key=lambda i: -chances[i]):
+            kept[place] = (
+                before <= top_p
+            )  # as in `drawing`: kept until the mass before a token passes top-p
+            before += chances[place]
+        hidden = 0.0 if before > top_p else hidden
+        nucleus = (
+            math.fsum(chance for chance, keep in zip(chances, kept, strict=True) if keep) + hidden
+        )
+        return [
+            chance / nucleus if keep else 0.0 for chance, keep in zip(chances, kept, strict=True)
+        ], hidden / nucleus
+
+
+def _begins(text: str, words: Iterable[str]) -> bool:
+    """Whether a token is a part of a word, from its beginning."""
+    core = text.lstrip("".join(SPACES))
+    return bool(core) and any(
+        form.startswith(core) and form != core for word in words for form in forms(word)
+    )
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and value else None
+
+
+def read_reply(
+    reply: Any,
+    seconds: float,
+    model: str,
+    request: Request | None = None,
+    *,
+    processed: bool = False,
+) -> Response:
+    """What a server's reply says; nonsense is an error, not an answer.
+
+    Where the request names the words that the answer may be, their probabilities are kept;
+    `processed` says that the server's log probabilities have temperature and top-p in them.
+    """
+    choice = _first(_member(reply, "choices"))
+    message = _member(choice, "message")
+    if not isinstance(message, dict):
+        return Response("", "error", "the server's reply holds no message")
+    detail = {
+        "seconds": round(seconds, 4),
+        **_usage(_member(reply, "usage")),
+        **_logprobs(choice, request, processed),
+    }
+    if _member(reply, "model") not in (model, None, ""):
+        detail["model"] = str(reply["model"])  # what a name that moves ("gpt-4o") stood for
+    content = message.get("content")
+    text: str = content if isinstance(content, str) else ""
+    refusal, finish = message.get("refusal"), choice.get("finish_reason")
+    if isinstance(refusal, str) and refusal:
+        return Response(text or refusal, "refused", "the model declined", detail)
+    if finish == "content_filter":
+        return Response(text, "refused", "the server's filter withheld it", detail)
+    if finish == "length":
+        return Response(text.strip(), "truncated", "it was cut at the limit of tokens", detail)
+    if not isinstance(content, str):
+        return Response("", "error", "the server's message holds no text", detail)
+    return Response(text.strip(), "ok", "", detail)
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    """Tokens read, of them found in the server's cache, and written."""
+    counts = {
+        "tokens_in": _member(usage, "prompt_tokens"),
+        "tokens_out": _member(usage, "completion_tokens"),
+        "tokens_cached": _member(_member(usage, "prompt_tokens_details"), "cached_tokens"),
+    }
+    return {name: count for name, count in counts.items() if isinstance(count, int)}
+
+
+def _logprobs(choice: Any, request: Request | None, processed: bool) -> dict[str, Any]:
+    """The log probability of the whole answer, the first token's alternatives, and the
+    probabilities of the words asked for.
+    """
+    tokens = _member(_member(choice, "logprobs"), "content")
+    try:
+        if not tokens:
+            return {}
+        whole = sum(float(token["logprob"]) for token in tokens)
+        if not math.isfinite(whole):
+            return {}
+        detail: dict[str, Any] = {"logprob": round(whole, 6)}
+        first: dict[str, float] = {}
+        for top in tokens[0].get("top_logprobs") or ():
+            token, value = str(top["token"]), round(float(top["logprob"]), 6)
+            # several tokens may read alike, such as a word with and without the space before it
+            first[token] = round(_either(first[token], value), 6) if token in first else value
+        listed = Listed.read(tokens[0]) if request is not None and request.words else None
+        if first:
+            detail["first_token"] = first
+        if (
+            request is not None
+            and listed is not None
+            and _is_answers(tokens[0]["token"], choice["message"])
+        ):
+            sampling = request.sampling
+            detail |= listed.probabilities(
+                request.words, sampling.temperature, sampling.top_p, processed=processed
+            )
+        return detail
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        return {}
+
+
+def _is_answers(token: str, message: Any) -> bool:
+    """Whether a token is the first of the answer, and not of a reasoning that comes before it."""
+    text, token = str(message.get("content") or "").lstrip(), token.strip()
+    return "\ufffd" in token or not text or text.startswith(token)
+
+
+def _either(a: float, b: float) -> float:
+    """The logarithm of the sum of two probabilities."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))

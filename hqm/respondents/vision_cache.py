@@ -1,0 +1,330 @@
+"""A picture's prefix: the system's text and the picture run through the model once, and every
+question reads what is kept.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hqm.respondents.attention import placed, sent
+from hqm.respondents.hf_inputs import Prompt, Reader, Seen, Unsplit
+from hqm.respondents.kv_cache import Layers, Part, layers_of
+from hqm.respondents.token_sampling import Chooser
+
+
+@dataclass(frozen=True)
+class Prefill:
+    """The keys and values of several pictures' prefixes; a shorter prefix has unused places behind
+    it.
+    """
+
+    cache: Any
+    lengths: Sequence[int]
+    """The length of every picture's prefix."""
+    shift: Any
+    """What has to be added to the positions behind each picture, shape (pictures, 1), or None."""
+    scores: Any
+    """What the model says of the token behind each prefix, shape (pictures, vocabulary)."""
+
+    @classmethod
+    def of(cls, model: Any, seen: Sequence[Seen]) -> Prefill:
+        """Run distinct pictures, whose tensors are of one shape, through the model."""
+        import torch
+
+        lengths = [len(picture.prefix) for picture in seen]
+        width = max(lengths)
+        ids = torch.full((len(seen), width), padding(model), dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        kinds = {key: torch.zeros_like(ids) for key in seen[0].kinds}
+        for row, picture in enumerate(seen):
+            ids[row, : lengths[row]] = torch.tensor(picture.prefix)
+            mask[row, : lengths[row]] = 1
+            for key, values in picture.kinds.items():
+                kinds[key][row, : lengths[row]] = values[0]
+        device = model.device
+        texts = {"input_ids": ids, "attention_mask": mask, **kinds}
+        tensors = {
+            key: torch.cat([picture.tensors[key] for picture in seen]) for key in seen[0].tensors
+        }
+        ends = sorted(set(lengths))
+        out = model(
+            **{key: sent(value, device) for key, value in texts.items()},
+            **tensors,
+            use_cache=True,
+            logits_to_keep=placed(ends, device) - 1,
+        )
+        # Qwen's positions run on from the picture's last one, not from its last token
+        shift = getattr(model.base_model, "rope_deltas", None) if tensors else None
+        row, end = placed([range(len(seen)), [ends.index(length) for length in lengths]], device)
+        scores = out.logits[row, end]
+        return cls(out.past_key_values, lengths, shift, scores)
+
+    @cached_property
+    def layers(self) -> Layers:
+        """The cache's keys and values."""
+        return layers_of(self.cache)
+
+    def part(self, pictures: Sequence[int]) -> Part:
+        """These pictures' keys and values, for another cache."""
+        return Part(
+            self.layers,
+            pictures,
+            [0] * len(pictures),
+            [self.lengths[picture] for picture in pictures],
+        )
+
+    def repeated(self, pictures: Sequence[int]) -> Any:
+        """A cache of its own for rows that follow these pictures; keys and values are copied only
+        where they must be.
+        """
+        own = copy.copy(self.cache)
+        own.layers = [copy.copy(layer) for layer in self.cache.layers]
+        if list(pictures) != list(range(len(self.lengths))):
+            own.batch_select_indices(placed(pictures, own.layers[0].keys.device))
+        return own
+
+    @property
+    def window(self) -> int | None:
+        """How far the layer with the shortest sight looks back; None where all see everything."""
+        windows = [
+            layer.sliding_window
+            for layer in self.cache.layers
+            if getattr(layer, "is_sliding", False)
+        ]
+        return min(windows) if windows else None
+
+
+def positions(position: Any, shift: Any) -> Any:
+    """Position ids as the model takes them: plain, or of the three kinds of Qwen."""
+    return position if shift is None else (position + shift)[None].expand(3, -1, -1)
+
+
+def padding(model: Any) -> int:
+    """A token for places that nobody sees."""
+    token = model.generation_config.pad_token_id
+    return 0 if token is None else int(token)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Rows to answer: for each its number, the place of its picture in the prefill, and its
+    tokens.
+    """
+
+    model: Any
+    prefill: Prefill
+    rows: Sequence[int]
+    pictures: Sequence[int]
+    tails: Sequence[Sequence[int]]
+    ends: frozenset[int]
+
+
+def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int, list[int]]:
+    """Answer with the cache of prefixes of one length repeated for every question, and the masks
+    left to the model.
+
+    For models whose layers look back a window only: it counts places in the cache, so that the
+    tails must be of one length, too, where a window may be passed.
+    """
+    import torch
+
+    model, prefill = asked.model, asked.prefill
+    device = model.device
+    # a question that several runs ask is read once
+    distinct: dict[tuple[int, tuple[int, ...]], int] = {}
+    keys = zip(asked.pictures, map(tuple, asked.tails), strict=True)
+    owner = [distinct.setdefault(key, len(distinct)) for key in keys]
+    pictures = [picture for picture, _ in distinct]
+    tails = [tail for _, tail in distinct]
+    cache = prefill.repeated(pictures)
+    shift = None if prefill.shift is None else prefill.shift[placed(pictures, device)]
+    length, width = prefill.lengths[0], max(map(len, tails))
+    ids = torch.full((len(tails), width), padding(model), dtype=torch.long)
+    mask = torch.zeros((len(tails), length + width), dtype=torch.long)
+    mask[:, :length] = 1
+    for r, tail in enumerate(tails):
+        ids[r, width - len(tail) :] = torch.tensor(tail)
+        mask[r, length + width - len(tail) :] = 1
+    ids, mask = sent(ids, device), sent(mask, device)
+    position = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, length:]
+    answers: dict[int, list[int]] = {row: [] for row in asked.rows}
+    alive = list(asked.rows)
+    place = owner
+    for step in range(max_tokens):
+        out = model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions(position, shift),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        scores = out.logits[:, -1].float()
+        if step == 0:
+            scores = scores[placed(owner, device)]
+        chosen = chooser.choose(scores, alive)
+        going = []
+        for at, (row, token) in enumerate(zip(alive, chosen.tolist(), strict=True)):
+            if not answers[row] or answers[row][-1] not in asked.ends:
+                answers[row].append(token)
+            if answers[row][-1] not in asked.ends:
+                going.append(at)
+        if not going or step + 1 == max_tokens:
+            break
+        # finished rows are let go once they are a quarter of the batch
+        if step == 0 or len(going) <= 0.75 * len(alive):
+            source = [place[at] for at in going]
+            if source != list(range(len(mask))):
+                keep = placed(source, device)
+                cache.batch_select_indices(keep)
+                mask, position = mask[keep], position[keep]
+                shift = None if shift is None else shift[keep]
+            chosen = chosen[placed(going, device)]
+            alive = [alive[at] for at in going]
+            place = list(range(len(alive)))
+        ids = chosen[:, None]
+        mask = torch.cat([mask, mask.new_ones((len(mask), 1))], dim=1)
+        position = position[:, -1:] + 1
+    return answers
+
+
+# ----------------------------------------------------------------------
+# A model's vision tower: it runs once a picture, and what it gave is put in its place for every
+# question.
+# ----------------------------------------------------------------------
+
+_KEPT = 256
+"""Pictures of which the output is kept."""
+
+
+class Tower:
+    """The vision tower of a model.
+
+    Parameters
+    ----------
+    names
+        Where it may be within the model.
+    """
+
+    def __init__(self, model: Any, reader: Reader, names: Sequence[str]) -> None:
+        self.model, self.reader = model, reader
+        self.name = next((name for name in names if name in dict(model.named_modules())), "")
+        self._known: dict[Any, Any] = {}
+
+    def forget(self) -> None:
+        """Let go of what is kept."""
+        self._known.clear()
+
+    def of_prompts(self, prompts: Sequence[Prompt]) -> list[Any]:
+        """Its output for the pictures of prompts that do not come apart."""
+        known = {
+            p.picture_key: self._known[p.picture_key]
+            for p in prompts
+            if p.picture_key in self._known
+        }
+        new = list({p.picture_key: p for p in prompts if p.picture_key not in known}.values())
+        try:
+            parts = (
+                _parted(self._output(self.reader.inputs(new, again=True)), [1] * len(new))
+                if new
+                else []
+            )
+        except Unsplit:  # several rows of a picture went in
+            parts = [self._output(self.reader.inputs([prompt], again=True)) for prompt in new]
+        self._known = known | {
+            prompt.picture_key: part for prompt, part in zip(new, parts, strict=True)
+        }
+        return [self._known[prompt.picture_key] for prompt in prompts]
+
+    @contextmanager
+    def kept(self, prompts: Sequence[Seen]) -> Iterator[None]:
+        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through
+        it together.
+        """
+        new = list({p.picture: p for p in prompts if p.picture not in self._known}.values())
+        if new:
+            sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]
+            parts = _parted(
+                self._output(self.reader.joined([(prompt, []) for prompt in new])), sizes
+            )
+            if len(self._known) > _KEPT:
+                self._known = {
+                    p.picture: self._known[p.picture] for p in prompts if p.picture in self._known
+                }
+            self._known |= {prompt.picture: part for prompt, part in zip(new, parts, strict=True)}
+        with self.replayed([self._known[prompt.picture] for prompt in prompts]):
+            yield
+
+    @contextmanager
+    def replayed(self, outputs: Sequence[Any]) -> Iterator[None]:
+        """Within it the tower gives these outputs."""
+        module = self.model.get_submodule(self.name)
+        module.forward = lambda *_args, **_settings: _joined(outputs)
+        try:
+            yield
+        finally:
+            del module.forward
+
+    def _output(self, inputs: Any) -> Any:
+        """What it makes of these inputs; nothing else runs."""
+        if not self.name:
+            raise Unsplit("its vision tower is not where it is looked for")
+
+        def catch(_module: Any, _inputs: Any, output: Any) -> None:
+            raise _Caught(output)
+
+        handle = self.model.get_submodule(self.name).register_forward_hook(catch)
+        try:
+            self.model.generate(**inputs, max_new_tokens=1)
+        except _Caught as caught:
+            return caught.output
+        finally:
+            handle.remove()
+        raise Unsplit("its vision tower is not asked for a picture")
+
+
+class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
+    def __init__(self, output: Any) -> None:
+        self.output = output
+        super().__init__()
+
+
+def _joined(outputs: Sequence[Any]) -> Any:
+    """Several outputs of one module as one: tensors one behind the other, whatever holds them."""
+    import torch
+
+    first = outputs[0]
+    if first is None:
+        return None
+    if isinstance(first, torch.Tensor):
+        return torch.cat(list(outputs))
+    if hasattr(first, "keys"):
+        return type(first)(**{key: _joined([output[key] for output in outputs]) for key in first})
+    return type(first)(_joined(part) for part in zip(*outputs, strict=True))
+
+
+def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
+    """One module's output as that of each picture; `sizes` are the pictures' rows in what went
+    in.
+    """
+    import torch
+
+    if output is None:
+        return [None] * len(sizes)
+    if isinstance(output, torch.Tensor):
+        if len(output) != sum(sizes):
+            raise Unsplit("its vision tower's output does not come apart by pictures")
+        return list(output.split(list(sizes)))
+    if hasattr(output, "keys"):
+        columns = {key: _parted(output[key], sizes) for key in output}
+        return [
+            type(output)(**{key: column[place] for key, column in columns.items()})
+            for place in range(len(sizes))
+        ]
+    rows = zip(*(_parted(part, sizes) for part in output), strict=True)
+    return [type(output)(row) for row in rows]

@@ -1,0 +1,348 @@
+"""A benchmark's quality card, as Markdown of one screen, and its badge: what a policy says of an
+audit, and what was not measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+from xml.sax.saxutils import escape
+
+from hqm.reports.first_screen import in_short
+from hqm.reports.phrases import counted, in_words, listed
+from hqm.reports.tables import (
+    by_people,
+    cell,
+    estimate_text,
+    find,
+    interval,
+    known,
+    leading,
+    percent,
+    places,
+)
+from hqm.reports.units import in_units, is_share
+from hqm.reports.verdicts import all_advice
+
+from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, hold_against, short_signature
+
+# ----------------------------------------------------------------------
+# Quote this: for each headline number a sentence to copy, with its interval, what it generalises
+# over, and a short signature. How many keys may be wrong is a reason to read, and never quoted.
+# ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A sentence to copy."""
+
+    title: str
+    sentence: str
+    short: str
+    """The short signature, which `hqm verify` resolves."""
+    signature: str
+
+
+_OVER = {
+    "fixed_models": "for these respondents on other items like these",
+    "model_population": "for other respondents like these",
+    "items": "over items like these",
+}
+"""Interval -> what it generalises over."""
+
+
+def quotes(audit: BenchmarkAudit, version: str) -> tuple[Quote, ...]:
+    """The sentences of the headline numbers that the audit has; `version` is HQM's."""
+    return tuple(_quotes(audit, version))
+
+
+def _quotes(audit: BenchmarkAudit, version: str) -> Iterator[Quote]:
+    metric = leading(audit)
+    where = f"{audit.title} (version {audit.version})"
+    rho = find(audit, "test_retest.rho_g", metric)
+    if _usable(rho):
+        yield _quote(
+            audit,
+            version,
+            "Repeatability",
+            rho,
+            f"When {where} is asked again with another seed, the reliability of {metric} from one"
+            " run (rho_G) is {value}",
+        )
+    for name in dict.fromkeys(
+        e.other
+        for e in audit.estimates
+        if e.indicator == "parallel_forms.icc_a1" and e.metric == metric
+    ):
+        icc, shift = (
+            find(audit, f"parallel_forms.{statistic}", metric, name)
+            for statistic in ("icc_a1", "mean_shift")
+        )
+        if _usable(icc):
+            yield _quote(
+                audit,
+                version,
+                f"Another wording: {cell(name)}",
+                icc,
+                f"Between the wordings of {where} (original and {cell(name)}), the agreement of"
+                f" {metric}, ICC(A,1), is {{value}}",
+            )
+        if _usable(shift):
+            unit = (
+                f", which is {in_units(audit, metric, shift.value)}"
+                if is_share(audit, metric)
+                else f" in units of {metric}"
+            )
+            yield _quote(
+                audit,
+                version,
+                f"Shift by the wording: {cell(name)}",
+                shift,
+                f"In the wording “{cell(name)}” of {where}, the mean {metric} differs from that of"
+                f" the original by {{value}}{unit}",
+            )
+    for r in audit.estimates:
+        if (
+            r.indicator == "criterion.pearson"
+            and r.metric == metric
+            and by_people(r)
+            and _usable(r)
+        ):
+            yield _quote(
+                audit,
+                version,
+                "Agreement with people",
+                r,
+                f"On {where}, {metric} correlates {{value}} (Pearson's r) with people's labels of"
+                " the same answers",
+            )
+    pairs = find(audit, "discriminability.separable_pairs", metric)
+    if _usable(pairs):
+        apart, of = (known(pairs.detail.get(key)) for key in ("apart", "pairs"))
+        count = (
+            f"{apart:,.0f} of the {of:,.0f}" if apart is not None and of else percent(pairs.value)
+        )
+        yield _quote(
+            audit,
+            version,
+            "Separation",
+            pairs,
+            f"On {where}, {count} pairs of these respondents differ in {metric} by more than the"
+            " choice of items explains (paired tests, 5% after Holm)",
+        )
+    blind = find(audit, "solvability.blind_accuracy", metric)
+    if _usable(blind):
+        base = known(blind.detail.get("baseline"))
+        beside = f", where the commonest answer reaches {percent(base)}" if base is not None else ""
+        yield _quote(
+            audit,
+            version,
+            "Without the pictures",
+            blind,
+            f"From the words of the questions of {where} alone, without any picture, a classifier"
+            f" predicts {percent(blind.value)} of the right answers of items that it was not"
+            f" trained on{beside}",
+        )
+
+
+def _usable(estimate: Estimate | None) -> TypeGuard[Estimate]:
+    return estimate is not None and estimate.value is not None and estimate.status == "ok"
+
+
+def _quote(
+    audit: BenchmarkAudit, version: str, title: str, estimate: Estimate, template: str
+) -> Quote:
+    spans = [
+        f"95% interval {interval(span, places(estimate))} {over}"
+        for kind, over in _OVER.items()
+        if (span := estimate.interval(kind)) is not None
+    ]
+    generalises = (
+        "; ".join(spans)
+        or "no interval: it describes these respondents and items, and nothing else"
+    )
+    made = (
+        f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items; HQM {version},"
+        f" signature {short_signature(estimate.signature)}"
+    )
+    sentence = (
+        f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises}; {made})."
+    )
+    return Quote(
+        title=title,
+        sentence=sentence,
+        short=short_signature(estimate.signature),
+        signature=estimate.signature,
+    )
+
+
+def bibtex(audit: BenchmarkAudit, version: str) -> str:
+    """BibTeX of the benchmark, as its card cites it, of the paper that introduced the framework,
+    and of HQM.
+    """
+    return "\n".join((_of_benchmark(audit), _PAPER, _SOFTWARE.replace("VERSION", version)))
+
+
+def _of_benchmark(audit: BenchmarkAudit) -> str:
+    citation, url = audit.release.get("citation", ""), audit.release.get("url", "")
+    if citation.lstrip().startswith("@"):
+        return f"{citation.strip()}\n"
+    fields = {
+        "title": f"{{{_tex(audit.title)}}}",
+        "note": _tex(citation),
+        "howpublished": f"\\url{{{url}}}" if url else "",
+    }
+    year = re.search(r"\b(?:19|20)\d\d\b", citation)
+    fields |= {"year": year[0] if year else "", "edition": _tex(f"version {audit.version}")}
+    lines = "".join(f"  {name} = {{{text}}},\n" for name, text in fields.items() if text)
+    return f"@misc{{{audit.benchmark},\n{lines}}}\n"
+
+
+def _tex(text: str) -> str:
+    return re.sub(r"([&%$#_{}])", r"\\\1", text.replace("\\", ""))
+
+
+_PAPER = """@article{yan2024hqm,
+  title = {Evaluating the Quality of Hallucination Benchmarks for Large Vision-Language Models},
+  author = {Yan, Bei and Zhang, Jie and Yuan, Zheng and Shan, Shiguang and Chen, Xilin},
+  journal = {arXiv preprint arXiv:2406.17115},
+  year = {2024},
+  note = {Version 3 (February 2026) has the title ``Measuring the Measurers''},
+}
+"""
+_SOFTWARE = """@software{hqm,
+  title = {{HQM}: a psychometric auditor for hallucination benchmarks of large vision-language models},
+  author = {{The HQM contributors}},
+  version = {VERSION},
+  license = {Apache-2.0},
+}
+"""
+
+
+_ADVICE = 3
+"""How many pieces of advice a card has."""
+_LONGEST = 220
+"""Characters of an answer on a card."""
+
+
+def quality_card(audit: Audit, policy: Policy) -> str:
+    """The cards of all benchmarks of an audit, as Markdown."""
+    return "\n".join(_card(benchmark, audit, policy) for benchmark in audit.audits)
+
+
+def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
+    gate = hold_against(Audit((benchmark,), audit.command, audit.record, audit.hqm_version), policy)
+    points = [point for point in in_short(benchmark, policy) if point.verdict]
+    rows = [f"| {point.question} | {_cell(point.verdict)} |" for point in points]
+    missing = unmeasured(gate)
+    advice = [in_words([each.sentence]) for each in all_advice(benchmark, policy)[:_ADVICE]]
+    signed = {quote.title: quote.short for quote in quotes(benchmark, audit.hqm_version)}
+    made = ", ".join(
+        (
+            counted(benchmark.items, "item"),
+            counted(benchmark.images, "picture"),
+            counted(len(benchmark.respondents), "respondent"),
+        )
+    )
+    lines = [
+        f"## Quality card: {_cell(benchmark.title)}",
+        "",
+        (
+            f"`{benchmark.benchmark}@{benchmark.version}`: {made}. Audited with HQM"
+            f" {audit.hqm_version}."
+        ),
+        "",
+        f"**{said(gate)}**",
+        "",
+        "| Question | What this audit shows |",
+        "|---|---|",
+        *rows,
+        "",
+        f"Not measured: {listed(missing) if missing else 'nothing that the policy asks for'}.",
+        *(
+            ["", "To fix first:", "", *(f"{i}. {_cell(text)}" for i, text in enumerate(advice, 1))]
+            if advice
+            else []
+        ),
+        "",
+        (
+            "Signatures:"
+            f" {', '.join(f'{title.lower()} `{short}`' for title, short in signed.items()) or 'none'}."
+            " `hqm verify SIGNATURE audit.json` resolves each."
+        ),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Text in one cell of Markdown."""
+    plain = " ".join(text.split())
+    plain = plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rsplit(' ', 1)[0]} …"
+    for character in "\\|*_`[]<>":
+        plain = plain.replace(character, f"\\{character}")
+    return plain
+
+
+def unmeasured(gate: Gate) -> list[str]:
+    """What the policy asks for and the audit has not measured."""
+    return [test.what for test in gate.tests if test.outcome == "NOT MEASURED"]
+
+
+def said(gate: Gate) -> str:
+    """What a policy comes to, in a sentence.
+
+    >>> said(Gate("default", ()))
+    'Policy “default”: not passed; nothing was tested.'
+    """
+    if not gate.tests:
+        return f"Policy “{gate.policy}”: not passed; nothing was tested."
+    outcomes = [test.outcome for test in gate.tests]
+    counts = (
+        f"{outcomes.count('PASS')} of {counted(len(outcomes), 'test')} passed,"
+        f" {outcomes.count('FAIL')} failed, {outcomes.count('NOT MEASURED')} not measured"
+    )
+    return f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'} ({counts})."
+
+
+def badge(audit: Audit, policy: Policy) -> str:
+    """A badge as SVG that needs nothing else: the policy, whether it is passed, and how much was
+    not measured.
+    """
+    gate = hold_against(audit, policy)
+    failed, missing = (
+        [t for t in gate.tests if t.outcome == outcome] for outcome in ("FAIL", "NOT MEASURED")
+    )
+    right = "passed" if gate.passed else f"{len(failed)} failed" if failed else "not passed"
+    if missing:
+        right += f", {len(missing)} not measured"
+    colour = "#1d6b3a" if gate.passed else "#9c3d0a" if failed else "#59636d"
+    named = list(dict.fromkeys(f"{t.benchmark}: {t.what}" for t in missing))
+    about = f"{said(gate)} {'Not measured: ' + listed(named) + '.' if named else ''}".strip()
+    return _drawn(f"HQM {policy.name}", right, colour, about)
+
+
+def _drawn(left: str, right: str, colour: str, about: str) -> str:
+    first, other = _width(left), _width(right)
+    parts: Sequence[str] = (
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + other}" height="20"'
+            f' role="img" aria-label="{escape(f"{left}: {right}", {chr(34): "&quot;"})}">'
+        ),
+        f"<title>{escape(about)}</title>",
+        (
+            f'<rect width="{first}" height="20" fill="#343c44"/><rect x="{first}" width="{other}"'
+            f' height="20" fill="{colour}"/>'
+        ),
+        '<g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">',
+        f'<text x="6" y="14" textLength="{first - 12}">{escape(left)}</text>',
+        f'<text x="{first + 6}" y="14" textLength="{other - 12}">{escape(right)}</text>',
+        "</g></svg>",
+    )
+    return "\n".join(parts) + "\n"
+
+
+def _width(text: str) -> int:
+    return round(12 + 6.6 * len(text))

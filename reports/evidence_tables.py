@@ -1,0 +1,695 @@
+"""Tables of evidence: reliability by source of error, variance components, D-study, flagged items,
+blind solvability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hqm.reports.score_tables import set_name
+from hqm.reports.tables import (
+    DASH,
+    FAMILIES,
+    Table,
+    Text,
+    by_oracle,
+    cell,
+    estimate_text,
+    family_title,
+    find,
+    flag_words,
+    interval,
+    known,
+    lost_note,
+    meaning_of,
+    number,
+    p_value,
+    percent,
+    places,
+    short,
+    shown_interval,
+    statistic_name,
+)
+from hqm.reports.units import no_end, no_use, shown_with_unit
+
+from hqm import FLAGS, INDICATOR_FAMILIES, BenchmarkAudit, Estimate, Interval
+
+SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
+    "test_retest": (
+        "Another seed",
+        "pearson",
+        ("rho_g",),
+        "ask the original form a second time: --runs 2",
+    ),
+    "parallel_forms": (
+        "Another wording",
+        "pearson",
+        ("form_correlation", "icc_a1"),
+        "ask a parallel form too: --forms original,parallel",
+    ),
+    "consistency": (
+        "Other items (internal consistency)",
+        "alpha",
+        ("stratified_alpha", "omega_types"),
+        "this audit holds no estimate of it",
+    ),
+    "judge_consistency": (
+        "The judge asked again",
+        "pearson",
+        ("icc_a1",),
+        "ask the judge twice: --judge NAME --rejudge 2",
+    ),
+    "judge_agreement": (
+        "Another judge",
+        "pearson",
+        ("icc_a1",),
+        "name a second judge: --judge A --judge B",
+    ),
+    "criterion": (
+        "People's labels in place of the scorer",
+        "pearson",
+        ("disattenuated",),
+        "give people's labels: --criterion FILE",
+    ),
+    "oracle": (
+        "The benchmark's oracle (a rule, no people) in place of the scorer",
+        "pearson",
+        (),
+        "",
+    ),
+    "blindness": (
+        "Without the picture",
+        "pearson",
+        ("icc_a1",),
+        "ask the questions without the pictures: --blind",
+    ),
+    "resolution": (
+        "Smaller pictures",
+        "pearson",
+        ("icc_a1",),
+        "ask with smaller pictures too: --resolution 50",
+    ),
+    "generalizability": (
+        "Items and another facet together",
+        "g",
+        ("phi",),
+        "this audit has no design in which they are crossed",
+    ),
+    "expected": (
+        "Another seed, expected from the first token's probabilities",
+        "",
+        ("reliability",),
+        "the answers carry no probabilities",
+    ),
+}
+"""Family -> what varies, the unadjusted statistic, the adjusted ones (the first that has a number
+is shown), how to measure it.
+"""
+
+
+def reliability(audit: BenchmarkAudit) -> Table:
+    """Reliability with one row per source of error: unadjusted, adjusted, noise floor, and at a
+    common length.
+    """
+    rows: list[tuple[Text, ...]] = []
+    absent: list[tuple[Text, ...]] = []
+    for family, (name, plain, better, remedy) in SOURCES.items():
+        measured = False
+        for metric in audit.metrics:
+            for named, other in _others(audit, family, metric):
+                row = _source(audit, named, metric, other, plain, better)
+                if row is not None:
+                    rows.append((Text(name, small=_against(other, family)), Text(metric), *row))
+                    measured = True
+        if not measured and remedy:
+            reasons = (e.reason for e in audit.estimates if _belongs(e, family) and e.reason)
+            reason = next(reasons, remedy)
+            absent.append(
+                (
+                    Text(name, small=f"not measured: {reason}"),
+                    Text("not measured", muted=True),
+                    *(Text("") for _ in range(6)),
+                )
+            )
+    columns = (
+        "What varies",
+        "Metric",
+        "Unadjusted",
+        "Adjusted",
+        "95% interval",
+        "Noise floor",
+        "At 1,000 items",
+        "ICC(A,1), agreement",
+    )
+    notes = (
+        (
+            "Each row is a different source of error. The rows answer different questions, so they"
+            " are never averaged. Two intervals are given: one for these respondents with other"
+            " items, and one for other respondents like them."
+        ),
+    )
+    return Table(
+        "Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes
+    )
+
+
+def _belongs(estimate: Estimate, family: str) -> bool:
+    """Whether an estimate is one of the family; what older audits call a criterion by an oracle is
+    the oracle's.
+    """
+    return family == ("oracle" if by_oracle(estimate) else estimate.indicator.partition(".")[0])
+
+
+def _others(audit: BenchmarkAudit, family: str, metric: str) -> list[tuple[str, str]]:
+    """The administrations that a family compares with the reference, each with the family that its
+    estimates name; test-retest has one row for all its runs."""
+    seen = dict.fromkeys(
+        (e.indicator.partition(".")[0], e.other)
+        for e in audit.estimates
+        if _belongs(e, family) and e.metric == metric
+    )
+    return list(seen)[:1] if family == "test_retest" else list(seen)
+
+
+def _against(other: str, family: str) -> str:
+    if family == "generalizability" and other:
+        return f"one run; crossed with {' & '.join(map(cell, other.split(' & ')))}"
+    if not other or family in ("test_retest", "consistency"):
+        return ""
+    try:
+        return cell(other)
+    except ValueError:
+        return ""
+
+
+def _pick(
+    audit: BenchmarkAudit, family: str, statistic: str, metric: str, other: str
+) -> Estimate | None:
+    name = f"{family}.{statistic}"
+    candidates = [e for e in audit.estimates if (e.indicator, e.metric) == (name, metric)]
+    return next(
+        (e for e in candidates if e.other == other),
+        candidates[0] if candidates and family == "test_retest" else None,
+    )
+
+
+def _source(
+    audit: BenchmarkAudit, family: str, metric: str, other: str, plain: str, better: Sequence[str]
+) -> tuple[Text, ...] | None:
+    first = _pick(audit, family, plain, metric, other)
+    known = [e for name in better if (e := _pick(audit, family, name, metric, other)) is not None]
+    second = next((e for e in known if e.value is not None), known[0] if known else None)
+    if (first is None or first.value is None) and (second is None or second.value is None):
+        return None
+    floor = _pick(audit, family, "noise_floor", metric, other)
+    length = _pick(audit, family, "rho_g_1000", metric, other)
+    agreed = _pick(audit, family, "icc_a1", metric, other)
+    spans = second if second is not None and second.value is not None else first
+    return (
+        named(first),
+        named(second),
+        Text(_spans(spans), small=" · ".join(x for x in [_status(first), _status(second)] if x)),
+        *(named(estimate, plain=True) for estimate in (floor, length, agreed)),
+    )
+
+
+def named(estimate: Estimate | None, plain: bool = False) -> Text:
+    """An estimate with the name of its statistic below it."""
+    if estimate is None:
+        return Text(DASH, "not measured", True)
+    shown = estimate_text(estimate)
+    if estimate.value is None:
+        shown = replace(shown, text="no number", muted=True)
+    return replace(
+        shown, small="" if plain else statistic_name(estimate.indicator.partition(".")[2])
+    )
+
+
+def _status(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.status == "ok":
+        return ""
+    return f"{statistic_name(estimate.indicator.partition('.')[2])}: {estimate.reason}"
+
+
+def _spans(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    named_spans = (
+        ("these respondents", "fixed_models"),
+        ("others like them", "model_population"),
+        ("items", "items"),
+    )
+    spans = [
+        f"{interval(span, places(estimate))} {name}"
+        for name, kind in named_spans
+        if (span := shown_interval(estimate, kind))
+    ]
+    return "\n".join(spans)
+
+
+def components(estimate: Estimate) -> Table | None:
+    """The G study of one crossed design: how much of the variance each facet contributes."""
+    rows = estimate.detail.get("components")
+    if not rows:
+        return None
+    table = []
+    total = sum(max(0.0, known(row.get("variance")) or 0.0) for row in rows)
+    for row in rows:
+        share = known(row.get("share"))
+        low, high = known(row.get("low")), known(row.get("high"))
+        shown = "" if low is None or high is None else interval(Interval(low, high, "items", ""), 5)
+        if low is not None and high is not None and high > 100 * total:
+            # with two levels of a facet, chi-square leaves its variance without an upper end that
+            # means anything
+            shown = f"from {number(low, 5)}, no upper end"
+        bar = "" if share is None else number(100 * max(0.0, min(1.0, share)), 1)
+        variance = number(known(row.get("variance")), 5)
+        table.append(
+            (
+                Text(_facet(str(row.get("facet", "")))),
+                Text(percent(share, 1), bar=bar),
+                Text(variance),
+                Text(shown),
+            )
+        )
+    columns = ("Source", "Share of the variance", "Variance", "95% interval")
+    notes = (
+        (
+            "The respondents' share is what the benchmark is meant to measure; the other shares are"
+            " errors of some kind."
+        ),
+        (
+            f"{cell(estimate.first)} and {' & '.join(map(cell, estimate.other.split(' & ')))}."
+            if estimate.other
+            else ""
+        ),
+    )
+    caption = f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}"
+    return Table(
+        caption, columns, tuple(table), (1, 2, 3), tuple(filter(None, notes)), estimate.signature
+    )
+
+
+def _design(estimate: Estimate) -> str:
+    return (
+        f" (respondents × items × {estimate.detail['varied']}s)"
+        if estimate.detail.get("varied")
+        else ""
+    )
+
+
+def _facet(name: str) -> str:
+    """A component in words.
+
+    >>> _facet("respondent x item"), _facet("item")
+    ('respondent × item', 'item')
+    """
+    return name.replace(" x ", " × ").replace(":", " × ")
+
+
+def crossed(audit: BenchmarkAudit) -> list[Estimate]:
+    """The crossed designs of the first metric, one for each facet that was varied."""
+    metric = next(iter(audit.metrics), "")
+    designs: dict[tuple[str, str], Estimate] = {}
+    for e in audit.estimates:
+        if (
+            e.metric == metric
+            and e.indicator in ("generalizability.g", "generalizability.phi")
+            and e.value is not None
+        ):
+            designs.setdefault((e.first, e.other), e)
+    return list(designs.values())
+
+
+def decision(estimate: Estimate) -> Table | None:
+    """The D-study: which design would be reliable enough."""
+    rows = estimate.detail.get("d_study")
+    if not rows:
+        return None
+    sizes = ("items", "runs", "forms", "judges", "answers", "cost")
+    shown = [key for key in sizes if any(row.get(key) is not None for row in rows)]
+    remarks = any(row.get("reason") for row in rows)
+    table = []
+    for row in rows:
+        cells = [Text(whole(row.get(key))) for key in shown]
+        table.append(
+            (
+                Text(number(known(row.get("target")), 2)),
+                *cells,
+                *([Text(str(row.get("reason") or ""))] * remarks),
+            )
+        )
+    heads = {"runs": "seeds", "answers": "answers per respondent"}
+    columns = ("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
+    notes = (
+        (
+            "Each row is the design with the fewest answers that reaches this Phi, computed from"
+            " the shares of the G study."
+        ),
+    )
+    caption = f"D-study: what you would need for .90{_design(estimate)}"
+    return Table(
+        caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, estimate.signature
+    )
+
+
+def whole(value: object) -> str:
+    """A count, or a number with decimals where it is not whole."""
+    count = known(value)
+    return number(count) if count is None or count != int(count) else f"{int(count):,}"
+
+
+def family_table(
+    audit: BenchmarkAudit, families: Iterable[str], caption: str, note: str = ""
+) -> Table:
+    """The estimates of some families with their meaning, both intervals, and the reason where there
+    is no number.
+    """
+    lines: list[tuple[Text, ...]] = []
+    missing = []
+    explained: set[str] = set()
+    for family in families:
+        estimates = [e for e in audit.estimates if _belongs(e, family)]
+        if not estimates:
+            missing.append(
+                f"{FAMILIES.get(family, family)}: not measured; {SOURCES[family][3]}."
+                if family in SOURCES
+                else f"{FAMILIES.get(family, family)}: not measured in this audit."
+            )
+        for estimate in estimates:
+            if estimate.status == "not_applicable":
+                continue
+            statistic = estimate.indicator.partition(".")[2]
+            reason = "" if estimate.status == "ok" else estimate.reason
+            named = [flag for flag in estimate.flags if flag in FLAGS]
+            flags = "; ".join(map(flag_words, named))
+            meaning = meaning_of(statistic) if statistic not in explained else ""
+            explained.add(statistic)
+            absent = estimate.detail.get("no_interval_for_others")
+            below = "; ".join(
+                filter(
+                    None,
+                    (
+                        reason,
+                        no_use(estimate),
+                        lost_note(estimate),
+                        f"no interval for others: {absent}" if absent else "",
+                    ),
+                )
+            )
+            numbers = (
+                Text(estimate.metric),
+                shown_with_unit(audit, estimate),
+                Text("" if no_use(estimate) else _spans(estimate)),
+            )
+            lines.append(
+                (
+                    Text(statistic_name(statistic), small=meaning),
+                    *numbers,
+                    Text(flags, ", ".join(named), small=below),
+                )
+            )
+    notes = (note, *missing) if note else tuple(missing)
+    return Table(
+        caption,
+        ("Statistic", "Metric", "Value", "95% interval", "Notes"),
+        tuple(lines),
+        (2,),
+        notes,
+    )
+
+
+def oracle(audit: BenchmarkAudit) -> Table | None:
+    """What an oracle of the benchmark says of the same answers; None where it has none.
+
+    What older audits estimate from its labels as if they were people's (corrections, labels needed)
+    is left out.
+    """
+    read = [
+        e
+        for e in audit.estimates
+        if by_oracle(e) and "people" not in meaning_of(e.indicator.partition(".")[2])
+    ]
+    if not read:
+        return None
+    note = (
+        "An oracle is a rule of the benchmark that knows the right answers and reads the same"
+        " answers a second time. It checks how answers are read. Nobody labelled anything for it,"
+        " so it is no evidence of validity."
+    )
+    return family_table(
+        replace(audit, estimates=tuple(read)),
+        ["oracle"],
+        "A second reading by the benchmark's oracle",
+        note,
+    )
+
+
+def criterion(audit: BenchmarkAudit) -> Table | None:
+    """How far the scores follow people's labels; None where nobody labelled answers."""
+    if not any(_belongs(e, "criterion") for e in audit.estimates):
+        return None
+    return family_table(audit, ["criterion"], "Scores compared with people's labels")
+
+
+def stages(audit: BenchmarkAudit) -> Table | None:
+    """How single stages of the judges decide, beside people; None where nobody labelled the units
+    that they decide.
+    """
+    if not any(_belongs(e, "stages") for e in audit.estimates):
+        return None
+    counts = {
+        f"{e.metric}: people labelled {e.detail['labelled']:,} {e.detail['unit']}s; of"
+        f" {e.detail['not_asked']:,} the judge was not asked, {e.detail['unread']:,} replies say"
+        f" neither yes nor no, on {e.detail['unresolved']:,} people disagree. Yes is"
+        f" “{e.detail['yes']}”, no “{e.detail['no']}”."
+        for e in audit.estimates
+        if _belongs(e, "stages") and "labelled" in e.detail
+    }
+    note = " ".join(sorted(counts))
+    return family_table(
+        audit, ["stages"], "Stages of the judge compared with people's labels", note
+    )
+
+
+def blind(audit: BenchmarkAudit) -> list[Table]:
+    """Blind solvability by type, and the cues that give the right answer away."""
+    metric = next(iter(audit.metrics), "")
+    tables = []
+    estimate = find(audit, "solvability.blind_accuracy", metric)
+    if estimate is not None and estimate.value is not None:
+        head = (
+            Text("all items"),
+            Text(f"{estimate.detail.get('items', estimate.n_items):,}"),
+            estimate_text(estimate),
+            Text(number(known(estimate.detail.get("baseline")))),
+            Text(p_value(known(estimate.detail.get("p")))),
+        )
+        rows: list[tuple[Text, ...]] = [head]
+        rows += [
+            (
+                Text(str(r.get("type") or "no type")),
+                Text(whole(r.get("items"))),
+                *(_figure(r, k) for k in ("accuracy", "baseline", "q")),
+            )
+            for r in estimate.detail.get("by_type", ())
+        ]
+        notes = (
+            (
+                "Right from words alone: the share that a classifier predicts on items that it was"
+                " not trained on. Baseline: always giving the most frequent label. The last column"
+                " is the probability of such a gain if the words told nothing."
+            ),
+        )
+        columns = ("Type", "Items", "Right from words alone", "Baseline", "p (all), q (types)")
+        tables.append(
+            Table(
+                "Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, estimate.signature
+            )
+        )
+    cues = find(audit, "solvability.leakage_cues", metric)
+    if cues is not None and cues.value is not None:
+        rows = [
+            (
+                Text(str(c.get("cue"))),
+                *(_figure(c, k) for k in ("accuracy", "baseline", "gain", "q")),
+                Text("leaks" if c.get("leak") else "no"),
+            )
+            for c in cues.detail.get("cues", ())
+        ]
+        given = [
+            f"“{g.get('phrase')}” ({g.get('label')}, {percent(known(g.get('share')))} of"
+            f" {g.get('items')} items)"
+            for g in cues.detail.get("giveaways", ())[:8]
+        ]
+        constant = [
+            f"the label of type {c.get('type')} is always {c.get('label')}"
+            for c in cues.detail.get("constant_types", ())
+        ]
+        phrases = f"Phrases that mostly occur with one label: {'; '.join(given)}." if given else ""
+        remarks = tuple(filter(None, (phrases, "; ".join(constant))))
+        tables.append(
+            Table(
+                "Leakage: cues that predict the label",
+                ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"),
+                tuple(rows),
+                (1, 2, 3, 4),
+                remarks,
+                cues.signature,
+            )
+        )
+    return tables
+
+
+def _figure(row: Mapping[str, Any], key: str) -> Text:
+    shown = p_value if key in ("p", "q") else number
+    return Text(shown(known(row.get(key))))
+
+
+def not_blind(audit: BenchmarkAudit) -> str:
+    """Why blind solvability has no table; empty where it has one."""
+    estimate = find(audit, "solvability.blind_accuracy", next(iter(audit.metrics), ""))
+    if estimate is None:
+        return "Blind solvability was not measured: this audit holds no estimate of it."
+    return (
+        ""
+        if estimate.value is not None
+        else f"Blind solvability was not measured: {estimate.reason}."
+    )
+
+
+def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
+    """Which respondents these data did and did not separate."""
+    if not sets:
+        return None
+    groups = [names for names in sets if len(names) > 1]
+    rows = [
+        (Text(set_name(i)), Text(", ".join(short(n) for n in names)), Text(str(len(names))))
+        for i, names in enumerate(groups[:20])
+    ]
+    alone = [short(names[0]) for names in sets if len(names) == 1]
+    notes = [
+        "Within a set, no difference was shown (paired tests, 5% after Holm); that does not make"
+        " its members equal. Sets can overlap: a respondent may be in several of them."
+    ]
+    notes += [f"Separated from all others: {', '.join(alone)}."] if alone else []
+    notes += [f"{len(groups) - 20} further sets are in audit.json."] if len(groups) > 20 else []
+    return Table(
+        "What these data did and did not separate: tied sets",
+        ("Set", "Respondents, best first", "How many"),
+        tuple(rows),
+        (2,),
+        tuple(notes),
+    )
+
+
+# ----------------------------------------------------------------------
+# All estimates of an audit, a table for each family: number with unit, intervals, what it was
+# made from, and what to mind.
+# ----------------------------------------------------------------------
+
+_FOR = (
+    ("fixed_models", "these respondents"),
+    ("model_population", "others like them"),
+    ("items", "other items"),
+)
+
+
+def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
+    """A table for each family of indicators; what its flags mean and why numbers are missing stands
+    below it.
+    """
+    families: dict[str, list[Estimate]] = {}
+    for estimate in audit.estimates:
+        families.setdefault(family_title(estimate), []).append(estimate)
+    return [_family(audit, title, estimates) for title, estimates in families.items()]
+
+
+def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Table:
+    metrics = len(audit.metrics) > 1
+    columns = (
+        "Estimate",
+        *(["Metric"] * metrics),
+        "Compared with",
+        "Value",
+        "95% interval",
+        "Made from",
+        "Notes",
+    )
+    rows = []
+    for e in estimates:
+        name = Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator)
+        other = (
+            " and ".join(cell(part) for part in e.other.split(" & ")) if e.other else "by itself"
+        )
+        rows.append(
+            (
+                name,
+                *([Text(e.metric)] * metrics),
+                Text(other, e.other),
+                shown_with_unit(audit, e),
+                _interval_spans(e),
+                _made_from(e),
+                _notes(e),
+            )
+        )
+    used = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
+    words = [f"{_capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
+    reasons = sorted(
+        {f"{_capital(e.status.replace('_', ' '))}: {e.reason}." for e in estimates if e.reason}
+    )
+    withheld = sorted({f"Withheld: {reason}." for e in estimates if (reason := no_use(e))})
+    differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
+    first = (
+        f"{_capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
+        if differs
+        else ""
+    )
+    return Table(
+        title,
+        columns,
+        tuple(rows),
+        (2 + metrics,),
+        tuple(filter(None, (first, *words, *withheld, *reasons))),
+    )
+
+
+def _interval_spans(estimate: Estimate) -> Text:
+    if no_use(estimate):
+        return Text("")
+    spans = [(span, who) for kind, who in _FOR if (span := shown_interval(estimate, kind))]
+    methods = "; ".join(f"{i.inference}: {i.method}, {i.level:.0%}" for i in estimate.intervals)
+    return Text("\n".join(f"{_ends(estimate, span)} {who}" for span, who in spans), methods)
+
+
+def _ends(estimate: Estimate, span: Interval) -> str:
+    """An interval; an end that bounds nothing is said to be none."""
+    low, high = (
+        None if no_end(estimate, end) else number(end, places(estimate))
+        for end in (span.low, span.high)
+    )
+    if low is None and high is None:
+        return "no ends"
+    if high is None:
+        return f"from {low}, no upper end,"
+    return f"[{low}, {high}]" if low is not None else f"up to {high}, no lower end,"
+
+
+def _made_from(estimate: Estimate) -> Text:
+    lost = f", {estimate.unscored:,} unscored" if estimate.unscored else ""
+    return Text(
+        f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items{lost}",
+        small=lost_note(estimate),
+    )
+
+
+def _notes(estimate: Estimate) -> Text:
+    status = [estimate.status.replace("_", " ")] if estimate.status != "ok" else []
+    words = "; ".join([*map(flag_words, estimate.flags), *status])
+    return Text(words, "\n".join(filter(None, (", ".join(estimate.flags), estimate.reason))))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

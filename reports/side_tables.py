@@ -1,0 +1,602 @@
+"""Where the tools that recorded answers score them otherwise than HQM: in total, by reason, and row
+by row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hqm.reports.drawings import curves
+from hqm.reports.latex_tables import Column, PaperTable, measured, plain
+from hqm.reports.phrases import Sentence, in_words, say
+from hqm.reports.score_tables import in_order
+from hqm.reports.tables import (
+    DASH,
+    Table,
+    Text,
+    anchor,
+    estimate_text,
+    find,
+    known,
+    number,
+    percent,
+    short,
+)
+
+from hqm import BenchmarkAudit, Cell, Estimate, parts_in
+from hqm.psychometrics import StudyParts, StudySize, forecast
+
+TOOLS_TITLE = "HQM and the tools that recorded the answers"
+Tool = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedTable(Table):
+    """A table that the page shows behind a fold."""
+
+    fold: str = ""
+    """The line that opens it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedPaperTable(PaperTable):
+    """A table for papers that the page of a comparison shows behind a fold, and that LaTeX leaves
+    out.
+    """
+
+    fold: str = ""
+
+
+def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
+    """The totals and every row, for a comparison; nothing where no answer carries a tool's
+    score.
+    """
+    if not tools:
+        return ()
+    totals = tuple(
+        (
+            plain(short(t["respondent"])),
+            plain(_put(t)),
+            plain(t["tool"]),
+            plain(t["scoring"]),
+            measured(t["compared"], digits=0),
+            measured(t["tool_mean"]),
+            measured(t["hqm_mean"]),
+            measured(t["hqm_scored"], digits=0),
+            measured(len(t["differences"]), digits=0),
+            plain(_reasons(t)),
+        )
+        for t in tools
+    )
+    rows = tuple(
+        (
+            plain(row["item"]),
+            plain(short(t["respondent"])),
+            plain(_put(t)),
+            plain(t["scoring"]),
+            plain(row["answer"]),
+            measured(row["tool_score"]),
+            plain(row["tool_read"]),
+            measured(row["hqm_score"]),
+            plain(row["hqm_read"]),
+            plain(row["state"]),
+            plain(row["reason"]),
+        )
+        for t in tools
+        for row in t["differences"]
+    )
+    columns = (
+        Column("Respondent", "text"),
+        Column("Administration", "text"),
+        Column("Tool", "text"),
+        Column("HQM's scoring", "text"),
+        Column("answers"),
+        Column("tool", "number", "Mean score"),
+        Column("HQM", "number", "Mean score"),
+        Column("scored by HQM"),
+        Column("differ"),
+        Column("Why", "text"),
+    )
+    each = (
+        Column("Item", "text"),
+        Column("Respondent", "text"),
+        Column("Administration", "text"),
+        Column("HQM's scoring", "text"),
+        Column("Answer", "text"),
+        Column("score", "number", "Tool"),
+        Column("read", "text", "Tool"),
+        Column("score", "number", "HQM"),
+        Column("read", "text", "HQM"),
+        Column("state", "text", "HQM"),
+        Column("Why", "text"),
+    )
+    total = PaperTable(
+        "harness",
+        f"{TOOLS_TITLE}: answers that both scored, and how many they score otherwise.",
+        columns,
+        totals,
+    )
+    fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
+    return (
+        total,
+        FoldedPaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
+    )
+
+
+def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
+    """The totals and, behind a fold, every row, for the page of an audit; nothing where no answer
+    carries a tool's score.
+    """
+    if not audit.tools:
+        return []
+    rows = tuple(
+        (
+            Text(short(t["respondent"]), t["respondent"]),
+            Text(_put(t)),
+            Text(t["tool"]),
+            Text(f"{t['compared']:,}"),
+            Text(number(t["tool_mean"])),
+            Text(number(t["hqm_mean"])),
+            Text(f"{t['hqm_scored']:,}"),
+            Text(f"{len(t['differences']):,}"),
+            Text(_reasons(t)),
+        )
+        for t in audit.tools
+    )
+    columns = (
+        "Respondent",
+        "Administration",
+        "Tool",
+        "Answers",
+        "Tool's mean",
+        "HQM's mean",
+        "Scored by HQM",
+        "Differ",
+        "Why",
+    )
+    notes = (
+        (
+            "The tools' means are over the answers with a tool's score, HQM's over those of them"
+            " that HQM scores."
+        ),
+    )
+    total = Table(f"{TOOLS_TITLE}.", columns, rows, (3, 4, 5, 6, 7), notes)
+    each = tuple(
+        (
+            Text(row["item"]),
+            Text(short(t["respondent"]), t["respondent"]),
+            Text(_put(t)),
+            Text(row["answer"] or "(empty)"),
+            Text(number(row["tool_score"], 2)),
+            Text(row["tool_read"]),
+            Text(_hqm_score(row)),
+            Text(row["hqm_read"]),
+            Text(row["reason"]),
+        )
+        for t in audit.tools
+        for row in t["differences"]
+    )
+    names = (
+        "Item",
+        "Respondent",
+        "Administration",
+        "Answer",
+        "Tool's score",
+        "Tool read",
+        "HQM's score",
+        "HQM read",
+        "Why",
+    )
+    fold = f"Every answer that a tool scores otherwise than HQM: {len(each):,}"
+    return [
+        total,
+        (
+            FoldedTable(f"{TOOLS_TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
+            if each
+            else None
+        ),
+    ]
+
+
+def _put(tool: Tool) -> str:
+    return f"form {tool['form']}, run {tool['run']}"
+
+
+def _hqm_score(row: Mapping[str, Any]) -> str:
+    return f"unscored ({row['state']})" if row["hqm_score"] is None else number(row["hqm_score"], 2)
+
+
+def _reasons(tool: Tool) -> str:
+    """How many answers each reason explains, the most first."""
+    counts = Counter(str(row["reason"]) for row in tool["differences"])
+    return "; ".join(f"{n}: {reason}" for reason, n in counts.most_common())
+
+
+# ----------------------------------------------------------------------
+# Smaller pictures: each respondent's score at every resolution, and its paired difference from
+# whole pictures.
+# ----------------------------------------------------------------------
+
+RESOLUTION_TITLE = "Smaller pictures"
+
+
+def resolution_tables(audit: BenchmarkAudit) -> list[Table]:
+    """A table for each metric that was compared; none where pictures were shown in one resolution
+    alone.
+    """
+    return [table for metric in audit.metrics if (table := _table(audit, metric)) is not None]
+
+
+def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
+    shifts = [
+        e for e in audit.estimates if (e.indicator, e.metric) == ("resolution.mean_shift", metric)
+    ]
+    if not shifts:
+        return None
+    scales = [Cell.parse(shift.other).resolution for shift in shifts]
+    rows = []
+    for row in in_order(audit):
+        own = [_own(shift, row.name) for shift in shifts]
+        whole = next((known(each.get("whole")) for each in own if each), None)
+        rows.append((Text(short(row.name), row.name), Text(number(whole)), *map(_shown, own)))
+    mean = [Text(number(shift.value), small=_interval(shift)) for shift in shifts]
+    rows.append((Text("Mean difference"), Text(DASH), *mean))
+    notes = (
+        (
+            "Under each score stands its difference from whole pictures, with its 95% interval over"
+            " other pictures. The questions are the same, so the difference is paired. The interval"
+            " of the mean difference is over other respondents like these."
+        ),
+        "100% is the picture as it is; 50% has half of its width and half of its height.",
+    )
+    columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
+    places = tuple(range(1, len(columns)))
+    return Table(
+        f"{metric} by resolution of the pictures",
+        columns,
+        tuple(rows),
+        places,
+        notes,
+        shifts[0].signature,
+    )
+
+
+def _own(shift: Estimate, name: str) -> Mapping[str, object]:
+    each = shift.detail.get("by_respondent")
+    own = each.get(name) if isinstance(each, Mapping) else None
+    return own if isinstance(own, Mapping) else {}
+
+
+def _shown(own: Mapping[str, object]) -> Text:
+    score, difference = known(own.get("scaled")), known(own.get("difference"))
+    if score is None or difference is None:
+        return Text(DASH)
+    low, high = known(own.get("low")), known(own.get("high"))
+    ends = f" [{number(low)}, {number(high)}]" if low is not None and high is not None else ""
+    return Text(number(score), small=f"{number(difference)}{ends}")
+
+
+def _interval(shift: Estimate) -> str:
+    span = shift.interval("model_population")
+    return "" if span is None else f"[{number(span.low)}, {number(span.high)}]"
+
+
+# ----------------------------------------------------------------------
+# Where a rule stopped the asking: in a sentence, and respondent by respondent.
+# ----------------------------------------------------------------------
+
+STOPS_TITLE = "Where asking was stopped"
+
+
+def stopped(audit: BenchmarkAudit) -> list[Sentence]:
+    """That asking was stopped by a rule, and what all numbers are computed on; nothing where all
+    items were asked.
+    """
+    at = audit.stopped
+    if not at:
+        return []
+    return [
+        say(
+            "Asking was stopped by the rule “{rule}”. All numbers are computed on the {items}"
+            " of {all_items} items ({pictures} of {all_pictures} pictures, drawn at random)"
+            f" that every respondent was asked; what each was asked stands under {STOPS_TITLE}.",
+            rule=at["rule"],
+            items=f"{at['items']:,}",
+            all_items=f"{at['of_items']:,}",
+            pictures=f"{at['pictures']:,}",
+            all_pictures=f"{at['of_pictures']:,}",
+        )
+    ]
+
+
+def stops_table(audit: BenchmarkAudit) -> Table | None:
+    """Each respondent's own score on all that it was asked, and why it was asked no more."""
+    if not audit.stopped:
+        return None
+    of = audit.stopped["of_items"]
+    rows = [
+        (
+            Text(short(row["respondent"]), row["respondent"]),
+            Text(f"{row['items']:,} of {of:,}"),
+            Text(percent(row["inclusion"])),
+            Text(_score_with_interval(row), small=str(row.get("metric", ""))),
+            Text(_why(row, of)),
+        )
+        for row in audit.stopped["respondents"]
+    ]
+    notes = (
+        (
+            "The score is that on the full benchmark (these items), estimated from all items that"
+            " the respondent was asked; the 95% interval holds whenever asking stopped. Intervals"
+            " elsewhere in this report are of a fixed size: they do not allow for the rule having"
+            " looked at the answers."
+        ),
+        "To ask the rest, run the same command without --until.",
+    )
+    columns = (
+        "Respondent",
+        "Items asked",
+        "Chance of a picture to be asked",
+        "Score at any time",
+        "Stopped",
+    )
+    return Table(STOPS_TITLE, columns, tuple(rows), (1, 2, 3), notes)
+
+
+def _score_with_interval(row: Mapping[str, Any]) -> str:
+    if row.get("score") is None:
+        return DASH
+    return f"{number(row['score'])} [{number(row['low'])}, {number(row['high'])}]"
+
+
+def _why(row: Mapping[str, Any], of: int) -> str:
+    if "stopped_after" not in row:
+        return str(row["why"])
+    return f"stopped after {row['stopped_after']:,} of {of:,} items, when {row['why']}"
+
+
+# ----------------------------------------------------------------------
+# A short form in the report: every score on the full benchmark's scale with its interval, and
+# what is lost.
+# ----------------------------------------------------------------------
+
+SHORT_FORM_TITLE = "On the full benchmark's scale"
+
+
+def full_scores(audit: BenchmarkAudit) -> Table | None:
+    """Respondents with their scores on the full benchmark's scale, metric by metric; None of a
+    benchmark that is no short form.
+    """
+    known = {
+        metric: estimate
+        for metric in audit.metrics
+        if (estimate := _scaled(audit, metric)) is not None
+    }
+    if not known:
+        return None
+    columns = ["Respondent"]
+    for metric in known:
+        columns += [f"{metric}, full scale", "95% interval", "short form alone"]
+    rows = []
+    for row in in_order(audit):
+        cells = [Text(short(row.name), row.name)]
+        for estimate in known.values():
+            full, low, high, alone = _numbers(estimate, row.name)
+            shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+            cells += [
+                Text(number(full), estimate.signature, link=anchor(estimate.signature)),
+                Text(shown),
+                Text(number(alone), muted=True),
+            ]
+        rows.append(tuple(cells))
+    notes = (
+        (
+            "Full scale: what the full benchmark would show, from the weighted answers to the short"
+            " form. The interval is about the choice of the items, in which it is widened by what"
+            " families that did not choose them showed; it is not about other seeds or wordings."
+        ),
+    )
+    return Table(
+        "Scores on the full benchmark's scale",
+        tuple(columns),
+        tuple(rows),
+        tuple(range(1, len(columns))),
+        notes,
+    )
+
+
+def losses(audit: BenchmarkAudit) -> Table | None:
+    """What the short form loses, metric by metric, measured on families that did not choose its
+    items.
+    """
+    rows = []
+    for metric in audit.metrics:
+        estimate = _scaled(audit, metric)
+        if estimate is None:
+            continue
+        held: Mapping[str, Any] = estimate.detail["held_out"]
+        rows.append(
+            (
+                Text(metric),
+                _linked(audit, "mean_error", metric),
+                _linked(audit, "tau", metric),
+                _linked(audit, "coverage", metric),
+                Text(number(held["half_width"])),
+                _linked(audit, "parallel_reliability", metric),
+            )
+        )
+    columns = (
+        "Metric",
+        "Mean error",
+        "Kendall's tau",
+        "Intervals that contain the full score",
+        "Half an interval",
+        "Reliability of forms A and B",
+    )
+    return (
+        Table(
+            "What the short form loses, on families that did not choose its items",
+            columns,
+            tuple(rows),
+            (1, 2, 3, 4, 5),
+        )
+        if rows
+        else None
+    )
+
+
+def what_was_lost(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
+    """Of what it is a short form, and what was lost, in sentences."""
+    metric = next(iter(audit.metrics), "")
+    estimate = find(audit, "short_form.full_scale", metric)
+    if estimate is None:
+        return ()
+    if estimate.value is None:
+        return (
+            say(
+                "This is a short form, and its scores are not put on the full benchmark's scale:"
+                " {reason}.",
+                reason=estimate.reason,
+            ),
+        )
+    said, held = estimate.detail, estimate.detail["held_out"]
+    form = (
+        f", form {str(said['short_form']).upper()}"
+        if find(audit, "short_form.parallel_reliability", metric)
+        else ""
+    )
+    tau = find(audit, "short_form.tau", metric)
+    order = "the order of their scores was not determined"
+    if tau is not None and tau.value is not None:
+        order = f"their order agreed by a Kendall's tau of {number(tau.value)}"
+    return (
+        say(
+            "These are {n} of the {of} items of {name}{form}: the mean {metric} on its scale is"
+            " {value}.",
+            n=audit.items,
+            of=int(said["full_items"]),
+            name=str(said["full_benchmark"]),
+            form=form,
+            metric=metric,
+            value=estimate,
+        ),
+        say(
+            "What was lost: {m} respondents of {k} families, each scored by items chosen without"
+            " its family, were {error} off on average; {order}, and {share} of the 95% intervals"
+            " contained the score on all items.",
+            m=int(held["respondents"]),
+            k=int(said["chosen_by_families"]),
+            error=number(held["mean_error"]),
+            order=order,
+            share=percent(held["coverage"]),
+        ),
+    )
+
+
+def remarks(audit: BenchmarkAudit) -> list[str]:
+    """The same sentences as text, for the section."""
+    sentences = what_was_lost(audit)
+    return [in_words(sentences)] if sentences else []
+
+
+def _scaled(audit: BenchmarkAudit, metric: str) -> Estimate | None:
+    estimate = find(audit, "short_form.full_scale", metric)
+    return estimate if estimate is not None and estimate.value is not None else None
+
+
+def _numbers(
+    estimate: Estimate, name: str
+) -> tuple[float | None, float | None, float | None, float | None]:
+    known = (estimate.detail.get("by_respondent") or {}).get(name) or [None] * 4
+    full, low, high, alone = known
+    return full, low, high, alone
+
+
+def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
+    estimate = find(audit, f"short_form.{statistic}", metric)
+    return (
+        Text("not measured")
+        if estimate is None or estimate.value is None
+        else estimate_text(estimate)
+    )
+
+
+# ----------------------------------------------------------------------
+# What precision costs over all facets of a study: the figure that leads to `hqm design`.
+# ----------------------------------------------------------------------
+
+_POINTS = 12
+_SPAN = 8
+"""From an eighth of the audit's pictures to eight times as many."""
+
+
+def study_curve(audit: BenchmarkAudit, metric: str) -> str:
+    """The smallest difference found with 80 % power against the answers that it takes, for several
+    mixes of runs, wordings, items.
+
+    Empty where the audit has not measured the components, or has only one mix to show.
+    """
+    if metric not in audit.components:
+        return ""
+    parts, _ = parts_in(audit.components[metric])
+    mixes = _mixes(parts)
+    if parts.status != "ok" or len(mixes) < 2:
+        return ""
+    lines = {name: _line(parts, *mix) for name, mix in mixes.items()}
+    audited = next(reversed(mixes.values()))
+    here = _line(parts, *audited, pictures=np.array([float(parts.pictures)]))[0]
+    return curves(
+        lines,
+        "answers per respondent",
+        f"smallest difference in {metric}",
+        top=None,
+        marked=[(*here, "as audited")],
+    )
+
+
+def _mixes(parts: StudyParts) -> dict[str, tuple[float, int, int]]:
+    """What a line is called, and its items a picture, wordings and runs; the audit's own mix is the
+    last.
+    """
+    several, worded, repeated = parts.per_picture > 1, parts.forms > 1, parts.runs > 1
+    mixes: dict[str, tuple[float, int, int]] = {}
+    if several:
+        mixes["more pictures of one item each, one run, one wording"] = (1.0, 1, 1)
+    mixes["more pictures, one run, one wording"] = (parts.per_picture, 1, 1)
+    if worded:
+        mixes[f"more pictures, one run, {parts.forms} wordings"] = (
+            parts.per_picture,
+            parts.forms,
+            1,
+        )
+    if repeated:
+        wordings = f"{parts.forms} wordings" if worded else "one wording"
+        mixes[f"more pictures, {parts.runs} runs, {wordings}"] = (
+            parts.per_picture,
+            parts.forms,
+            parts.runs,
+        )
+    return mixes
+
+
+def _line(
+    parts: StudyParts, items: float, forms: int, runs: int, *, pictures: np.ndarray | None = None
+) -> list[tuple[float, float]]:
+    if pictures is None:
+        # all mixes over one range of costs
+        least, most = parts.items / _SPAN, parts.items * _SPAN
+        pictures = np.geomspace(max(least, 10 * items), most, _POINTS) / items
+    values = forecast(
+        parts, "mdd", StudySize(pictures=pictures, items=items, forms=forms, runs=runs)
+    )
+    answers = pictures * items * forms * runs
+    return [
+        (float(x), float(y))
+        for x, y in zip(answers, values, strict=True)
+        if math.isfinite(float(y))
+    ]
