@@ -35,7 +35,7 @@ def mutations(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
     spans = [
         ((p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset)) for p in filter(None, parts)
     ]
-    nodes, found = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
+    nodes, operators = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
     for name in operator_names():
         if name.endswith(SAME) or get_operator(name).arguments():
             continue
@@ -43,8 +43,8 @@ def mutations(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
         starts = [start for node in nodes for start, _ in positions(node)]
         for occurrence, start in enumerate(starts):
             if not any(first <= start < last for first, last in spans):
-                found[start].append((name, occurrence))
-    return found
+                operators[start].append((name, occurrence))
+    return operators
 
 
 class Mutant(importlib.abc.Loader, importlib.abc.MetaPathFinder):
@@ -55,8 +55,8 @@ class Mutant(importlib.abc.Loader, importlib.abc.MetaPathFinder):
         self.name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
     def find_spec(self, name, path, target=None):
-        found = importlib.util.spec_from_file_location(name, self.path.resolve(), loader=self)
-        return found if name == self.name else None
+        spec = importlib.util.spec_from_file_location(name, self.path.resolve(), loader=self)
+        return spec if name == self.name else None
 
     def exec_module(self, module):
         exec(compile(self.text, module.__file__, "exec"), vars(module))

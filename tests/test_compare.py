@@ -739,6 +739,6 @@ def test_differences_are_shrunk_by_the_noise_of_the_pictures(statistic: str) -> 
         return np.arctanh(reliability_of_sets(sets, statistic))  # type: ignore[arg-type]
 
     expected = float((drawn(first) - drawn(other)).std())
-    found = difference_over_clusters(first, other, rng, statistic=statistic, draws=40_000)  # type: ignore[arg-type]
+    result = difference_over_clusters(first, other, rng, statistic=statistic, draws=40_000)  # type: ignore[arg-type]
     # the standard deviations of two times 40,000 draws differ by 0.5% (one standard error)
-    assert found.error == pytest.approx(expected, rel=0.025)
+    assert result.error == pytest.approx(expected, rel=0.025)

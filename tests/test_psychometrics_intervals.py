@@ -31,14 +31,14 @@ def test_correlations_over_answers_have_the_jackknife_over_pictures() -> None:
         ("spearman", stats.spearmanr),
         ("tau_b", stats.kendalltau),
     ):
-        found = getattr(study, name)
+        result = getattr(study, name)
         left = [
             theirs(automatic[pictures != each], human[pictures != each]).statistic
             for each in range(7)
         ]
         half = stats.t.ppf(0.95, 6) * jackknifed(np.arctanh(left))
-        assert (found.fixed.low, found.fixed.high) == pytest.approx(
-            (math.tanh(math.atanh(found.value) - half), math.tanh(math.atanh(found.value) + half))
+        assert (result.fixed.low, result.fixed.high) == pytest.approx(
+            (math.tanh(math.atanh(result.value) - half), math.tanh(math.atanh(result.value) + half))
         ), name
 
 
@@ -133,8 +133,8 @@ def test_of_many_labels_by_unlike_raters_three_hundred_are_fitted() -> None:
 def test_results_cannot_be_changed_and_intervals_are_of_95_percent() -> None:
     """What every function of the package promises, asked of all of them."""
     results, levels = 0, 0
-    for found in pkgutil.iter_modules(psy.__path__, "hqm.psychometrics."):
-        module = importlib.import_module(found.name)
+    for result in pkgutil.iter_modules(psy.__path__, "hqm.psychometrics."):
+        module = importlib.import_module(result.name)
         for value in vars(module).values():
             own = getattr(value, "__module__", "") == module.__name__
             if not own or value.__name__.startswith("_"):

@@ -419,7 +419,7 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
     residual's, so that it has an inverse at the bound, too.
     """
     from scipy.linalg import solve_triangular
-    from scipy.optimize import Bounds, minimize
+    from scipy.optimize import minimize
 
     rater, answer = np.nonzero(np.isfinite(x))
     labels = x[rater, answer]
@@ -444,7 +444,7 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
         lambda logs: fitted(logs)[1],
         np.ones(2),
         method="L-BFGS-B",
-        bounds=Bounds(0.0, most),
+        bounds=[(0.0, most)] * 2,
         tol=1e-12,
     )
     if best.x.max() == most:

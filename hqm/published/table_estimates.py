@@ -20,6 +20,7 @@ from hqm.psychometrics import (
     bland_altman,
     concordance,
     cronbach_alpha,
+    dependability,
     equivalence,
     equivalence_margin,
     family_dependence,
@@ -33,7 +34,6 @@ from hqm.psychometrics import (
     omega_t,
     pearson,
     range_restriction,
-    score_dependability,
     spearman,
     split_half,
     standardized_alpha,
@@ -404,7 +404,7 @@ def _of_parts(
     if without:
         shared["no_interval"] = without
     alpha, forms = cronbach_alpha(x), icc(x, n_effective=n_eff)
-    phi = score_dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
+    phi = dependability(x, stream(seed, "table.phi"), n_effective=n_eff)
     # the interval of Feldt is that of ICC(C,k), here for as many independent respondents as there
     # are
     yield make(
