@@ -439,14 +439,12 @@ def _by_likelihood(x: Array) -> tuple[float, float, float] | None:
         deviance = 2 * np.log(np.diag(root)).sum() + np.log(ones @ ones) + dof * np.log(residual)
         return residual, float(deviance)
 
+    def deviance(logs: Array) -> float:
+        return fitted(logs)[1]
+
     most = math.log1p(_MOST_RATIO)
-    best = minimize(
-        lambda logs: fitted(logs)[1],
-        np.ones(2),
-        method="L-BFGS-B",
-        bounds=[(0.0, most)] * 2,
-        tol=1e-12,
-    )
+    start = np.ones(2)
+    best = minimize(deviance, start, method="L-BFGS-B", bounds=[(0.0, most)] * 2, tol=1e-12)
     if best.x.max() == most:
         return None
     residual = fitted(best.x)[0]
