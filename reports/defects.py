@@ -107,7 +107,7 @@ def _wrong_keys(audit: BenchmarkAudit) -> Iterator[Sentence]:
     # a weakness that strong models share leaves the same trace as a wrong key, so the answers never
     # prove one
     cause = (
-        _one_type(audit, of.expected or of.count)
+        _one_type(audit, of.expected or of.count or 10)
         + "A wrong key leaves this trace, and so does a weakness that strong models share: correct"
         " only the keys that you find wrong."
     )
@@ -127,9 +127,15 @@ def _wrong_keys(audit: BenchmarkAudit) -> Iterator[Sentence]:
     elif not of.contradicted:
         first = [str(row.get("item")) for row in rows(ranked, "reading_list")]
         yield say(
-            "Read these items first{such}: respondents that are right elsewhere fail about"
-            " {expected} items that weak ones pass, more than chance explains; no test names one by"
-            " itself. " + cause,
+            "Read these items first{such}: respondents that are right elsewhere fail "
+            + ("about {expected} items" if expected else "items")
+            + " that weak ones pass, more than chance explains; "
+            + (
+                "no test names one by itself. "
+                if expected
+                else f"how many is not said: {ranked.reason if ranked is not None else ''}. "
+            )
+            + cause,
             expected=expected or "",
             such=_named(first),
         )

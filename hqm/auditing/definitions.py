@@ -311,6 +311,8 @@ class WrongKeys:
     """Whether three of four planted faults would stand at the top of the list; else it has to
     expect twice as many to count.
     """
+    stands_out: bool = False
+    """Whether the list is worth reading although it gives no number."""
 
     @property
     def shown(self) -> bool:
@@ -318,7 +320,8 @@ class WrongKeys:
         one audit in twenty.
         """
         enough = FEW_FAULTS if self.list_trusted else 2 * FEW_FAULTS
-        return bool(self.contradicted or self.beyond_doubt or (self.expected or 0.0) >= enough)
+        many = self.stands_out if self.expected is None else self.expected >= enough
+        return bool(self.contradicted or self.beyond_doubt or many)
 
 
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
@@ -356,6 +359,7 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
         ),
         sure,
         trusted,
+        listed is not None and bool(listed.detail.get("stands_out")),
     )
 
 

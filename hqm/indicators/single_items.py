@@ -296,7 +296,13 @@ def _reading_list(case: Case) -> Result:
     if study.doubt:
         coefficient = Coefficient.absent("insufficient", study.doubt)
     return Result(
-        coefficient, {"reading_list": rows, "faults": number(study.faults), "power": power}
+        coefficient,
+        {
+            "reading_list": rows,
+            "faults": number(study.faults),
+            "stands_out": study.stands_out,
+            "power": power,
+        },
     )
 
 

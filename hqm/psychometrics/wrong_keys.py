@@ -111,7 +111,7 @@ FEWEST = 10
 """From how many respondents on a number is said and an item named."""
 _BLOCK = 10
 """From how many items on a type and side of the key has abilities of its own."""
-_LENT = 60
+_LENT = 250
 """How many items of all the weights of a block borrow."""
 _SHOWN = 5.41
 """From which likelihood ratio statistic on a share of wrong keys is shown: without any it is
@@ -149,6 +149,8 @@ class ReadingList:
     - `named`: As many items from the top as have a mean chance of a right key of at most alpha;
       none where there is a doubt.
     - `doubt`: Why there is neither a number nor a name; empty where there is no doubt.
+    - `stands_out`: Whether the first items are worth a reader's time by twice the evidence that a
+      number takes, however few the respondents.
     - `evidence`: Likelihood ratio statistic of the share of wrong keys against none.
     - `together`: How far the same respondents fail the first items, beyond what wrong keys explain,
       in standard errors.
@@ -161,6 +163,7 @@ class ReadingList:
     faults: float = math.nan
     named: tuple[ItemToRead, ...] = ()
     doubt: str = ""
+    stands_out: bool = False
     evidence: float = math.nan
     together: float = math.nan
     planted: int = 0
@@ -270,19 +273,19 @@ def reading_list(
     power, power_named = _planted(x, hits, blocks, model, odds, chance, planted, alpha, rng)
     faults, sure = float(chance.sum()), _sure(chance[order], alpha)
     together = _together(x, hits, blocks, model, order, faults)
-    doubt = ""
+    doubt = _doubt(odds, kinds, faults, together) if faults >= 1 or sure else ""
+    stands_out = _evidence(odds) >= 2 * _SHOWN and together <= _TOGETHER
     if respondents < FEWEST:
-        doubt = (
+        doubt = doubt or (
             f"{respondents} respondents tell what to read first, and {FEWEST} are needed to tell"
             " how many keys are wrong"
         )
-    elif faults >= 1 or sure:
-        doubt = _doubt(odds, kinds, faults, together)
     return ReadingList(
         rows(order[:most]),
         math.nan if doubt else faults,
         () if doubt else rows(order[:sure]),
         doubt,
+        stands_out,
         _evidence(odds),
         together,
         planted,
