@@ -27,12 +27,6 @@ sound keys expect under 3.
 """
 
 
-LIST_POWER = 0.75
-"""The share of planted faults at the top of a list from which on the number that it expects is an
-advice by itself.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Scored:
     """How many answers of an audit are scored."""
@@ -307,10 +301,6 @@ class WrongKeys:
     expected: float | None
     contradicted: tuple[str, ...] = ()
     beyond_doubt: int = 0
-    list_trusted: bool = True
-    """Whether three of four planted faults would stand at the top of the list; else it has to
-    expect twice as many to count.
-    """
     stands_out: bool = False
     """Whether the list is worth reading although it gives no number."""
 
@@ -319,8 +309,7 @@ class WrongKeys:
         """Whether there is something to repair: one name that the list calls likely is an alarm of
         one audit in twenty.
         """
-        enough = FEW_FAULTS if self.list_trusted else 2 * FEW_FAULTS
-        many = self.stands_out if self.expected is None else self.expected >= enough
+        many = self.stands_out if self.expected is None else self.expected >= FEW_FAULTS
         return bool(self.contradicted or self.beyond_doubt or many)
 
 
@@ -345,9 +334,6 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
     )
     count = int(tested.value or 0) if tested is not None and tested.status == "ok" else 0
     faults = listed.detail.get("faults") if listed is not None and listed.status == "ok" else None
-    power = listed.detail.get("power") if listed is not None else None
-    true = power.get("true_among_first") if isinstance(power, Mapping) else None
-    trusted = true is None or true >= LIST_POWER
     return WrongKeys(
         named,
         count,
@@ -358,7 +344,6 @@ def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
             else ()
         ),
         sure,
-        trusted,
         listed is not None and bool(listed.detail.get("stands_out")),
     )
 
