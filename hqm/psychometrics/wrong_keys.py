@@ -149,8 +149,8 @@ class ReadingList:
     - `named`: As many items from the top as have a mean chance of a right key of at most alpha;
       none where there is a doubt.
     - `doubt`: Why there is neither a number nor a name; empty where there is no doubt.
-    - `stands_out`: Whether the first items are worth a reader's time by twice the evidence that a
-      number takes, however few the respondents.
+    - `stands_out`: Whether more items than chance explains are failed by able respondents, and not
+      by the same ones: worth a reader's time, however few the respondents.
     - `evidence`: Likelihood ratio statistic of the share of wrong keys against none.
     - `together`: How far the same respondents fail the first items, beyond what wrong keys explain,
       in standard errors.
@@ -274,7 +274,7 @@ def reading_list(
     faults, sure = float(chance.sum()), _sure(chance[order], alpha)
     together = _together(x, hits, blocks, model, order, faults)
     doubt = _doubt(odds, kinds, faults, together) if faults >= 1 or sure else ""
-    stands_out = _evidence(odds) >= 2 * _SHOWN and together <= _TOGETHER
+    stands_out = _evidence(odds) >= _SHOWN and together <= _TOGETHER
     if respondents < FEWEST:
         doubt = doubt or (
             f"{respondents} respondents tell what to read first, and {FEWEST} are needed to tell"
