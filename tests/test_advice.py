@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hqm.reports.phrases import in_words
 from hqm.reports.tables import percent
+from hqm.reports.verdicts import MOST, all_advice, to_fix
+from typer.testing import CliRunner
 
 import hqm
 from hqm import BenchmarkAudit

@@ -210,16 +210,16 @@ def test_a_step_waits_for_the_device_once(
         answers = [answer for batch in respondent.answer(requests) for _, answer in batch]
     assert [answer.state for answer in answers] == ["truncated"] * 6
     assert len(steps) == 4 + 2
-    assert {tuple(waits.items()) for waits, _ in steps} == {(("tolist in blocks.py:step", 1),)}, (
-        "the drawn tokens"
-    )
+    assert {tuple(waits.items()) for waits, _ in steps} == {
+        (("tolist in packed_batch.py:step", 1),)
+    }, "the drawn tokens"
     assert {sent for _, sent in steps} == {1}, "the numbers by which tokens are drawn"
     ours = {
         what for what in watch.waits if what.rpartition(" ")[2].partition(":")[0] in _our_modules()
     }
     assert ours == {
-        "tolist in blocks.py:step",
-        "tolist in blocks.py:_drawn",
+        "tolist in packed_batch.py:step",
+        "tolist in packed_batch.py:_drawn",
     }, "no other place of HQM waits"
 
 

@@ -481,7 +481,7 @@ def test_unparsed() -> None:
     first, second = matrix(x, unscored=lost), matrix(y, Cell(run=1))
     estimates = compare("run", first, second, ACCURACY, PROTOCOL)
     assert "UNPARSED" in raised(estimates, first)
-    pearson = estimates[0]
+    (pearson,) = [e for e in estimates if e.indicator == "test_retest.pearson"]
     assert pearson.detail["if_all_wrong"] < pearson.detail["if_all_right"]
     estimates, first = runs(x, y)
     assert "UNPARSED" not in raised(estimates, first)
@@ -544,8 +544,8 @@ def test_a_type_at_chance_is_said_to_be(able: float, said: bool) -> None:
     rates = np.where([item.type == "attribute" for item in of], 0.5, 0.8) * np.ones((10, 1))
     rates[0] += np.where(rates[0] == 0.5, able, 0)
     first = matrix((rng.random(rates.shape) < rates).astype(float), of=of)
-    found = describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ())
-    (index,) = [e for e in found if e.indicator == "types.index"]
+    estimates = describe(first, ACCURACY, PROTOCOL, Form("original", first.items), ())
+    (index,) = [e for e in estimates if e.indicator == "types.index"]
     rows = {row["type"]: row for row in index.detail["types"]}
     assert rows["attribute"]["at_chance"] is said
     assert (rows["attribute"]["missing_items"] == 0) is said

@@ -497,7 +497,7 @@ def test_more_items_are_no_remedy_for_a_type_at_chance() -> None:
     tests = hold_against(audit, policy(coverage={"claimed": True, "error": 0.03})).tests
     (test,) = [t for t in tests if t.what == "coverage"]
     assert test.outcome == "FAIL"
-    assert test.remedy.startswith("Ask respondents that can do it: ocr")
+    assert tells(test.remedy, "remedy.at-chance", types="ocr")
     assert "number of items" not in test.remedy
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from hqm import psychometrics as psy
 from hqm.psychometrics.distributions import rank_sum_p
-from tests.messages import tells
+from tests.messages import tells, text_of
 from tests.perf import planted_faults as planting
 
 PLAIN, GUESSING = planting.WORLDS["plain"], planting.WORLDS["guessing"]
@@ -336,7 +336,7 @@ def test_what_the_same_models_fail_for_a_common_reason_is_no_number() -> None:
     x[:, hard] = 1
     x[np.ix_(range(13, 20), hard)] = 0
     listed = with_types(x, rng)
-    assert "the same respondents for a common reason" in listed.doubt
+    assert listed.doubt == text_of("planted.common-reason")
     assert math.isnan(listed.faults)
     assert listed.named == ()
     assert len({row.item for row in listed.items} & set(hard.tolist())) == 24, "the list stays"
@@ -362,7 +362,7 @@ def test_nine_respondents_tell_what_to_read_and_no_number() -> None:
     answers = planting.indicators(x)
     listed, counted = answers["reading_list"], answers["label_errors"]
     assert listed.coefficient.status == "insufficient"
-    assert "9 respondents tell what to read first" in listed.coefficient.reason
+    assert tells(listed.coefficient.reason, "planted.few-respondents", respondents=9, fewest=10)
     assert math.isnan(listed.coefficient.value)
     rows = listed.detail["reading_list"]
     assert len(rows) == 50

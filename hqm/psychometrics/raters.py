@@ -477,11 +477,9 @@ class RaterErrors:
 
 
 def pooled_labels(labels: npt.ArrayLike, pool: Pool = "majority") -> Array:
-    """One label an answer: the majority of its raters, their mean, or the likelier truth by Dawid
-    and Skene.
+    """Pool the labels of each answer: by majority, mean, or Dawid and Skene's likelier truth.
 
-    A majority is what more than half of an answer's raters said; without one (a tie) the answer
-    stays unresolved (NaN).
+    Without a majority (more than half of the raters) an answer stays unresolved (NaN).
 
     - `labels`: (raters, answers); NaN where a rater did not label. `ValueError` where `dawid-skene`
       gets others than 0 and 1.

@@ -487,11 +487,11 @@ def shared_table(replicates: int, respondents: Sequence[int]) -> Iterator[str]:
             ]
             for share in (0.01, 0.02):
                 made = [read(world, share, m, rng) for _ in range(replicates)]
-                told = [study.said for study in made if np.isfinite(study.said)]
+                stated = [study.said for study in made if np.isfinite(study.said)]
                 cells += [
                     f"{np.mean([study.true for study in made]):.2f}",
                     f"{np.mean([study.stated for study in made]):.2f}",
-                    f"{np.mean(told):.1f} in {len(told) / len(made):.2f}" if told else "none",
+                    f"{np.mean(stated):.1f} in {len(stated) / len(made):.2f}" if stated else "none",
                 ]
             named = sum(study.named for study in made)
             cells += [
