@@ -27,8 +27,7 @@ from hqm.files.records import read_records, take
 from hqm.forms.find_question import mode_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, affirm, flip
-from hqm.forms.open import look_first, rephrase_open
-from hqm.forms.questions import reword
+from hqm.forms.rephrase import look_first, rephrase_open, reword
 from hqm.forms.wording import rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
 from hqm.types import LETTERS, PARALLEL, REWORDINGS, Form, Item, LeftOut, Task
@@ -65,7 +64,7 @@ def rephrase_item(item: Item) -> Item:
 
 
 def reword_item(item: Item) -> Item:
-    """An open question in other words, chosen by the way it opens (`hqm.forms.questions`); the
+    """An open question in other words, chosen by the way it opens (`hqm.forms.rephrase`); the
     target stays the same.
     """
     made = reword(item.prompt)

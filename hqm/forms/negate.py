@@ -34,7 +34,6 @@ from hqm.forms.grammar import (
     reading,
     subject_end,
     subject_end_with_worth,
-    tag,
     verb_behind,
 )
 from hqm.forms.tag_cache import Readings
@@ -89,7 +88,8 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     sure = (
         (clause[0].word in DO and not _RELATIVE & {t.word for t in clause[1 : end + 1]})
         or clause[1].word in PRONOUNS
-        or _is_sure(clause[min(end, len(clause) - 1)])
+        or clause[min(end, len(clause) - 1)].word in _SURE
+        or clause[min(end, len(clause) - 1)].text in QUOTES
     )
     if not sure and end < len(clause) and not _fits(clause, end):
         return None
@@ -192,10 +192,6 @@ def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
     last = clause[-1]
     said = last.word in MATERIALS or (last.tag == "NN2" and clause[0].word in {"are", "were"})
     return letters[end] == "P" and letters.endswith("NN") and said
-
-
-def _is_sure(token: Token) -> bool:
-    return token.word in _SURE or token.text in QUOTES
 
 
 def ends_in_a_verb(subject: list[Token]) -> bool:
@@ -781,6 +777,3 @@ def _is_sound(clause: list[Token]) -> bool:
         reading(word, "NN"), reading(word, "AJ")
     )
     return not bare or (word in getInflection(word, tag="VBN") and word not in {"run", "come"})
-
-
-__all__ = ["MATERIALS", "PRONOUNS", "as_statement", "tag"]
