@@ -519,28 +519,30 @@ def forecast_table(comparison: Comparison) -> PaperTable:
                 )
             )
     unit = comparison.forecasts[0].unit if comparison.forecasts else "answers"
-    columns = (
-        Column("Measure", "text"),
-        Column("Pair", "text"),
-        Column(f"cost ({unit})"),
-        Column("items"),
-        Column("pictures"),
-        Column("G", "interval"),
-        Column("smallest difference", "interval"),
-        Column("these respondents", "text"),
-        Column("other respondents", "text"),
-    )
-    notes = (
-        (
-            "Each measure in one run of one wording, with as many pictures as its share of one cost"
-            " buys; new pictures are assumed to be like the audited ones. G: how far differences"
-            " between these respondents come back on other pictures and runs. Intervals: 95%, over"
-            " pictures. Trusted: the forecasts differ by more than their standard error; shown: by"
-            " more than 1.96 of it."
-        ),
-    )
     return PaperTable(
-        "forecast", "Which measure to trust for whom, at equal cost.", columns, tuple(rows), notes
+        "forecast",
+        "Which measure to trust for whom, at equal cost.",
+        columns=(
+            Column("Measure", "text"),
+            Column("Pair", "text"),
+            Column(f"cost ({unit})"),
+            Column("items"),
+            Column("pictures"),
+            Column("G", "interval"),
+            Column("smallest difference", "interval"),
+            Column("these respondents", "text"),
+            Column("other respondents", "text"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            (
+                "Each measure in one run of one wording, with as many pictures as its share of one"
+                " cost buys; new pictures are assumed to be like the audited ones. G: how far"
+                " differences between these respondents come back on other pictures and runs."
+                " Intervals: 95%, over pictures. Trusted: the forecasts differ by more than their"
+                " standard error; shown: by more than 1.96 of it."
+            ),
+        ),
     )
 
 

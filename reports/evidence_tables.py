@@ -133,25 +133,27 @@ def reliability(audit: BenchmarkAudit) -> Table:
                     *(Text("") for _ in range(6)),
                 )
             )
-    columns = (
-        "What varies",
-        "Metric",
-        "Unadjusted",
-        "Adjusted",
-        "95% interval",
-        "Noise floor",
-        "At 1,000 items",
-        "ICC(A,1), agreement",
-    )
-    notes = (
-        (
-            "Each row is a different source of error. The rows answer different questions, so they"
-            " are never averaged. Two intervals are given: one for these respondents with other"
-            " items, and one for other respondents like them."
-        ),
-    )
     return Table(
-        "Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes
+        "Reliability by source of error",
+        columns=(
+            "What varies",
+            "Metric",
+            "Unadjusted",
+            "Adjusted",
+            "95% interval",
+            "Noise floor",
+            "At 1,000 items",
+            "ICC(A,1), agreement",
+        ),
+        rows=(*rows, *absent),
+        right=(2, 3, 5, 6, 7),
+        notes=(
+            (
+                "Each row is a different source of error. The rows answer different questions, so"
+                " they are never averaged. Two intervals are given: one for these respondents with"
+                " other items, and one for other respondents like them."
+            ),
+        ),
     )
 
 
@@ -274,7 +276,6 @@ def components(estimate: Estimate) -> Table | None:
                 Text(shown),
             )
         )
-    columns = ("Source", "Share of the variance", "Variance", "95% interval")
     notes = (
         (
             "The respondents' share is what the benchmark is meant to measure; the other shares are"
@@ -286,9 +287,13 @@ def components(estimate: Estimate) -> Table | None:
             else ""
         ),
     )
-    caption = f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}"
     return Table(
-        caption, columns, tuple(table), (1, 2, 3), tuple(filter(None, notes)), estimate.signature
+        caption=f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}",
+        columns=("Source", "Share of the variance", "Variance", "95% interval"),
+        rows=tuple(table),
+        right=(1, 2, 3),
+        notes=tuple(filter(None, notes)),
+        signature=estimate.signature,
     )
 
 
@@ -342,16 +347,18 @@ def decision(estimate: Estimate) -> Table | None:
             )
         )
     heads = {"runs": "seeds", "answers": "answers per respondent"}
-    columns = ("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
-    notes = (
-        (
-            "Each row is the design with the fewest answers that reaches this Phi, computed from"
-            " the shares of the G study."
-        ),
-    )
-    caption = f"D-study: what you would need for .90{_design(estimate)}"
     return Table(
-        caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, estimate.signature
+        caption=f"D-study: what you would need for .90{_design(estimate)}",
+        columns=("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks)),
+        rows=tuple(table),
+        right=tuple(range(1, len(shown) + 1)),
+        notes=(
+            (
+                "Each row is the design with the fewest answers that reaches this Phi, computed"
+                " from the shares of the G study."
+            ),
+        ),
+        signature=estimate.signature,
     )
 
 
@@ -411,13 +418,12 @@ def family_table(
                     Text(flags, ", ".join(named), small=below),
                 )
             )
-    notes = (note, *missing) if note else tuple(missing)
     return Table(
         caption,
         ("Statistic", "Metric", "Value", "95% interval", "Notes"),
         tuple(lines),
         (2,),
-        notes,
+        notes=(note, *missing) if note else tuple(missing),
     )
 
 
@@ -496,17 +502,27 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             )
             for r in estimate.detail.get("by_type", ())
         ]
-        notes = (
-            (
-                "Right from words alone: the share that a classifier predicts on items that it was"
-                " not trained on. Baseline: always giving the most frequent label. The last column"
-                " is the probability of such a gain if the words told nothing."
-            ),
-        )
-        columns = ("Type", "Items", "Right from words alone", "Baseline", "p (all), q (types)")
         tables.append(
             Table(
-                "Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, estimate.signature
+                "Blind solvability",
+                columns=(
+                    "Type",
+                    "Items",
+                    "Right from words alone",
+                    "Baseline",
+                    "p (all), q (types)",
+                ),
+                rows=tuple(rows),
+                right=(1, 2, 3, 4),
+                notes=(
+                    (
+                        "Right from words alone: the share that a classifier predicts on items that"
+                        " it was not trained on. Baseline: always giving the most frequent label."
+                        " The last column is the probability of such a gain if the words told"
+                        " nothing."
+                    ),
+                ),
+                signature=estimate.signature,
             )
         )
     cues = find(audit, "solvability.leakage_cues", metric)
@@ -609,15 +625,6 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
 
 def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Table:
     metrics = len(audit.metrics) > 1
-    columns = (
-        "Estimate",
-        *(["Metric"] * metrics),
-        "Compared with",
-        "Value",
-        "95% interval",
-        "Made from",
-        "Notes",
-    )
     rows = []
     for e in estimates:
         name = Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator)
@@ -649,10 +656,18 @@ def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Tab
     )
     return Table(
         title,
-        columns,
-        tuple(rows),
-        (2 + metrics,),
-        tuple(filter(None, (first, *words, *withheld, *reasons))),
+        columns=(
+            "Estimate",
+            *(["Metric"] * metrics),
+            "Compared with",
+            "Value",
+            "95% interval",
+            "Made from",
+            "Notes",
+        ),
+        rows=tuple(rows),
+        right=(2 + metrics,),
+        notes=tuple(filter(None, (first, *words, *withheld, *reasons))),
     )
 
 

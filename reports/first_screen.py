@@ -516,32 +516,31 @@ def _of(passed: int, n: int) -> str:
 def gate_table(gate: Gate) -> Table:
     """Every test of the policy: what did not pass first, with what to do."""
     order = ("FAIL", "NOT MEASURED", "PASS")
-    rows = tuple(
-        (
-            Text(
-                _OUTCOMES[test.outcome] + ("" if test.required else ", not required"),
-                muted=test.outcome == "PASS",
-            ),
-            Text(test.what.replace("_", " ")),
-            Text(
-                _first_capital(test.sentence), small=test.reason if test.outcome != "PASS" else ""
-            ),
-            Text(test.remedy),
-        )
-        for test in sorted(gate.tests, key=lambda test: order.index(test.outcome))
-    )
-    notes = (
-        (
-            "Thresholds are held against the unfavourable end of an interval. What was not measured"
-            " is not passed. `hqm gate AUDIT` prints the same."
-        ),
-    )
     return Table(
         f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
         ("Outcome", "Test", "What was held against what", "What to do"),
-        rows,
-        (),
-        notes,
+        rows=tuple(
+            (
+                Text(
+                    _OUTCOMES[test.outcome] + ("" if test.required else ", not required"),
+                    muted=test.outcome == "PASS",
+                ),
+                Text(test.what.replace("_", " ")),
+                Text(
+                    _first_capital(test.sentence),
+                    small=test.reason if test.outcome != "PASS" else "",
+                ),
+                Text(test.remedy),
+            )
+            for test in sorted(gate.tests, key=lambda test: order.index(test.outcome))
+        ),
+        right=(),
+        notes=(
+            (
+                "Thresholds are held against the unfavourable end of an interval. What was not"
+                " measured is not passed. `hqm gate AUDIT` prints the same."
+            ),
+        ),
     )
 
 

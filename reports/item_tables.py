@@ -148,26 +148,31 @@ def reading_table(audit: BenchmarkAudit, most: int = 20) -> Table | None:
                 Text(percent(expected)),
             )
         )
-    columns = (
-        "Rank",
-        "Item",
-        "Correlation with the rest",
-        "Who fails it",
-        "Wrong key, or misleading",
-    )
-    notes = (
-        (
-            "Ranked by how far strong respondents fail an item that weak ones pass. The list is for"
-            " reading; no test stands behind a single row."
+    return Table(
+        "Items to read first",
+        columns=(
+            "Rank",
+            "Item",
+            "Correlation with the rest",
+            "Who fails it",
+            "Wrong key, or misleading",
         ),
-        *(
-            [f"How many keys are wrong is not said: {estimate.reason}."]
-            if estimate.value is None
-            else []
+        rows=tuple(lines),
+        right=(2, 4),
+        notes=(
+            (
+                "Ranked by how far strong respondents fail an item that weak ones pass. The list is"
+                " for reading; no test stands behind a single row."
+            ),
+            *(
+                [f"How many keys are wrong is not said: {estimate.reason}."]
+                if estimate.value is None
+                else []
+            ),
+            *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
         ),
-        *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
+        signature=estimate.signature,
     )
-    return Table("Items to read first", columns, tuple(lines), (2, 4), notes, estimate.signature)
 
 
 def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
@@ -303,9 +308,13 @@ def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "")
     )
     cells = tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown)
     more = len(list(rows)) - len(shown)
-    notes = (f"{more:,} further rows are in findings.csv.",) if more > 0 else ()
     return Table(
-        caption, tuple(name.replace("_", " ") for name in columns), cells, right, notes, signature
+        caption,
+        tuple(name.replace("_", " ") for name in columns),
+        cells,
+        right,
+        notes=(f"{more:,} further rows are in findings.csv.",) if more > 0 else (),
+        signature=signature,
     )
 
 

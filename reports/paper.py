@@ -133,35 +133,37 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     if comparison is not None:
         for place, indicator in enumerate(indicators, 5):
             _mark_measures(rows, place, indicator, comparison)
-    columns = (
-        Column("Benchmark", "text"),
-        Column("Task", "text"),
-        Column("Metric", "text"),
-        Column("Items"),
-        Column("Models"),
-        Column("Test-retest r", "interval", "Reliability"),
-        Column("Parallel forms r", "interval", "Reliability"),
-        Column("Criterion r", "interval", "Validity"),
-        Column("Noise floor"),
-        Column("Types"),
-    )
     tested = (
         "for other models: at least ten independent shared models, paired resampling of models, one"
         " Holm adjustment over all columns"
         if comparison
         else "no models shared: no marks"
     )
-    notes = _noted(
-        audits,
-        "Intervals: 95%, over models.",
-        f"{_MARKS} ({tested}).",
-        "There is no column of averages, because test-retest and parallel forms measure different"
-        " errors and their mean measures neither.",
-        "Noise floor: the correlation that independent coin flips at each model's own rate would"
-        " reach.",
-    )
     return PaperTable(
-        "table1", "Quality of the benchmarks.", columns, tuple(map(tuple, rows)), notes
+        "table1",
+        "Quality of the benchmarks.",
+        columns=(
+            Column("Benchmark", "text"),
+            Column("Task", "text"),
+            Column("Metric", "text"),
+            Column("Items"),
+            Column("Models"),
+            Column("Test-retest r", "interval", "Reliability"),
+            Column("Parallel forms r", "interval", "Reliability"),
+            Column("Criterion r", "interval", "Validity"),
+            Column("Noise floor"),
+            Column("Types"),
+        ),
+        rows=tuple(map(tuple, rows)),
+        notes=_noted(
+            audits,
+            "Intervals: 95%, over models.",
+            f"{_MARKS} ({tested}).",
+            "There is no column of averages, because test-retest and parallel forms measure"
+            " different errors and their mean measures neither.",
+            "Noise floor: the correlation that independent coin flips at each model's own rate"
+            " would reach.",
+        ),
     )
 
 
@@ -293,16 +295,19 @@ def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
                 measured(row.yes_ratio.get(other)),
             ]
         rows.append(tuple(entries))
-    notes = _noted(
-        [audit],
-        "A share of yes above the ground truth is more yes than is right, as a habit of saying yes"
-        " (acquiescence) gives; a share below it is more no than is right.",
-        "Intervals: 95%, over pictures.",
-        f"{_MARKS} (Holm).",
-    )
     ranked = (tuple(truth), *_in_order(audit, metric, rows))
     return PaperTable(
-        f"table2-{audit.benchmark}", _titled("Yes bias on", audit), tuple(columns), ranked, notes
+        f"table2-{audit.benchmark}",
+        _titled("Yes bias on", audit),
+        tuple(columns),
+        ranked,
+        notes=_noted(
+            [audit],
+            "A share of yes above the ground truth is more yes than is right, as a habit of saying"
+            " yes (acquiescence) gives; a share below it is more no than is right.",
+            "Intervals: 95%, over pictures.",
+            f"{_MARKS} (Holm).",
+        ),
     )
 
 
@@ -329,42 +334,43 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
                 measured(row.words.get(other), digits=1),
             ]
         rows.append(tuple(entries))
-    notes = _noted(
-        [audit],
-        "Words: mean length of a caption.",
-        "Intervals: 95%, over pictures.",
-        f"{_MARKS} (Holm).",
-    )
-    title = _titled("Caption length and hallucination under two instructions on", audit)
     return PaperTable(
         f"table3-{audit.benchmark}",
-        title,
-        tuple(columns),
-        tuple(_in_order(audit, metric, rows)),
-        notes,
+        caption=_titled("Caption length and hallucination under two instructions on", audit),
+        columns=tuple(columns),
+        rows=tuple(_in_order(audit, metric, rows)),
+        notes=_noted(
+            [audit],
+            "Words: mean length of a caption.",
+            "Intervals: 95%, over pictures.",
+            f"{_MARKS} (Holm).",
+        ),
     )
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     """Table 4: items by hallucination type, and whether the release labels them."""
-    columns = (
-        Column("Benchmark", "text"),
-        *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
-    )
-    rows = tuple(
-        (
-            plain(audit.title),
-            *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
-        )
-        for audit in audits
-    )
-    notes = (
-        (
-            "Number of items known to be of each type. A dash means none; “claimed” means that the"
-            " benchmark says it covers the type but labels no item."
+    return PaperTable(
+        "table4",
+        "Coverage of hallucination types, in items.",
+        columns=(
+            Column("Benchmark", "text"),
+            *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
+        ),
+        rows=tuple(
+            (
+                plain(audit.title),
+                *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
+            )
+            for audit in audits
+        ),
+        notes=(
+            (
+                "Number of items known to be of each type. A dash means none; “claimed” means that"
+                " the benchmark says it covers the type but labels no item."
+            ),
         ),
     )
-    return PaperTable("table4", "Coverage of hallucination types, in items.", columns, rows, notes)
 
 
 def _items(kind: Mapping[str, object]) -> Entry:
@@ -408,18 +414,17 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
     ]
     arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
-    notes = _noted(
-        [audit],
-        "Overall interval: 95%, over pictures.",
-        f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root of"
-        " its share of the items).",
-    )
     return PaperTable(
         f"table5-{audit.benchmark}",
         _titled(f"{metric} by hallucination type on", audit),
         (*heads, Column("overall", "interval", metric + arrow)),
         tuple(_in_order(audit, metric, rows)),
-        notes,
+        notes=_noted(
+            [audit],
+            "Overall interval: 95%, over pictures.",
+            f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root"
+            " of its share of the items).",
+        ),
     )
 
 
@@ -448,20 +453,29 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         Column(title, "interval" if w in spans else "number", group)
         for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
     ]
-    rows = tuple(
-        (plain(audit.title), plain(metric), *(estimated(find(audit, i, metric)) for _, i in wanted))
-        for audit, metric in chain.from_iterable(
-            ((audit, metric) for metric in audit.metrics) for audit in audits
-        )
-    )
-    notes = _noted(
-        audits,
-        "Intervals: 95%, over models.",
-        "SEM: standard error of one run, and MDC95: the difference between two runs that noise"
-        " exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
-    )
     return _without_empty(
-        PaperTable("reliability", "Reliability of the benchmarks.", tuple(columns), rows, notes)
+        PaperTable(
+            "reliability",
+            "Reliability of the benchmarks.",
+            tuple(columns),
+            rows=tuple(
+                (
+                    plain(audit.title),
+                    plain(metric),
+                    *(estimated(find(audit, i, metric)) for _, i in wanted),
+                )
+                for audit, metric in chain.from_iterable(
+                    ((audit, metric) for metric in audit.metrics) for audit in audits
+                )
+            ),
+            notes=_noted(
+                audits,
+                "Intervals: 95%, over models.",
+                "SEM: standard error of one run, and MDC95: the difference between two runs that"
+                " noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its"
+                " own.",
+            ),
+        )
     )
 
 
@@ -497,21 +511,23 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
                 )
     if not rows:
         return None
-    columns = (
-        Column("Benchmark", "text"),
-        Column("Metric", "text"),
-        Column("Judge", "text"),
-        *(Column(title, "interval") for title, _ in wanted),
-    )
     judged = [
         audit
         for audit in audits
         if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)
     ]
-    notes = _noted(judged, "Intervals: 95%, over models.")
     return _without_empty(
         PaperTable(
-            "judge", "The judge asked again about the same answers.", columns, tuple(rows), notes
+            "judge",
+            "The judge asked again about the same answers.",
+            columns=(
+                Column("Benchmark", "text"),
+                Column("Metric", "text"),
+                Column("Judge", "text"),
+                *(Column(title, "interval") for title, _ in wanted),
+            ),
+            rows=tuple(rows),
+            notes=_noted(judged, "Intervals: 95%, over models."),
         )
     )
 

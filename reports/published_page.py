@@ -60,18 +60,21 @@ def render(data: Mapping[str, Any], command: str) -> str:
 def _read_as(data: Mapping[str, Any]) -> Table:
     """What each column was taken for."""
     scales = {1.0: "shares of 1", 100.0: "per cent", None: "points"}
-    rows = [
-        (
-            Text(column["column"]),
-            Text(scales.get(column["scale"], str(column["scale"]))),
-            Text(column["better"] or "not said"),
-            Text("not said" if column["items"] is None else f"{column['items']:,}"),
-            Text(str(column["decimals"])),
-        )
-        for column in data["read_as"]
-    ]
-    columns = ("column", "read as", "better", "items behind a score", "decimals printed")
-    return Table("What each column was taken for", columns, tuple(rows), (3, 4))
+    return Table(
+        "What each column was taken for",
+        columns=("column", "read as", "better", "items behind a score", "decimals printed"),
+        rows=tuple(
+            (
+                Text(column["column"]),
+                Text(scales.get(column["scale"], str(column["scale"]))),
+                Text(column["better"] or "not said"),
+                Text("not said" if column["items"] is None else f"{column['items']:,}"),
+                Text(str(column["decimals"])),
+            )
+            for column in data["read_as"]
+        ),
+        right=(3, 4),
+    )
 
 
 def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
@@ -122,13 +125,16 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
                 Text(_said(e)),
             )
         )
-    title = (
-        "The two columns compared"
-        if family == _AGREEMENT
-        else FAMILIES.get(family, family.replace("_", " "))
+    return Table(
+        caption=(
+            "The two columns compared"
+            if family == _AGREEMENT
+            else FAMILIES.get(family, family.replace("_", " "))
+        ),
+        columns=("coefficient", "of", "value", "95% interval over respondents", "respondents", ""),
+        rows=tuple(rows),
+        right=(2, 3, 4),
     )
-    columns = ("coefficient", "of", "value", "95% interval over respondents", "respondents", "")
-    return Table(title, columns, tuple(rows), (2, 3, 4))
 
 
 def _said(estimate: Estimate) -> str:

@@ -183,19 +183,18 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
         (Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells))
         for r in in_order(audit)
     ]
-    notes = (
-        (
-            "A share above that of the right answers is more yes than is right, as a habit of"
-            " saying yes (acquiescence) gives; a share below it is more no than is right."
-        ),
-    )
     return Table(
         "Share of yes answers",
         ("Respondent", *map(cell, cells)),
         tuple(rows),
         tuple(range(1, len(cells) + 1)),
-        notes,
-        made_of(audit),
+        notes=(
+            (
+                "A share above that of the right answers is more yes than is right, as a habit of"
+                " saying yes (acquiescence) gives; a share below it is more no than is right."
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
@@ -265,10 +264,6 @@ def lengths(audit: BenchmarkAudit) -> Table:
     """The mean length of the answers in words for each administration, with the elasticity of the
     score below.
     """
-    rows = tuple(
-        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells))
-        for r in in_order(audit)
-    )
     columns = ("Respondent", *map(cell, audit.cells))
     notes = []
     for estimate in audit.estimates:
@@ -291,10 +286,13 @@ def lengths(audit: BenchmarkAudit) -> Table:
     return Table(
         "Mean length of an answer in words",
         columns,
-        rows,
-        tuple(range(1, len(columns))),
-        tuple(notes),
-        made_of(audit),
+        rows=tuple(
+            (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells))
+            for r in in_order(audit)
+        ),
+        right=tuple(range(1, len(columns))),
+        notes=tuple(notes),
+        signature=made_of(audit),
     )
 
 
@@ -312,54 +310,54 @@ def states(audit: BenchmarkAudit) -> Table:
             counts = [row.states[name].get(state, 0) for state in shown]
             numbers = (Text(f"{count:,}", muted=not count) for count in counts)
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *numbers))
-    notes = (
-        (
-            "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
-            " respondent declined to answer. truncated: cut off at the token limit, and scored"
-            " because it could be read. error: no answer came back. Only ok and truncated are"
-            " scored."
-        ),
-        *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
-        *(["empty: the answer holds no word."] if "empty" in seen else []),
-        *(
-            f"{cell(name)}: {advice}."
-            for name, of in audit.state_counts.items()
-            if (advice := advice_on_cut(of))
-        ),
-    )
-    columns = ("Respondent", "Administration", *shown)
     return Table(
         "How the answers came out",
-        columns,
-        tuple(rows),
-        tuple(range(2, len(shown) + 2)),
-        notes,
-        made_of(audit),
+        columns=("Respondent", "Administration", *shown),
+        rows=tuple(rows),
+        right=tuple(range(2, len(shown) + 2)),
+        notes=(
+            (
+                "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
+                " respondent declined to answer. truncated: cut off at the token limit, and scored"
+                " because it could be read. error: no answer came back. Only ok and truncated are"
+                " scored."
+            ),
+            *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
+            *(["empty: the answer holds no word."] if "empty" in seen else []),
+            *(
+                f"{cell(name)}: {advice}."
+                for name, of in audit.state_counts.items()
+                if (advice := advice_on_cut(of))
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
 def forms(audit: BenchmarkAudit) -> Table:
     """The forms, with the rules that made them."""
-    rows = [
-        (
-            Text(name),
-            Text(f"{row['items']:,}"),
-            Text(
-                f"{row['left_out']:,}",
-                small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items()),
-            ),
-            Text(
-                ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
-                small="; ".join(
-                    f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
-                ),
-            ),
-            Text(row["digest"]),
-        )
-        for name, row in audit.forms.items()
-    ]
     return Table(
-        "Forms", ("Form", "Items", "Left out", "Made by", "Content hash"), tuple(rows), (1, 2)
+        "Forms",
+        ("Form", "Items", "Left out", "Made by", "Content hash"),
+        rows=tuple(
+            (
+                Text(name),
+                Text(f"{row['items']:,}"),
+                Text(
+                    f"{row['left_out']:,}",
+                    small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items()),
+                ),
+                Text(
+                    ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
+                    small="; ".join(
+                        f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
+                    ),
+                ),
+                Text(row["digest"]),
+            )
+            for name, row in audit.forms.items()
+        ),
+        right=(1, 2),
     )
 
 

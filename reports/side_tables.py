@@ -90,18 +90,6 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
         for t in tools
         for row in t["differences"]
     )
-    columns = (
-        Column("Respondent", "text"),
-        Column("Administration", "text"),
-        Column("Tool", "text"),
-        Column("HQM's scoring", "text"),
-        Column("answers"),
-        Column("tool", "number", "Mean score"),
-        Column("HQM", "number", "Mean score"),
-        Column("scored by HQM"),
-        Column("differ"),
-        Column("Why", "text"),
-    )
     each = (
         Column("Item", "text"),
         Column("Respondent", "text"),
@@ -118,8 +106,19 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
     total = PaperTable(
         "harness",
         f"{TOOLS_TITLE}: answers that both scored, and how many they score otherwise.",
-        columns,
-        totals,
+        columns=(
+            Column("Respondent", "text"),
+            Column("Administration", "text"),
+            Column("Tool", "text"),
+            Column("HQM's scoring", "text"),
+            Column("answers"),
+            Column("tool", "number", "Mean score"),
+            Column("HQM", "number", "Mean score"),
+            Column("scored by HQM"),
+            Column("differ"),
+            Column("Why", "text"),
+        ),
+        rows=totals,
     )
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
     return (
@@ -134,38 +133,41 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
     """
     if not audit.tools:
         return []
-    rows = tuple(
-        (
-            Text(short(t["respondent"]), t["respondent"]),
-            Text(_put(t)),
-            Text(t["tool"]),
-            Text(f"{t['compared']:,}"),
-            Text(number(t["tool_mean"])),
-            Text(number(t["hqm_mean"])),
-            Text(f"{t['hqm_scored']:,}"),
-            Text(f"{len(t['differences']):,}"),
-            Text(_reasons(t)),
-        )
-        for t in audit.tools
-    )
-    columns = (
-        "Respondent",
-        "Administration",
-        "Tool",
-        "Answers",
-        "Tool's mean",
-        "HQM's mean",
-        "Scored by HQM",
-        "Differ",
-        "Why",
-    )
-    notes = (
-        (
-            "The tools' means are over the answers with a tool's score, HQM's over those of them"
-            " that HQM scores."
+    total = Table(
+        f"{TOOLS_TITLE}.",
+        columns=(
+            "Respondent",
+            "Administration",
+            "Tool",
+            "Answers",
+            "Tool's mean",
+            "HQM's mean",
+            "Scored by HQM",
+            "Differ",
+            "Why",
+        ),
+        rows=tuple(
+            (
+                Text(short(t["respondent"]), t["respondent"]),
+                Text(_put(t)),
+                Text(t["tool"]),
+                Text(f"{t['compared']:,}"),
+                Text(number(t["tool_mean"])),
+                Text(number(t["hqm_mean"])),
+                Text(f"{t['hqm_scored']:,}"),
+                Text(f"{len(t['differences']):,}"),
+                Text(_reasons(t)),
+            )
+            for t in audit.tools
+        ),
+        right=(3, 4, 5, 6, 7),
+        notes=(
+            (
+                "The tools' means are over the answers with a tool's score, HQM's over those of"
+                " them that HQM scores."
+            ),
         ),
     )
-    total = Table(f"{TOOLS_TITLE}.", columns, rows, (3, 4, 5, 6, 7), notes)
     each = tuple(
         (
             Text(row["item"]),
@@ -246,14 +248,6 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
         rows.append((Text(short(row.name), row.name), Text(number(whole)), *map(_shown, own)))
     mean = [Text(number(shift.value), small=_interval(shift)) for shift in shifts]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
-    notes = (
-        (
-            "Under each score stands its difference from whole pictures, with its 95% interval over"
-            " other pictures. The questions are the same, so the difference is paired. The interval"
-            " of the mean difference is over other respondents like these."
-        ),
-        "100% is the picture as it is; 50% has half of its width and half of its height.",
-    )
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
     places = tuple(range(1, len(columns)))
     return Table(
@@ -261,8 +255,15 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
         columns,
         tuple(rows),
         places,
-        notes,
-        shifts[0].signature,
+        notes=(
+            (
+                "Under each score stands its difference from whole pictures, with its 95% interval"
+                " over other pictures. The questions are the same, so the difference is paired. The"
+                " interval of the mean difference is over other respondents like these."
+            ),
+            "100% is the picture as it is; 50% has half of its width and half of its height.",
+        ),
+        signature=shifts[0].signature,
     )
 
 
@@ -319,33 +320,36 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
     if not audit.stopped:
         return None
     of = audit.stopped["of_items"]
-    rows = [
-        (
-            Text(short(row["respondent"]), row["respondent"]),
-            Text(f"{row['items']:,} of {of:,}"),
-            Text(percent(row["inclusion"])),
-            Text(_score_with_interval(row), small=str(row.get("metric", ""))),
-            Text(_why(row, of)),
-        )
-        for row in audit.stopped["respondents"]
-    ]
-    notes = (
-        (
-            "The score is that on the full benchmark (these items), estimated from all items that"
-            " the respondent was asked; the 95% interval holds whenever asking stopped. Intervals"
-            " elsewhere in this report are of a fixed size: they do not allow for the rule having"
-            " looked at the answers."
+    return Table(
+        STOPS_TITLE,
+        columns=(
+            "Respondent",
+            "Items asked",
+            "Chance of a picture to be asked",
+            "Score at any time",
+            "Stopped",
         ),
-        "To ask the rest, run the same command without --until.",
+        rows=tuple(
+            (
+                Text(short(row["respondent"]), row["respondent"]),
+                Text(f"{row['items']:,} of {of:,}"),
+                Text(percent(row["inclusion"])),
+                Text(_score_with_interval(row), small=str(row.get("metric", ""))),
+                Text(_why(row, of)),
+            )
+            for row in audit.stopped["respondents"]
+        ),
+        right=(1, 2, 3),
+        notes=(
+            (
+                "The score is that on the full benchmark (these items), estimated from all items"
+                " that the respondent was asked; the 95% interval holds whenever asking stopped."
+                " Intervals elsewhere in this report are of a fixed size: they do not allow for the"
+                " rule having looked at the answers."
+            ),
+            "To ask the rest, run the same command without --until.",
+        ),
     )
-    columns = (
-        "Respondent",
-        "Items asked",
-        "Chance of a picture to be asked",
-        "Score at any time",
-        "Stopped",
-    )
-    return Table(STOPS_TITLE, columns, tuple(rows), (1, 2, 3), notes)
 
 
 def _score_with_interval(row: Mapping[str, Any]) -> str:
@@ -394,19 +398,19 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
                 Text(number(alone), muted=True),
             ]
         rows.append(tuple(cells))
-    notes = (
-        (
-            "Full scale: what the full benchmark would show, from the weighted answers to the short"
-            " form. The interval is about the choice of the items, in which it is widened by what"
-            " families that did not choose them showed; it is not about other seeds or wordings."
-        ),
-    )
     return Table(
         "Scores on the full benchmark's scale",
         tuple(columns),
         tuple(rows),
         tuple(range(1, len(columns))),
-        notes,
+        notes=(
+            (
+                "Full scale: what the full benchmark would show, from the weighted answers to the"
+                " short form. The interval is about the choice of the items, in which it is widened"
+                " by what families that did not choose them showed; it is not about other seeds or"
+                " wordings."
+            ),
+        ),
     )
 
 
@@ -430,20 +434,19 @@ def losses(audit: BenchmarkAudit) -> Table | None:
                 _linked(audit, "parallel_reliability", metric),
             )
         )
-    columns = (
-        "Metric",
-        "Mean error",
-        "Kendall's tau",
-        "Intervals that contain the full score",
-        "Half an interval",
-        "Reliability of forms A and B",
-    )
     return (
         Table(
             "What the short form loses, on families that did not choose its items",
-            columns,
-            tuple(rows),
-            (1, 2, 3, 4, 5),
+            columns=(
+                "Metric",
+                "Mean error",
+                "Kendall's tau",
+                "Intervals that contain the full score",
+                "Half an interval",
+                "Reliability of forms A and B",
+            ),
+            rows=tuple(rows),
+            right=(1, 2, 3, 4, 5),
         )
         if rows
         else None

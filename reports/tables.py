@@ -594,21 +594,6 @@ def summary(audit: Audit) -> Table:
     The paper's column "Average" is left out, because it averages coefficients of different sources
     of error.
     """
-    columns = (
-        "Benchmark",
-        "Task",
-        "Items",
-        "Respondents",
-        "Metric",
-        "Test-retest r",
-        "noise floor r0",
-        "ICC(A,1)",
-        "Parallel-forms r",
-        "ICC(A,1)",
-        "mean shift",
-        "Criterion r",
-        "Types",
-    )
     rows = []
     for benchmark in audit.audits:
         covered = sum(kind["items"] > 0 for kind in benchmark.coverage.values())
@@ -631,17 +616,36 @@ def summary(audit: Audit) -> Table:
                 estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates
             )
             rows.append((*map(Text, head), *numbers, Text(types)))
-    notes = (
-        (
-            "Coefficients of different sources of error are never averaged. Every number links to"
-            " its signature."
+    return Table(
+        "Quality of the benchmarks",
+        columns=(
+            "Benchmark",
+            "Task",
+            "Items",
+            "Respondents",
+            "Metric",
+            "Test-retest r",
+            "noise floor r0",
+            "ICC(A,1)",
+            "Parallel-forms r",
+            "ICC(A,1)",
+            "mean shift",
+            "Criterion r",
+            "Types",
         ),
-        (
-            "r0: the correlation that independent coin flips at each respondent's own rate would"
-            " reach with this many items."
+        rows=tuple(rows),
+        right=(2, 3, *range(5, 12)),
+        notes=(
+            (
+                "Coefficients of different sources of error are never averaged. Every number links"
+                " to its signature."
+            ),
+            (
+                "r0: the correlation that independent coin flips at each respondent's own rate"
+                " would reach with this many items."
+            ),
         ),
     )
-    return Table("Quality of the benchmarks", columns, tuple(rows), (2, 3, *range(5, 12)), notes)
 
 
 def find(
@@ -720,10 +724,15 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
         if notes:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
-    columns = ("indicator", "metric", "value", "these models", "other models")
     order = list(FAMILIES)
     rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
-    return Table("Indicators", columns, tuple(rows), (2, 3, 4), tuple(reasons))
+    return Table(
+        "Indicators",
+        columns=("indicator", "metric", "value", "these models", "other models"),
+        rows=tuple(rows),
+        right=(2, 3, 4),
+        notes=tuple(reasons),
+    )
 
 
 def record(audit: Audit) -> Table:
@@ -747,14 +756,13 @@ def identities(audit: Audit) -> Table:
             }
             seen.setdefault(row.name, identity)
     keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
-    rows = tuple(
-        (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
-        for name, identity in seen.items()
-    )
     return Table(
         "How each respondent was asked",
         ("Respondent", *(key.replace("_", " ") for key in keys)),
-        rows,
+        rows=tuple(
+            (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
+            for name, identity in seen.items()
+        ),
     )
 
 

@@ -39,19 +39,18 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
             for kind in types
         ]
         rows.append((Text(short(row.name), row.name), *cells))
-    notes = (
-        (
-            f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell"
-            " (pale) to the best cell (strong)."
-        ),
-    )
     return Table(
         f"Respondents by type: {first}",
         ("Respondent", *types),
         tuple(rows),
         tuple(range(1, len(types) + 1)),
-        notes,
-        made_of(audit),
+        notes=(
+            (
+                f"{first}, administration: {cell(audit.reference)}. The colours run from the worst"
+                " cell (pale) to the best cell (strong)."
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
@@ -92,32 +91,30 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 Text(lacking),
             )
         )
-    notes = (
-        (
-            "By design: the benchmark asks about nothing else, although its release has no type"
-            " labels. Claimed: the benchmark says that it measures the type, but no item is known"
-            " to do so, and the type cannot be scored. A type is measurable when the standard error"
-            " of a respondent's score on it (root mean square over these respondents, items of a"
-            " picture together) is .03 or less in this audit; the last column says about how many"
-            " more such items that takes."
-        ),
-    )
-    columns = (
-        "Type",
-        "State",
-        "Items",
-        "Pictures",
-        "Distinct wordings",
-        "Standard error",
-        "Items missing",
-    )
     return Table(
         "Coverage of hallucination types",
-        columns,
-        tuple(lines),
-        (2, 3, 4, 5, 6),
-        notes,
-        made_of(audit),
+        columns=(
+            "Type",
+            "State",
+            "Items",
+            "Pictures",
+            "Distinct wordings",
+            "Standard error",
+            "Items missing",
+        ),
+        rows=tuple(lines),
+        right=(2, 3, 4, 5, 6),
+        notes=(
+            (
+                "By design: the benchmark asks about nothing else, although its release has no type"
+                " labels. Claimed: the benchmark says that it measures the type, but no item is"
+                " known to do so, and the type cannot be scored. A type is measurable when the"
+                " standard error of a respondent's score on it (root mean square over these"
+                " respondents, items of a picture together) is .03 or less in this audit; the last"
+                " column says about how many more such items that takes."
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
@@ -139,27 +136,25 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
                 Text(_worth(row), muted=not usable),
             )
         )
-    columns = (
-        "Type",
-        "Items",
-        "Predicted by its own score",
-        "Predicted by the total",
-        "Own score worth reporting",
-    )
-    notes = (
-        (
-            "How much of the type's true score its own items predict, and how much of it the total"
-            " predicts (Haberman). Yes: the 95% interval of the difference over respondents lies"
-            " above 0."
-        ),
-    )
     return Table(
         "Is a type's own score worth reporting?",
-        columns,
-        tuple(lines),
-        (1, 2, 3),
-        notes,
-        estimate.signature,
+        columns=(
+            "Type",
+            "Items",
+            "Predicted by its own score",
+            "Predicted by the total",
+            "Own score worth reporting",
+        ),
+        rows=tuple(lines),
+        right=(1, 2, 3),
+        notes=(
+            (
+                "How much of the type's true score its own items predict, and how much of it the"
+                " total predicts (Haberman). Yes: the 95% interval of the difference over"
+                " respondents lies above 0."
+            ),
+        ),
+        signature=estimate.signature,
     )
 
 
