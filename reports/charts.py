@@ -204,13 +204,18 @@ def cost(estimate: Estimate | None) -> str:
                 points.append((times * float(row["items"]), error))
                 lines[name] = points
     kept = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
-    here = [
-        (float(row["items"]), float(row["error"]), "this audit")
-        for row in study
-        if row["items"] == estimate.detail.get("items")
-    ]
     unit = f"answers per respondent (items × {varied}s)"
-    return curves(kept, unit, f"standard error of {estimate.metric}", top=None, marked=here)
+    return curves(
+        kept,
+        unit,
+        f"standard error of {estimate.metric}",
+        top=None,
+        marked=[
+            (float(row["items"]), float(row["error"]), "this audit")
+            for row in study
+            if row["items"] == estimate.detail.get("items")
+        ],
+    )
 
 
 def radars(audit: BenchmarkAudit, metric: str) -> str:

@@ -81,8 +81,16 @@ def _respondents(comparison: Comparison) -> str:
 def _indicators(comparison: Comparison) -> PaperTable:
     rows = []
     for indicator, by in comparison.indicators.items():
-        numbers = [_coefficient(by.get(m.label)) for m in comparison.measures]
-        rows.append((plain(indicator_name(indicator)), *_marked(comparison, indicator, numbers)))
+        rows.append(
+            (
+                plain(indicator_name(indicator)),
+                *_marked(
+                    comparison,
+                    indicator,
+                    numbers=[_coefficient(by.get(m.label)) for m in comparison.measures],
+                ),
+            )
+        )
     return PaperTable(
         "indicators",
         "Reliability and agreement, side by side.",
@@ -544,14 +552,20 @@ def printed_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
 
 
 def _melted(table: PaperTable) -> PaperTable:
-    rows = tuple(
-        (row[0], plain(column.title), entry)
-        for row in table.rows
-        for column, entry in zip(table.columns[1:], row[1:], strict=True)
-        if entry.value is not None
+    return replace(
+        table,
+        columns=(
+            Column("Indicator", "text"),
+            Column("Measure", "text"),
+            Column("value", "interval"),
+        ),
+        rows=tuple(
+            (row[0], plain(column.title), entry)
+            for row in table.rows
+            for column, entry in zip(table.columns[1:], row[1:], strict=True)
+            if entry.value is not None
+        ),
     )
-    columns = (Column("Indicator", "text"), Column("Measure", "text"), Column("value", "interval"))
-    return replace(table, columns=columns, rows=rows)
 
 
 def _by_population(comparison: Comparison, table: PaperTable) -> list[PaperTable]:

@@ -162,15 +162,16 @@ def _contradictions(audit: BenchmarkAudit) -> Iterator[Sentence]:
     groups = contradictory_keys(audit)
     if groups:
         first = groups[0]
-        keys = (
-            f", with the keys {listed(list(first.keys))}" if first.keys and all(first.keys) else ""
-        )
         yield say(
             "In {n}, the same question about the same picture has different right answers, for"
             " example in items {names}{keys}. Correct one of them.",
             n=counted(len(groups), "place"),
             names=listed(list(first.items)),
-            keys=keys,
+            keys=(
+                f", with the keys {listed(list(first.keys))}"
+                if first.keys and all(first.keys)
+                else ""
+            ),
         )
 
 
@@ -333,16 +334,15 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Sentence]:
     }
     left = [f for f in one_sided if not f.get("rows") or f["rows"][0].get("type") not in of_place]
     if left:
-        more = (
-            f" {counted(len(left) - 1, 'further type')} {have(len(left) - 1)} such a key."
-            if len(left) > 1
-            else ""
-        )
         yield say(
             "{what}.{more} Balance the right answers, or report the score beside that of always"
             " giving the commonest answer.",
             what=_capital(str(left[0]["sentence"])),
-            more=more,
+            more=(
+                f" {counted(len(left) - 1, 'further type')} {have(len(left) - 1)} such a key."
+                if len(left) > 1
+                else ""
+            ),
         )
 
 
@@ -354,12 +354,11 @@ def _negative(audit: BenchmarkAudit) -> Iterator[Sentence]:
         and estimate.status == "ok"
         and not wrong_keys(audit).count
     ):
-        names = [str(name) for name in estimate.detail.get("items") or ()]
         yield say(
             "Strong respondents do worse than weak ones on {n}{such} (false discovery rate 5%)."
             " Read or drop them.",
             n=_linked(counted(int(estimate.value), "item"), estimate),
-            such=_named(names),
+            such=_named(names=[str(name) for name in estimate.detail.get("items") or ()]),
         )
 
 
@@ -373,15 +372,14 @@ def _duplicates(audit: BenchmarkAudit) -> Iterator[Sentence]:
     repeats = [group for group in groups if not contradictory.intersection(group)]
     extra = sum(len(group) - 1 for group in repeats)
     if estimate is not None and repeats:
-        again = (
-            "repeat a question about a picture"
-            if extra > 1
-            else "repeats a question about a picture"
-        )
         yield say(
             "{n} {again} with the same right answer{such}. Keep one of each.",
             n=_linked(counted(extra, "item"), estimate),
-            again=again,
+            again=(
+                "repeat a question about a picture"
+                if extra > 1
+                else "repeats a question about a picture"
+            ),
             such=_named([" = ".join(group) for group in repeats]),
         )
     elif estimate is not None and estimate.value and not groups:

@@ -86,10 +86,14 @@ def scatter(
         sheet.dot(drawn.x(x), drawn.y(y), ACCENT, title=f"{name}: {number(x)} and {number(y)}")
     drawn.across(label_x)
     drawn.up(label_y)
-    bars = [
-        (low, high, y) for _, y, (low, high), _ in points if low is not None and high is not None
-    ]
-    drawn.names([(x, y, name) for x, y, _, name in points], bars=bars)
+    drawn.names(
+        [(x, y, name) for x, y, _, name in points],
+        bars=[
+            (low, high, y)
+            for _, y, (low, high), _ in points
+            if low is not None and high is not None
+        ],
+    )
     said = "; ".join(f"{name} {number(x)} and {number(y)}" for x, y, _, name in points)
     return sheet.finish(f"{label_x} and {label_y}", f"{said}.")
 
@@ -243,8 +247,12 @@ def spans(
     values = [v for _, value, low, high in rows for v in (value, low, high) if v is not None]
     names = [name for name, *_ in rows]
     longest = min(max(map(len, names)), 34)
-    wide = 460 + max(0, longest - 20) * 7
-    drawn = named_rows(names, ends_within([*values, *within], least), width=wide, longest=longest)
+    drawn = named_rows(
+        names,
+        ends_within([*values, *within], least),
+        width=460 + max(0, longest - 20) * 7,
+        longest=longest,
+    )
     sheet = drawn.drawing
     if mark is not None:
         sheet.line(

@@ -266,12 +266,14 @@ def components(estimate: Estimate) -> Table | None:
             # with two levels of a facet, chi-square leaves its variance without an upper end that
             # means anything
             shown = f"from {number(low, 5)}, no upper end"
-        bar = "" if share is None else number(100 * max(0.0, min(1.0, share)), 1)
         variance = number(known(row.get("variance")), 5)
         table.append(
             (
                 Text(_facet(str(row.get("facet", "")))),
-                Text(percent(share, 1), bar=bar),
+                Text(
+                    percent(share, 1),
+                    bar="" if share is None else number(100 * max(0.0, min(1.0, share)), 1),
+                ),
                 Text(variance),
                 Text(shown),
             )
@@ -440,16 +442,15 @@ def oracle(audit: BenchmarkAudit) -> Table | None:
     ]
     if not read:
         return None
-    note = (
-        "An oracle is a rule of the benchmark that knows the right answers and reads the same"
-        " answers a second time. It checks how answers are read. Nobody labelled anything for it,"
-        " so it is no evidence of validity."
-    )
     return family_table(
         replace(audit, estimates=tuple(read)),
         ["oracle"],
         "A second reading by the benchmark's oracle",
-        note,
+        note=(
+            "An oracle is a rule of the benchmark that knows the right answers and reads the same"
+            " answers a second time. It checks how answers are read. Nobody labelled anything for"
+            " it, so it is no evidence of validity."
+        ),
     )
 
 
@@ -474,9 +475,11 @@ def stages(audit: BenchmarkAudit) -> Table | None:
         for e in audit.estimates
         if _belongs(e, "stages") and "labelled" in e.detail
     }
-    note = " ".join(sorted(counts))
     return family_table(
-        audit, ["stages"], "Stages of the judge compared with people's labels", note
+        audit,
+        ["stages"],
+        "Stages of the judge compared with people's labels",
+        note=" ".join(sorted(counts)),
     )
 
 

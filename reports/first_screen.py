@@ -150,7 +150,6 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     judges = list(dict.fromkeys(c.judge for c in cells if c.judge != "rule"))
     of = scored_answers(audit)
     total, lost = of.answers, of.unscored
-    scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)"
     return (
         say(
             "{items}"
@@ -168,7 +167,7 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
             + ("{lost} of them were not scored ({share})." if lost else "all of them were scored.")
             + "{labels}",
             total=counted(total, "answer"),
-            by=scored_by,
+            by=f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)",
             lost=lost,
             share=percent(of.share_unscored, 1),
             labels=_labels(audit),
@@ -389,8 +388,6 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(say("Whether the types are measurable was not measured."))
     else:
         fit = [row.type for row in measured if row.measurable]
-        count = replace(estimate_text(index), text=str(len(fit)))
-        names = f": {listed(fit)}" if fit and len(fit) < len(measured) else ""
         where = (
             "in this audit" if any(row.measured for row in measured) else "by their number of items"
         )
@@ -409,10 +406,10 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(
             say(
                 said + more + ".",
-                count=count,
+                count=replace(estimate_text(index), text=str(len(fit))),
                 are="is" if len(fit) == 1 else "are",
                 where=where,
-                names=names,
+                names=f": {listed(fit)}" if fit and len(fit) < len(measured) else "",
             )
         )
     sentences += _added(audit)
@@ -444,7 +441,6 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
         return []
     better = sum(bool(row.get("adds")) for row in tested)
     shown = [str(row.get("type")) for row in tested if row.get("adds") and row.get("certain")]
-    count = replace(estimate_text(estimate), text=str(better))
     return [
         say(
             "That a type's own score says more about it than the total does (Haberman) is shown for"
@@ -452,7 +448,7 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
             " {count}.",
             shown=f"{len(shown)} ({listed(shown)})" if shown else "none",
             all=len(tested),
-            count=count,
+            count=replace(estimate_text(estimate), text=str(better)),
         )
     ]
 

@@ -436,11 +436,10 @@ def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
 def _piece(table: PaperTable, columns: Sequence[int], n: int) -> PaperTable:
     own = [table.columns[i] for i in columns if i not in _keys(table)]
     about = dict.fromkeys(c.group or c.title for c in own)
-    title = f"{table.caption.rstrip('.?')}: {', '.join(filter(None, about))}."
     return replace(
         table,
         name=table.name if not n else f"{table.name}-{n + 1}",
-        caption=title,
+        caption=f"{table.caption.rstrip('.?')}: {', '.join(filter(None, about))}.",
         columns=tuple(
             _alone(table.columns[i], [table.columns[k] for k in columns]) for i in columns
         ),
@@ -454,8 +453,13 @@ def _alone(column: Column, all_of_it: Sequence[Column]) -> Column:
     title.
     """
     if column.group and sum(other.group == column.group for other in all_of_it) == 1:
-        title = column.group if column.title in column.group else f"{column.group}: {column.title}"
-        return replace(column, title=title, group="")
+        return replace(
+            column,
+            title=(
+                column.group if column.title in column.group else f"{column.group}: {column.title}"
+            ),
+            group="",
+        )
     return column
 
 

@@ -199,11 +199,10 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
     tested = find(audit, "discriminability.separable_pairs", metric)
     if tested is not None and tested.detail.get("ranks"):
         return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
-    errors = _errors(audit, metric)
     return _ranked(
         {r.name: r.scores.get(metric) for r in audit.respondents},
-        errors,
-        audit.metrics[metric]["better"],
+        errors=_errors(audit, metric),
+        better=audit.metrics[metric]["better"],
     )
 
 
@@ -408,17 +407,22 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
             ]
         )
     columns.append(_score_column(audit, metric))
-    rows = [
-        (plain(short(r.name)), *entries)
-        for r, *entries in zip(audit.respondents, *columns, strict=True)
-    ]
     arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
     return PaperTable(
         f"table5-{audit.benchmark}",
         _titled(f"{metric} by hallucination type on", audit),
         (*heads, Column("overall", "interval", metric + arrow)),
-        tuple(_in_order(audit, metric, rows)),
+        tuple(
+            _in_order(
+                audit,
+                metric,
+                rows=[
+                    (plain(short(r.name)), *entries)
+                    for r, *entries in zip(audit.respondents, *columns, strict=True)
+                ],
+            )
+        ),
         notes=_noted(
             [audit],
             "Overall interval: 95%, over pictures.",
@@ -486,8 +490,11 @@ def _without_empty(table: PaperTable) -> PaperTable:
         for i, column in enumerate(table.columns)
         if column.kind == "text" or any(row[i].value is not None for row in table.rows)
     ]
-    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
+    return replace(
+        table,
+        columns=tuple(table.columns[i] for i in kept),
+        rows=tuple(tuple(row[i] for i in kept) for row in table.rows),
+    )
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:

@@ -435,13 +435,15 @@ def judged(audit: BenchmarkAudit) -> Table | None:
 def _scored(value: Any) -> Text:
     if isinstance(value, Mapping):
         low, high = value.get("low"), value.get("high")
-        shown = (
-            interval(Interval(low, high, "items", ""))
-            if low is not None and high is not None
-            else ""
-        )
         score = value.get("score", value.get("value"))
-        return Text(number(score if isinstance(score, (int, float)) else None), small=shown)
+        return Text(
+            number(score if isinstance(score, (int, float)) else None),
+            small=(
+                interval(Interval(low, high, "items", ""))
+                if low is not None and high is not None
+                else ""
+            ),
+        )
     return Text(number(value if isinstance(value, (int, float)) else None))
 
 

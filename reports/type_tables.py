@@ -27,11 +27,16 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     ]
     if not types:
         return None
-    values = [
-        v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None
-    ]
     first = next(iter(audit.metrics))
-    step = _heat(values, audit.metrics[first]["better"] == "lower")
+    step = _heat(
+        values=[
+            v
+            for row in audit.respondents
+            for kind in types
+            if (v := row.by_type.get(kind)) is not None
+        ],
+        lower=audit.metrics[first]["better"] == "lower",
+    )
     rows = []
     for row in in_order(audit):
         cells = [

@@ -51,8 +51,12 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
         "neither",
         about="Share of answers yes less the share of questions whose answer is yes.",
     )
-    about = "Of the wrong answers, the share that said yes."
-    yield Metric("fp_ratio", lambda t: ratio(t[false_yes], t["wrong"]), "neither", about=about)
+    yield Metric(
+        "fp_ratio",
+        lambda t: ratio(t[false_yes], t["wrong"]),
+        "neither",
+        about="Of the wrong answers, the share that said yes.",
+    )
     yield Metric(
         "unclear",
         _percent("unclear", "n"),

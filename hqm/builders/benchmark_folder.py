@@ -56,8 +56,10 @@ def name_for(folder: Path) -> str:
     """
     name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
-        remedy = "Use at most 100 letters, digits and underscores."
-        raise UsageError(f"{folder.name!r:.200} cannot be a benchmark's name", remedy=remedy)
+        raise UsageError(
+            f"{folder.name!r:.200} cannot be a benchmark's name",
+            remedy="Use at most 100 letters, digits and underscores.",
+        )
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError(
             "it is there already",

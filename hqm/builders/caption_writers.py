@@ -212,9 +212,14 @@ def _annotated(graph: SceneGraph) -> Iterator[Caption]:
                     and frozenset((word, other)) not in _BOTH
                 )
                 if others:
-                    why = "no caption and no object of the picture has it"
                     slots.append(
-                        Slot(kind=kind, start=match.start(), text=match[0], others=others, why=why)
+                        Slot(
+                            kind=kind,
+                            start=match.start(),
+                            text=match[0],
+                            others=others,
+                            why="no caption and no object of the picture has it",
+                        )
                     )
         yield Caption(image=graph.image.id, file=graph.image.file, text=clean, slots=tuple(slots))
 
@@ -520,12 +525,11 @@ def _change(text: str, response: Response | None, kind: str, why: str) -> Change
         return "words were only added or left out"
     if max(len(before), len(after)) > LONGEST or set(before[1:-1]) & set(after[1:-1]):
         return "more than one span was changed"
-    start = len(" ".join(new[:first])) + (first > 0)
     values = [" ".join(words).rstrip(".,;") for words in (before, after)]
     return Change(
         kind=kind,
         text=" ".join(new),
-        start=start,
+        start=len(" ".join(new[:first])) + (first > 0),
         before=values[0],
         after=values[1],
         others=(values[1],),

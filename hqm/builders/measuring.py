@@ -291,9 +291,12 @@ def _words(part: str, items: Sequence[Item]) -> PartWords:
         clusters=clusters_of(items),
         folds=_FOLDS,
     )
-    value = study.accuracy.value if study.status == "ok" else math.nan
     return PartWords(
-        part=part, items=len(items), accuracy=value, baseline=study.baseline, reason=study.reason
+        part=part,
+        items=len(items),
+        accuracy=study.accuracy.value if study.status == "ok" else math.nan,
+        baseline=study.baseline,
+        reason=study.reason,
     )
 
 

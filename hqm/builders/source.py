@@ -98,12 +98,14 @@ def open_annotations(place: str) -> Source:
         return _read(known[prefix], Path(rest))
     path = Path(place)
     if not path.exists():
-        remedy = (
-            f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
-            " coco:annotations/."
-        )
         raise UsageError(
-            f"there is no source {place!r:.200}", remedy=remedy, given=place, known=["shapes"]
+            f"there is no source {place!r:.200}",
+            remedy=(
+                f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
+                " coco:annotations/."
+            ),
+            given=place,
+            known=["shapes"],
         )
     for reader in known.values():
         with _sentences(path):
@@ -178,8 +180,11 @@ def text(record: Mapping[str, Any], name: str, what: str, place: Path) -> str:
     """A field that is a text or a number, as a text."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-        sentence = f"the field {name!r} of {what} is {value!r:.60}"
-        raise DataError(sentence, place=str(place), remedy="Write a text or a whole number.")
+        raise DataError(
+            f"the field {name!r} of {what} is {value!r:.60}",
+            place=str(place),
+            remedy="Write a text or a whole number.",
+        )
     return " ".join(str(value).split())
 
 
@@ -187,6 +192,9 @@ def number(record: Mapping[str, Any], name: str, what: str, place: Path) -> floa
     """A field that is a finite number."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
-        sentence = f"the field {name!r} of {what} is {value!r:.60}"
-        raise DataError(sentence, place=str(place), remedy="Write a number of pixels.")
+        raise DataError(
+            f"the field {name!r} of {what} is {value!r:.60}",
+            place=str(place),
+            remedy="Write a number of pixels.",
+        )
     return float(value)

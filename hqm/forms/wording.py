@@ -222,9 +222,11 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
     if math.factorial(len(letters)) <= draw:
         raise NoRule(item.prompt, f"{len(letters)} options have no {draw + 1} orders")
     ranked = _orders(item.id, len(letters), right, draw)[-1]
-    moved = letters[ranked.index(right)]
     return replace(
-        item, options=tuple(item.options[i] for i in ranked), target=moved, rule="options.shuffled"
+        item,
+        options=tuple(item.options[i] for i in ranked),
+        target=letters[ranked.index(right)],
+        rule="options.shuffled",
     )
 
 

@@ -311,8 +311,13 @@ def _counting(leaks: Leaks) -> Iterable[Finding]:
         f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
         for rule in rules[:_SHOWN]
     )
-    rows = tuple(_leak_row(rule.stratum) for rule in rules)
-    yield Finding("leakage-cue", sentence, first.stratum.items, shown, rows=rows)
+    yield Finding(
+        "leakage-cue",
+        sentence,
+        first.stratum.items,
+        shown,
+        rows=tuple(_leak_row(rule.stratum) for rule in rules),
+    )
 
 
 def _places(strata: Iterable[Stratum]) -> str:
@@ -367,8 +372,12 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     if extra:
         n = sum(len(groups[kind]) for kind in extra)
         sentence = f"{n} items are labelled {', '.join(extra)}, which the card does not claim"
-        rows = tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra)
-        yield Finding("type-not-claimed", sentence, n, rows=rows)
+        yield Finding(
+            "type-not-claimed",
+            sentence,
+            n,
+            rows=tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra),
+        )
     bare = groups.get("", [])
     if bare and (labelled or len(groups) > 1):
         shown = tuple(f"{item.id}: {item.prompt}" for item in bare[:3])

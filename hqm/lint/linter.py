@@ -442,8 +442,11 @@ def _read(name: str, faults: Faults, settings: dict[str, Any]) -> tuple[Benchmar
         if card is None:
             return None, Form(ORIGINAL, ())
         if not card.adapter:
-            without = {key: value for key, value in settings.items() if key != "fitting"}
-            benchmark = make(card, path.parent, **without)
+            benchmark = make(
+                card,
+                path.parent,
+                **{key: value for key, value in settings.items() if key != "fitting"},
+            )
             return benchmark, read_form(card, benchmark.data, faults)
     benchmark = load(name, **settings)
     return benchmark, benchmark.original

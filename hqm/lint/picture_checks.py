@@ -282,9 +282,10 @@ def check_images(pictures: Pictures, brought: bool) -> Iterable[Finding]:
         unused = sorted(
             {path.relative_to(folder).as_posix() for path in here} - set(pictures.names)
         )
-        rows = [{"images": [name]} for name in unused]
         yield from _of_images(
-            "image-unused", "{n} pictures in the folder are asked about by no item", rows
+            "image-unused",
+            "{n} pictures in the folder are asked about by no item",
+            rows=[{"images": [name]} for name in unused],
         )
 
 

@@ -85,11 +85,14 @@ def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
         "near-duplicate-question", "questions about one picture differ in no word: {n} times", near
     )
     contradictory += list(_denied(form, groups))
-    sentence = (
-        "equal words have different right answers, or a question and its negation the same one: {n}"
-        " times"
+    yield from _listed(
+        "contradictory-twins",
+        sentence=(
+            "equal words have different right answers, or a question and its negation the same one:"
+            " {n} times"
+        ),
+        groups=contradictory,
     )
-    yield from _listed("contradictory-twins", sentence, contradictory)
 
 
 def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
@@ -129,11 +132,16 @@ def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
             " sentence"
         )
         shown = tuple(text for text, _ in wordings.most_common(3))
-        rows = tuple(
-            {"type": kind, "wording": text, "items with it": n}
-            for text, n in wordings.most_common()
+        yield Finding(
+            "few-wordings",
+            sentence,
+            len(items),
+            shown,
+            rows=tuple(
+                {"type": kind, "wording": text, "items with it": n}
+                for text, n in wordings.most_common()
+            ),
         )
-        yield Finding("few-wordings", sentence, len(items), shown, rows=rows)
         return
     questions = [bare(item.prompt) for item in items]
     # evenly spaced ones of a large file: the share is then known to about a hundredth

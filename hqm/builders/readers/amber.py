@@ -83,12 +83,11 @@ def read_amber(path: Path) -> Source:
             what = f"the truth of the annotation {key} is {answer.get('truth')!r:.40}"
             raise DataError(what, place=str(files[0]), remedy="Write yes or no.")
         _note(facts[image], query, said == "yes", str(answer.get("type")))
-    graphs = tuple(_graph(image, held) for image, held in facts.items())
     return Source(
         name=str(path),
         reader="amber",
         digest=digest_of(files),
-        graphs=graphs,
+        graphs=tuple(_graph(image, held) for image, held in facts.items()),
         licence="Apache-2.0 (annotations)",
         citation=_CITATION,
     )

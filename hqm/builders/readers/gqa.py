@@ -79,13 +79,18 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
         ):
             other = text(relation, "object", what, file)
             if other not in records:
-                sentence = (
-                    f"{what} has a relation to {other!r:.40}, which is no object of the picture"
+                raise DataError(
+                    f"{what} has a relation to {other!r:.40}, which is no object of the picture",
+                    place=str(file),
+                    remedy="Correct the relation.",
                 )
-                raise DataError(sentence, place=str(file), remedy="Correct the relation.")
-            predicate = text(relation, "name", what, file).lower()
             relations.append(
-                Relation(id=f"{name}-{i}", subject=name, predicate=predicate, object=other)
+                Relation(
+                    id=f"{name}-{i}",
+                    subject=name,
+                    predicate=text(relation, "name", what, file).lower(),
+                    object=other,
+                )
             )
     settings = tuple(
         Setting(
@@ -98,9 +103,11 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
     width, height = (
         int(number(row, side, f"the picture {key}", file)) for side in ("width", "height")
     )
-    image = Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA")
     return SceneGraph(
-        image=image, objects=tuple(objects), relations=tuple(relations), settings=settings
+        image=Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA"),
+        objects=tuple(objects),
+        relations=tuple(relations),
+        settings=settings,
     )
 
 

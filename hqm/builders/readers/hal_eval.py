@@ -34,10 +34,11 @@ def read_hal_eval(path: Path) -> Source:
         what = f"row {i}"
         image = text(row, "image", what, path)
         made_up = rows(row.get("hal_caption"), f"hal_caption of {what}", path)
-        name = PurePosixPath(image).name
         key = f"{i}-{PurePosixPath(image).stem}"
-        about = Image(id=key, file=name, source="Hal-Eval")
-        graphs[key] = SceneGraph(image=about, captions=(text(row, "caption", what, path),))
+        graphs[key] = SceneGraph(
+            image=Image(id=key, file=PurePosixPath(image).name, source="Hal-Eval"),
+            captions=(text(row, "caption", what, path),),
+        )
         wrong[key] = tuple(
             (text(each, "type", what, path), text(each, "caption", what, path)) for each in made_up
         )

@@ -32,8 +32,11 @@ def read_object_sets(path: Path) -> Source:
     held = table(read_json(path), "the file", path)
     for key, names in held.items():
         if not _is_list(names):
-            what = f"the objects of the picture {key!r:.40} are {names!r:.60}"
-            raise DataError(what, place=str(path), remedy="Write a list of words.")
+            raise DataError(
+                f"the objects of the picture {key!r:.40} are {names!r:.60}",
+                place=str(path),
+                remedy="Write a list of words.",
+            )
     classes = frozenset(
         " ".join(name.split()) for names in held.values() for name in names if name.strip()
     )
@@ -44,9 +47,18 @@ def read_object_sets(path: Path) -> Source:
         # the ids of COCO 2014 are its pictures' numbers
         of_coco = key.isascii() and key.isdecimal() and len(key) <= 12
         name = f"COCO_val2014_{int(key):012}.jpg" if of_coco else f"{key}.jpg"
-        address = f"http://images.cocodataset.org/val2014/{name}" if of_coco else ""
-        image = Image(id=key, file=name, address=address, source=path.name, exhaustive=classes)
-        graphs.append(SceneGraph(image=image, objects=objects))
+        graphs.append(
+            SceneGraph(
+                image=Image(
+                    id=key,
+                    file=name,
+                    address=f"http://images.cocodataset.org/val2014/{name}" if of_coco else "",
+                    source=path.name,
+                    exhaustive=classes,
+                ),
+                objects=objects,
+            )
+        )
     return Source(
         name=str(path),
         reader="object_sets",

@@ -47,9 +47,13 @@ def read_regions(path: Path) -> Source:
             for i, phrase in enumerate(phrases)
             if (said := _SAYS.match(phrase)) is not None and said["string"].strip()
         ]
-        image = Image(id=key, file=f"{key}.jpg", source="Visual Genome")
-        captions = (text(record, "caption", what, path), *phrases)
-        graphs.append(SceneGraph(image=image, captions=captions, texts=tuple(texts)))
+        graphs.append(
+            SceneGraph(
+                image=Image(id=key, file=f"{key}.jpg", source="Visual Genome"),
+                captions=(text(record, "caption", what, path), *phrases),
+                texts=tuple(texts),
+            )
+        )
     return Source(
         name=str(path),
         reader="regions",

@@ -112,9 +112,10 @@ def draft(order: Order) -> Draft:
         if any(change.kind == kind for _, changes in captions for change in changes)
     ]
     if not there:
-        remedy = "Take annotations with captions, or with attributes and relations."
         raise DataError(
-            "no caption has a span that can be exchanged", place=order.source.name, remedy=remedy
+            "no caption has a span that can be exchanged",
+            place=order.source.name,
+            remedy="Take annotations with captions, or with attributes and relations.",
         )
     notes = [
         *said,
