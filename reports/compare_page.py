@@ -9,10 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from hqm.reports.comparison_answers import answers, forecast_table, forecasts_said, separated
+from hqm.reports.comparison_answers import (
+    answers,
+    forecast_table,
+    forecasts_said,
+    mark_apart,
+    separated,
+)
 from hqm.reports.drawings import difference_rows, spans
+from hqm.reports.html import environment
 from hqm.reports.latex_tables import Column, Entry, Mark, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
 from hqm.reports.side_tables import harness_tables
@@ -84,7 +90,7 @@ def _indicators(comparison: Comparison) -> PaperTable:
         rows.append(
             (
                 plain(indicator_name(indicator)),
-                *_marked(
+                *mark_apart(
                     comparison,
                     indicator,
                     numbers=[_coefficient(by.get(m.label)) for m in comparison.measures],
@@ -115,26 +121,6 @@ def _protocol(comparison: Comparison) -> tuple[str, ...]:
         f"The same {_respondents(comparison)} in every measure.",
         *(f"{line}." for line in comparison.protocol),
     )
-
-
-def _marked(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
-    labels = [m.label for m in comparison.measures]
-    known = sorted(
-        (i for i, e in enumerate(numbers) if e.value is not None),
-        key=lambda i: -(numbers[i].value or 0.0),
-    )
-
-    def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(
-            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
-        )
-
-    marked = list(numbers)
-    if known and apart(known[0], known[1:]):
-        marked[known[0]] = replace(marked[known[0]], mark="best")
-        if apart(known[1], known[2:]):
-            marked[known[1]] = replace(marked[known[1]], mark="second")
-    return marked
 
 
 def _differences(comparison: Comparison) -> PaperTable:
@@ -548,7 +534,7 @@ def printed_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
             printed += _by_population(comparison, table)
         else:
             printed.append(table)
-    return tuple(table for table in printed if not getattr(table, "fold", ""))
+    return tuple(table for table in printed if not table.fold)
 
 
 def _melted(table: PaperTable) -> PaperTable:
@@ -833,24 +819,14 @@ def render(comparison: Comparison) -> str:
     """The comparison as one HTML page without scripts or requests; the same audits give the same
     bytes.
     """
-    import jinja2
-    from markupsafe import Markup
-
-    folder = Path(__file__).parent / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("compare.html").render(
-        comparison=comparison,
-        answers=answers(comparison),
-        parts=parts(comparison),
-        respondents=_respondents(comparison),
-        effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
-        style=Markup(
-            (folder / "report.css").read_text(encoding="utf-8")
-        ),  # our own file, no data in it
+    return (
+        environment()
+        .get_template("compare.html")
+        .render(
+            comparison=comparison,
+            answers=answers(comparison),
+            parts=parts(comparison),
+            respondents=_respondents(comparison),
+            effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
+        )
     )

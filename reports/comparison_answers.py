@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hqm.reports.latex_tables import Column, Entry, PaperTable, measured, plain
@@ -491,9 +491,28 @@ def _plain(note: str) -> str:
     )
 
 
-# ----------------------------------------------------------------------
-# Which of two measures to trust for whom at equal cost, as a table and as sentences.
-# ----------------------------------------------------------------------
+def mark_apart(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
+    """Mark the best and the second best number where tests set them apart from all the rest."""
+    labels = [m.label for m in comparison.measures]
+    known = sorted(
+        (i for i, e in enumerate(numbers) if e.value is not None),
+        key=lambda i: -(numbers[i].value or 0.0),
+    )
+
+    def apart(i: int, others: Sequence[int]) -> bool:
+        return bool(others) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
+        )
+
+    marked = list(numbers)
+    if known and apart(known[0], known[1:]):
+        marked[known[0]] = replace(marked[known[0]], mark="best")
+        if apart(known[1], known[2:]):
+            marked[known[1]] = replace(marked[known[1]], mark="second")
+    return marked
+
+
+# --- whom to trust each of two measures for, at equal cost ---
 
 _WHOM = {"these": "For these respondents over other pictures", "others": "For other respondents"}
 

@@ -13,6 +13,7 @@ from typing import Any
 from hqm.reports.phrases import Sentence, counted, have, listed, say
 from hqm.reports.tables import (
     Text,
+    capital,
     estimate_percent,
     estimate_text,
     find,
@@ -279,7 +280,7 @@ def _position(audit: BenchmarkAudit) -> Iterator[Sentence]:
         return
     alternating = [f for f in audit.findings if f["name"] == "label-by-position"]
     if alternating:
-        yield say("{what}. Shuffle the items.", what=_capital(str(alternating[0]["sentence"])))
+        yield say("{what}. Shuffle the items.", what=capital(str(alternating[0]["sentence"])))
     elif cues is not None and cues.value and not rows(cues, "strata"):
         names = list(
             dict.fromkeys(
@@ -308,7 +309,7 @@ def _pictures(audit: BenchmarkAudit) -> Iterator[Sentence]:
         yield say(
             "{parts}{names}: nobody who looks can answer what is asked about them. Put the files"
             " back, or take their items out.",
-            parts=_capital(listed(parts)),
+            parts=capital(listed(parts)),
             names=_named(names),
         )
 
@@ -337,7 +338,7 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Sentence]:
         yield say(
             "{what}.{more} Balance the right answers, or report the score beside that of always"
             " giving the commonest answer.",
-            what=_capital(str(left[0]["sentence"])),
+            what=capital(str(left[0]["sentence"])),
             more=(
                 f" {counted(len(left) - 1, 'further type')} {have(len(left) - 1)} such a key."
                 if len(left) > 1
@@ -398,7 +399,7 @@ def _further(audit: BenchmarkAudit) -> Iterator[Sentence]:
         if finding.get("severity") == "error":
             yield say(
                 "{what}. {remedy}",
-                what=_capital(str(finding["sentence"])),
+                what=capital(str(finding["sentence"])),
                 remedy=str(finding.get("remedy") or "Correct it."),
             )
     yield from warned_of(finding for finding in others if not _slight(finding))
@@ -426,7 +427,3 @@ def warned_of(findings: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
             "The check of the data warns of {names}. Each has its list and its remedy below.",
             names=listed(list(names)),
         )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

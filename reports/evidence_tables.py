@@ -15,6 +15,7 @@ from hqm.reports.tables import (
     Table,
     Text,
     by_oracle,
+    capital,
     cell,
     estimate_text,
     family_title,
@@ -646,14 +647,14 @@ def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Tab
             )
         )
     used = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
-    words = [f"{_capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
+    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
     reasons = sorted(
-        {f"{_capital(e.status.replace('_', ' '))}: {e.reason}." for e in estimates if e.reason}
+        {f"{capital(e.status.replace('_', ' '))}: {e.reason}." for e in estimates if e.reason}
     )
     withheld = sorted({f"Withheld: {reason}." for e in estimates if (reason := no_use(e))})
     differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
     first = (
-        f"{_capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
+        f"{capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
         if differs
         else ""
     )
@@ -707,7 +708,3 @@ def _notes(estimate: Estimate) -> Text:
     status = [estimate.status.replace("_", " ")] if estimate.status != "ok" else []
     words = "; ".join([*map(flag_words, estimate.flags), *status])
     return Text(words, "\n".join(filter(None, (", ".join(estimate.flags), estimate.reason))))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

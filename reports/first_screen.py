@@ -19,6 +19,7 @@ from hqm.reports.tables import (
     Table,
     Text,
     by_people,
+    capital,
     default_policy,
     estimate_text,
     families_source,
@@ -523,7 +524,7 @@ def gate_table(gate: Gate) -> Table:
                 ),
                 Text(test.what.replace("_", " ")),
                 Text(
-                    _first_capital(test.sentence),
+                    capital(test.sentence),
                     small=test.reason if test.outcome != "PASS" else "",
                 ),
                 Text(test.remedy),
@@ -545,7 +546,3 @@ def of_benchmark(gate: Gate, benchmark: BenchmarkAudit) -> Gate:
     return Gate(
         gate.policy, tuple(test for test in gate.tests if test.benchmark == benchmark.benchmark)
     )
-
-
-def _first_capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

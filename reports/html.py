@@ -140,30 +140,34 @@ class Section:
         ]
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    """The templates, compiled once however many reports are written."""
-    import jinja2
+_TEMPLATES = Path(__file__).parent / "templates"
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates of all pages, compiled once however many are written."""
+    import jinja2
+    from markupsafe import Markup
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["options"] = _unbroken
-    environment.filters["short"] = tables.short
-    return environment
+    made.filters["options"] = _unbroken
+    made.filters["short"] = tables.short
+    # our own file, no data in it
+    made.globals["style"] = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    return made
 
 
 def render(audit: Audit, policy: Policy | None = None) -> str:
     """The report as text; its goals are those of the policy, of the default one unless given."""
     from markupsafe import Markup
 
-    environment = _environment()
-    folder = Path(__file__).parent / "templates"
-    script = (folder / "report.js").read_text(encoding="utf-8")
+    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     reader = Reader()
     summary = tables.summary(audit)
@@ -186,22 +190,25 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
             zip(audit.audits, points, first, strict=True), 1
         )
     ]
-    return environment.get_template("report.html").render(
-        audit=audit,
-        summary=summary,
-        summary_terms=summary_terms,
-        sections=sections,
-        marks=MARKS,
-        comparison=comparison(audit, points, [section.places for section in sections]),
-        paragraph=paragraph(audit, [of_benchmark(held, benchmark) for benchmark in audit.audits]),
-        record=tables.record(audit),
-        identities=tables.identities(audit),
-        signatures=_signatures(audit.audits),
-        style=Markup(
-            (folder / "report.css").read_text(encoding="utf-8")
-        ),  # our own file, no data in it
-        script=Markup(script),  # our own file, no data in it
-        script_hash=hashed,
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            audit=audit,
+            summary=summary,
+            summary_terms=summary_terms,
+            sections=sections,
+            marks=MARKS,
+            comparison=comparison(audit, points, [section.places for section in sections]),
+            paragraph=paragraph(
+                audit, [of_benchmark(held, benchmark) for benchmark in audit.audits]
+            ),
+            record=tables.record(audit),
+            identities=tables.identities(audit),
+            signatures=_signatures(audit.audits),
+            script=Markup(script),  # our own file, no data in it
+            script_hash=hashed,
+        )
     )
 
 

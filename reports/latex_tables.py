@@ -75,6 +75,8 @@ class PaperTable:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Entry, ...], ...]
     notes: tuple[str, ...] = ()
+    fold: str = ""
+    """The line that opens the table on a page; papers leave such a table out."""
 
 
 def plain(text: object) -> Entry:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import Column, Entry, PaperTable, estimated, measured, plain
 from hqm.reports.tables import TASKS, cell, find, number, short
 
@@ -132,7 +133,9 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     comparison = _compared(audits)
     if comparison is not None:
         for place, indicator in enumerate(indicators, 5):
-            _mark_measures(rows, place, indicator, comparison)
+            marked = mark_apart(comparison, indicator, [row[place] for row in rows])
+            for row, entry in zip(rows, marked, strict=True):
+                row[place] = entry
     tested = (
         "for other models: at least ten independent shared models, paired resampling of models, one"
         " Holm adjustment over all columns"
@@ -165,29 +168,6 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
             " would reach.",
         ),
     )
-
-
-def _mark_measures(
-    rows: list[list[Entry]], place: int, indicator: str, comparison: Comparison
-) -> None:
-    """Mark the best and second best coefficient of a column where the paired tests set them
-    apart.
-    """
-    labels = [m.label for m in comparison.measures]
-    known = sorted(
-        (i for i, row in enumerate(rows) if row[place].value is not None),
-        key=lambda i: -(rows[i][place].value or 0),
-    )
-
-    def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(
-            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
-        )
-
-    if len(known) > 1 and apart(known[0], known[1:]):
-        rows[known[0]][place] = replace(rows[known[0]][place], mark="best")
-        if apart(known[1], known[2:]):
-            rows[known[1]][place] = replace(rows[known[1]][place], mark="second")
 
 
 def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from hqm.reports.html import environment
 from hqm.reports.tables import FAMILIES, Table, Text, anchor, interval, number, statistic_name
 
 from hqm import Estimate
@@ -25,35 +25,29 @@ _DETAIL = {
 
 def render(data: Mapping[str, Any], command: str) -> str:
     """The page, from the audit of a table as it stands in `audit.json`."""
-    import jinja2
-    from markupsafe import Markup
-
-    folder = Path(__file__).parent / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     estimates = [Estimate.from_dict(row) for row in data["estimates"]]
     families = list(dict.fromkeys(e.indicator.partition(".")[0] for e in estimates))
     limits = dict.fromkeys(str(e.detail["limits"]) for e in estimates if "limits" in e.detail)
-    return environment.get_template("table.html").render(
-        name=data["benchmark"],
-        consistency=data["consistency"],
-        n=len(data["respondents"]),
-        flags=data["flags"],
-        notes=data["notes"],
-        tables=[_read_as(data), *_contradicted(data), *(_family(f, estimates) for f in families)],
-        limits=list(limits),
-        command=command,
-        signatures=[
-            (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
-        ],
-        style=Markup(
-            (folder / "report.css").read_text(encoding="utf-8")
-        ),  # our own file, no data in it
+    return (
+        environment()
+        .get_template("table.html")
+        .render(
+            name=data["benchmark"],
+            consistency=data["consistency"],
+            n=len(data["respondents"]),
+            flags=data["flags"],
+            notes=data["notes"],
+            tables=[
+                _read_as(data),
+                *_contradicted(data),
+                *(_family(f, estimates) for f in families),
+            ],
+            limits=list(limits),
+            command=command,
+            signatures=[
+                (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
+            ],
+        )
     )
 
 

@@ -14,6 +14,7 @@ from hqm.reports.tables import (
     FAMILIES,
     Table,
     Text,
+    capital,
     cell,
     find,
     flag_words,
@@ -459,9 +460,9 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         said = "\n".join(_raised(flag) for flag in raised)
         lines.append(
             (
-                Text(_sentence(flag_words(name)), name, small="note" if note else "warning"),
+                Text(capital(flag_words(name)), name, small="note" if note else "warning"),
                 Text(said),
-                Text(_sentence(str(raised[0]["what_to_do"]))),
+                Text(capital(str(raised[0]["what_to_do"]))),
             )
         )
     note_below = (
@@ -478,10 +479,6 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         if lines
         else None
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _raised(flag: Mapping[str, Any]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,23 +32,6 @@ from hqm.psychometrics import StudyParts, StudySize, forecast
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
 Tool = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedTable(Table):
-    """A table that the page shows behind a fold."""
-
-    fold: str = ""
-    """The line that opens it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedPaperTable(PaperTable):
-    """A table for papers that the page of a comparison shows behind a fold, and that LaTeX leaves
-    out.
-    """
-
-    fold: str = ""
 
 
 def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
@@ -123,7 +105,7 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
     return (
         total,
-        FoldedPaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
+        PaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
     )
 
 
@@ -198,7 +180,7 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
     return [
         total,
         (
-            FoldedTable(f"{TOOLS_TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
+            Table(f"{TOOLS_TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
             if each
             else None
         ),

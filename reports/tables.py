@@ -344,6 +344,11 @@ def spelled_out(sentence: str) -> str:
     return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
 
+def capital(text: str) -> str:
+    """A text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
 DASH = "–"
 ORACLE_TITLE = "Oracle (no people)"
 
@@ -378,6 +383,8 @@ class Table:
     notes: tuple[str, ...] = ()
     signature: str = ""
     """What the numbers were made of, where they are not estimates with signatures of their own."""
+    fold: str = ""
+    """The line that opens it, where the page shows it behind a fold."""
 
     def texts(self) -> Iterable[str]:
         """All text that a reader sees, in order."""

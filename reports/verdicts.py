@@ -14,6 +14,7 @@ from hqm.reports.phrases import Sentence, backed, counted, have, listed, say
 from hqm.reports.tables import (
     Goal,
     by_people,
+    capital,
     cell,
     estimate_text,
     families_source,
@@ -173,7 +174,7 @@ def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
             parts.append(f"{total:,} more for scores by type ({most.missing:,} of {most.type})")
     elif estimated:
         parts.append("none for scores by type")
-    return f"{_capital('; '.join(parts))}." if parts else NOT_MEASURED
+    return f"{capital('; '.join(parts))}." if parts else NOT_MEASURED
 
 
 def quotable(gate: Gate) -> str:
@@ -211,10 +212,6 @@ def _against(estimate: Estimate, wanted: float, shown: str) -> str:
         if near.high < wanted
         else f"Not shown ({shown}): the interval contains the goal."
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # ----------------------------------------------------------------------
@@ -256,7 +253,7 @@ def readings(audit: BenchmarkAudit) -> Iterator[tuple[str, Sentence]]:
                 "dominant",
                 say(
                     "{what}. Read the correlation with and without this respondent.",
-                    what=_capital(str(flag["sentence"])),
+                    what=capital(str(flag["sentence"])),
                 ),
             )
             return
@@ -422,7 +419,7 @@ def _range(audit: BenchmarkAudit) -> Iterator[Sentence]:
         if flag["metric"] == leading(audit) and flag["flag"] in ("CEILING", "FLOOR"):
             yield say(
                 "{what}. {remedy}",
-                what=_capital(str(flag["sentence"])),
+                what=capital(str(flag["sentence"])),
                 remedy="Add harder items." if flag["flag"] == "CEILING" else "Add easier items.",
             )
 
