@@ -14,15 +14,17 @@ from hqm.reports.comparison_answers import (
     answers,
     forecast_table,
     forecasts_said,
+    indicator_name,
     mark_apart,
     separated,
+    tests_said,
 )
 from hqm.reports.drawings import difference_rows, spans
 from hqm.reports.html import environment
 from hqm.reports.latex_tables import Column, Entry, Mark, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
 from hqm.reports.side_tables import harness_tables
-from hqm.reports.tables import FAMILIES, number, short, statistic_name
+from hqm.reports.tables import number, short
 
 from hqm import Comparison
 from hqm.psychometrics import Coefficient
@@ -46,16 +48,6 @@ def comparison_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
     )
     tables = (*(make(comparison) for make in makers), *harness_tables(comparison.tools))
     return tuple(table for table in tables if table.rows)
-
-
-def indicator_name(indicator: str) -> str:
-    """An indicator in words.
-
-    >>> indicator_name("test_retest.icc_a1")
-    'Test-retest, ICC(A,1), agreement'
-    """
-    family, _, statistic = indicator.partition(".")
-    return f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
 
 
 def p_value(p: float) -> Entry:
@@ -168,43 +160,6 @@ def _differences(comparison: Comparison) -> PaperTable:
             *(tests_said(comparison) if rows else ()),
         ),
     )
-
-
-_POPULATIONS = {
-    "fixed_models": "For these respondents over other pictures (fixed facet)",
-    "model_population": "For other respondents (random facet)",
-}
-
-
-def tests_said(comparison: Comparison) -> tuple[str, ...]:
-    """How many tests of each population were made, how many differences are more than chance, and
-    what was not tested.
-    """
-    sentences = []
-    for population, words in _POPULATIONS.items():
-        count = comparison.tests[population]
-        if not count.made and not count.not_made:
-            continue
-        if count.made:
-            beyond = (
-                "1 is"
-                if count.beyond == 1
-                else f"{count.beyond or 'none'} {'are' if count.beyond else 'is'}"
-            )
-            said = f"{words}: of {_tests(count.made)} made, {beyond} more than chance (Holm, 5%)."
-        else:
-            said = f"{words}: no test was made."
-        missing = sum(count.not_made.values())
-        reasons = "; ".join(
-            reason if n == missing else f"{reason} ({n} of them)"
-            for reason, n in count.not_made.items()
-        )
-        sentences.append(f"{said} Not made: {_tests(missing)} ({reasons})." if missing else said)
-    return tuple(sentences)
-
-
-def _tests(n: int) -> str:
-    return "1 test" if n == 1 else f"{n} tests"
 
 
 def beyond_chance(comparison: Comparison) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from hqm.reports.latex_tables import Column, Entry, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
-from hqm.reports.tables import number, short
+from hqm.reports.tables import FAMILIES, number, short, statistic_name
 
 from hqm import Comparison, Difference, ForecastPair
 from hqm.psychometrics import Coefficient, Contest, ReliabilityDifference
@@ -510,6 +510,57 @@ def mark_apart(comparison: Comparison, indicator: str, numbers: Sequence[Entry])
         if apart(known[1], known[2:]):
             marked[known[1]] = replace(marked[known[1]], mark="second")
     return marked
+
+
+# --- tests in words ---
+
+
+def indicator_name(indicator: str) -> str:
+    """An indicator in words.
+
+    >>> indicator_name("test_retest.icc_a1")
+    'Test-retest, ICC(A,1), agreement'
+    """
+    family, _, statistic = indicator.partition(".")
+    return f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
+
+
+_POPULATIONS = {
+    "fixed_models": "For these respondents over other pictures (fixed facet)",
+    "model_population": "For other respondents (random facet)",
+}
+
+
+def tests_said(comparison: Comparison) -> tuple[str, ...]:
+    """How many tests of each population were made, how many differences are more than chance, and
+    what was not tested.
+    """
+    sentences = []
+    for population, words in _POPULATIONS.items():
+        count = comparison.tests[population]
+        if not count.made and not count.not_made:
+            continue
+        if count.made:
+            beyond = (
+                "1 is"
+                if count.beyond == 1
+                else f"{count.beyond or 'none'} {'are' if count.beyond else 'is'}"
+            )
+            said = (
+                f"{words}: of {counted(count.made, 'test')} made, {beyond} more than chance (Holm,"
+                " 5%)."
+            )
+        else:
+            said = f"{words}: no test was made."
+        missing = sum(count.not_made.values())
+        reasons = "; ".join(
+            reason if n == missing else f"{reason} ({n} of them)"
+            for reason, n in count.not_made.items()
+        )
+        sentences.append(
+            f"{said} Not made: {counted(missing, 'test')} ({reasons})." if missing else said
+        )
+    return tuple(sentences)
 
 
 # --- whom to trust each of two measures for, at equal cost ---
