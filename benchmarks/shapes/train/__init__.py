@@ -17,6 +17,8 @@ Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqr
 makes each image token give, through the output matrix, the words of its cell (this is the only loss
 for the first eighth of the first stage); and a loss makes the state at the end of the question, two
 layers below the top, give the word that decides the question.
+
+The wheel leaves this package out: it holds the trained models.
 """
 
 from __future__ import annotations
@@ -35,9 +37,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.recipes import RECIPES, Recipe, cell_words, make_rows, training_scenes
 from hqm.benchmarks.shapes.scene import Scene, draw
-from hqm.benchmarks.shapes.widening import narrowed, save, widened
+from hqm.benchmarks.shapes.train.recipes import (
+    RECIPES,
+    Recipe,
+    cell_words,
+    make_rows,
+    training_scenes,
+)
+from hqm.benchmarks.shapes.train.widening import narrowed, save, widened
 
 from hqm.respondents.hf_loading import pack, unpacked
 
@@ -440,7 +448,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="*", help="names of recipes")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "respondents")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parents[1] / "respondents"
+    )
     parser.add_argument("--steps", type=int, help="overrides every recipe's steps (for a trial)")
     parser.add_argument(
         "--scenes",
@@ -478,7 +488,3 @@ def main() -> None:
             made = [pool.submit(train_one, recipe, *settings) for recipe in chosen]
         for future in made:
             future.result()
-
-
-if __name__ == "__main__":
-    main()
