@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from typing import Any, Literal
 
-from hqm.reports.tables import number, withheld_note
+from hqm.reports.tables import bracketed, number, withheld_note
 
 from hqm import Estimate, UsageError
 
@@ -98,11 +98,7 @@ def measured(
     ('0.500', '[0.400, 0.600]', '–')
     """
     value, low, high = (_exact(v) for v in (value, low, high))
-    span = (
-        ""
-        if value is None or low is None or high is None
-        else f"[{number(low, digits)}, {number(high, digits)}]"
-    )
+    span = "" if value is None else bracketed(low, high, digits)
     return Entry(number(value, digits), value, low, high, span, signature=signature)
 
 

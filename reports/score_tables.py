@@ -14,6 +14,7 @@ from hqm.reports.tables import (
     FAMILIES,
     Table,
     Text,
+    bracketed,
     capital,
     cell,
     find,
@@ -30,7 +31,6 @@ from hqm import (
     STATES,
     BenchmarkAudit,
     Cell,
-    Interval,
     RespondentScores,
     advice_on_cut,
     labelled_by,
@@ -124,8 +124,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         cells = [Text(short(row.name), row.name)]
         for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
-            shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-            cells += [Text(official(audit, row, metric)), Text(shown)]
+            cells += [Text(official(audit, row, metric)), Text(bracketed(low, high))]
         if places:
             cells.append(Text(place(places.get(row.name))))
         if sets:
@@ -435,15 +434,10 @@ def judged(audit: BenchmarkAudit) -> Table | None:
 
 def _scored(value: Any) -> Text:
     if isinstance(value, Mapping):
-        low, high = value.get("low"), value.get("high")
         score = value.get("score", value.get("value"))
         return Text(
             number(score if isinstance(score, (int, float)) else None),
-            small=(
-                interval(Interval(low, high, "items", ""))
-                if low is not None and high is not None
-                else ""
-            ),
+            small=bracketed(value.get("low"), value.get("high")),
         )
     return Text(number(value if isinstance(value, (int, float)) else None))
 

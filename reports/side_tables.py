@@ -19,8 +19,10 @@ from hqm.reports.tables import (
     Table,
     Text,
     anchor,
+    bracketed,
     estimate_text,
     find,
+    interval,
     known,
     number,
     percent,
@@ -228,7 +230,10 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
         own = [_own(shift, row.name) for shift in shifts]
         whole = next((known(each.get("whole")) for each in own if each), None)
         rows.append((Text(short(row.name), row.name), Text(number(whole)), *map(_shown, own)))
-    mean = [Text(number(shift.value), small=_interval(shift)) for shift in shifts]
+    mean = [
+        Text(number(shift.value), small=interval(shift.interval("model_population")))
+        for shift in shifts
+    ]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
     places = tuple(range(1, len(columns)))
@@ -259,14 +264,8 @@ def _shown(own: Mapping[str, object]) -> Text:
     score, difference = known(own.get("scaled")), known(own.get("difference"))
     if score is None or difference is None:
         return Text(DASH)
-    low, high = known(own.get("low")), known(own.get("high"))
-    ends = f" [{number(low)}, {number(high)}]" if low is not None and high is not None else ""
-    return Text(number(score), small=f"{number(difference)}{ends}")
-
-
-def _interval(shift: Estimate) -> str:
-    span = shift.interval("model_population")
-    return "" if span is None else f"[{number(span.low)}, {number(span.high)}]"
+    ends = bracketed(known(own.get("low")), known(own.get("high")))
+    return Text(number(score), small=f"{number(difference)} {ends}".rstrip())
 
 
 # ----------------------------------------------------------------------
@@ -373,10 +372,9 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
         cells = [Text(short(row.name), row.name)]
         for estimate in known.values():
             full, low, high, alone = _numbers(estimate, row.name)
-            shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
             cells += [
                 Text(number(full), estimate.signature, link=anchor(estimate.signature)),
-                Text(shown),
+                Text(bracketed(low, high)),
                 Text(number(alone), muted=True),
             ]
         rows.append(tuple(cells))

@@ -439,7 +439,14 @@ def interval(span: Interval | None, digits: int = 3) -> str:
     >>> interval(Interval(0.9, 0.98, "model_population", "Fisher z"))
     '[0.900, 0.980]'
     """
-    return "" if span is None else f"[{number(span.low, digits)}, {number(span.high, digits)}]"
+    return "" if span is None else bracketed(span.low, span.high, digits)
+
+
+def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Two ends in brackets; nothing where one of them is missing."""
+    if low is None or high is None:
+        return ""
+    return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def short(name: str) -> str:
