@@ -5,7 +5,7 @@ reliability, and the judge.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -20,6 +20,7 @@ from hqm import (
     Cell,
     Comparison,
     DesignError,
+    RespondentScores,
     compare_audits,
 )
 from hqm.psychometrics import independent_differences
@@ -112,24 +113,20 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     covered.
     """
     indicators = ("test_retest.pearson", "parallel_forms.pearson", "criterion.pearson")
-    rows: list[list[Entry]] = []
-    for audit in audits:
-        covered = sum(kind["items"] > 0 for kind in audit.coverage.values())
-        for metric, about in audit.metrics.items():
-            floor = find(audit, "test_retest.noise_floor", metric)
-            arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
-            rows.append(
-                [
-                    plain(audit.title),
-                    plain(TASKS.get(audit.task, audit.task)),
-                    plain(metric + arrow),
-                    measured(audit.items_used, digits=0),
-                    measured(len(audit.respondents), digits=0),
-                    *(estimated(find(audit, i, metric)) for i in indicators),
-                    estimated(floor),
-                    measured(covered, digits=0),
-                ]
-            )
+    rows = [
+        [
+            plain(audit.title),
+            plain(TASKS.get(audit.task, audit.task)),
+            plain(f"{metric}{_arrow(audit, metric)}"),
+            measured(audit.items_used, digits=0),
+            measured(len(audit.respondents), digits=0),
+            *(estimated(find(audit, i, metric)) for i in indicators),
+            estimated(find(audit, "test_retest.noise_floor", metric)),
+            measured(sum(kind["items"] > 0 for kind in audit.coverage.values()), digits=0),
+        ]
+        for audit in audits
+        for metric in audit.metrics
+    ]
     comparison = _compared(audits)
     if comparison is not None:
         for place, indicator in enumerate(indicators, 5):
@@ -250,36 +247,65 @@ def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> lis
     ]
 
 
-def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
-    """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
-    metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
-    forms = [
-        (reference, "Original form"),
-        *([(other, f"{cell(other).capitalize()} form")] if other else []),
-    ]
+def _by_form(
+    audit: BenchmarkAudit,
+    title: str,
+    second: str,
+    values: Callable[[RespondentScores], Mapping[str, float | None]],
+    digits: int = 3,
+    suffix: str = "",
+) -> tuple[list[Column], list[Tagged]]:
+    """Columns and rows of a table that holds two forms side by side.
+
+    Parameters
+    ----------
+    title
+        The heading of the scores.
+    second, values, digits
+        The heading of what stands beside each score, its values by administration, and its
+        decimals.
+    suffix
+        What the headings of the forms end in.
+    """
+    metric, other = next(iter(audit.metrics)), _first_other_form(audit)
     columns = [Column("Model", "text")]
-    truth = [plain("Ground truth")]
-    for name, group in forms:
+    for name in filter(None, (audit.reference, other)):
+        first = name == audit.reference
+        group = f"{'Original' if first else cell(name).capitalize()}{suffix}"
         columns += [
-            Column(metric, "interval" if name == reference else "number", group),
-            Column("yes", "number", group),
+            Column(title, "interval" if first else "number", group),
+            Column(second, "number", group),
         ]
-        truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
     rows = []
     for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
-        entries = [plain(short(row.name)), score, measured(row.yes_ratio.get(reference))]
+        beside = values(row)
+        entries = [
+            plain(short(row.name)),
+            score,
+            measured(beside.get(audit.reference), digits=digits),
+        ]
         if other:
             entries += [
                 measured(row.cells.get(other, {}).get(metric)),
-                measured(row.yes_ratio.get(other)),
+                measured(beside.get(other), digits=digits),
             ]
         rows.append(tuple(entries))
-    ranked = (tuple(truth), *_in_order(audit, metric, rows))
+    return columns, _in_order(audit, metric, rows)
+
+
+def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
+    """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
+    columns, rows = _by_form(
+        audit, next(iter(audit.metrics)), "yes", lambda row: row.yes_ratio, suffix=" form"
+    )
+    truth = [plain("Ground truth")]
+    for name in filter(None, (audit.reference, _first_other_form(audit))):
+        truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
     return PaperTable(
         f"table2-{audit.benchmark}",
         _titled("Yes bias on", audit),
         tuple(columns),
-        ranked,
+        (tuple(truth), *rows),
         notes=_noted(
             [audit],
             "A share of yes above the ground truth is more yes than is right, as a habit of saying"
@@ -294,30 +320,15 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
     """Table 3: how much another instruction changes the length of captions, and hallucination with
     it.
     """
-    metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
-    columns = [
-        Column("Model", "text"),
-        Column(metric + arrow, "interval", "Original"),
-        Column("words", "number", "Original"),
-    ]
-    if other:
-        group = cell(other).capitalize()
-        columns += [Column(metric + arrow, "number", group), Column("words", "number", group)]
-    rows = []
-    for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
-        entries = [plain(short(row.name)), score, measured(row.words.get(reference), digits=1)]
-        if other:
-            entries += [
-                measured(row.cells.get(other, {}).get(metric)),
-                measured(row.words.get(other), digits=1),
-            ]
-        rows.append(tuple(entries))
+    metric = next(iter(audit.metrics))
+    columns, rows = _by_form(
+        audit, f"{metric}{_arrow(audit, metric)}", "words", lambda row: row.words, digits=1
+    )
     return PaperTable(
         f"table3-{audit.benchmark}",
-        caption=_titled("Caption length and hallucination under two instructions on", audit),
-        columns=tuple(columns),
-        rows=tuple(_in_order(audit, metric, rows)),
+        _titled("Caption length and hallucination under two instructions on", audit),
+        tuple(columns),
+        tuple(rows),
         notes=_noted(
             [audit],
             "Words: mean length of a caption.",
@@ -325,6 +336,10 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
             f"{_MARKS} (Holm).",
         ),
     )
+
+
+def _arrow(audit: BenchmarkAudit, metric: str) -> str:
+    return {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
@@ -387,7 +402,7 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
             ]
         )
     columns.append(_score_column(audit, metric))
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
+    arrow = _arrow(audit, metric)
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
     return PaperTable(
         f"table5-{audit.benchmark}",
