@@ -28,10 +28,9 @@ from hqm.reports.verdicts import all_advice
 
 from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, hold_against, short_signature
 
-# ----------------------------------------------------------------------
-# Quote this: for each headline number a sentence to copy, with its interval, what it generalises
-# over, and a short signature. How many keys may be wrong is a reason to read, and never quoted.
-# ----------------------------------------------------------------------
+# --- sentences to quote ---
+
+# How many keys may be wrong is a reason to read, and never quoted.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -368,10 +368,7 @@ def _pair(row: Mapping[str, object]) -> str:
     return sheet.finish(f"{row['type']}: item {row['item']}", said)
 
 
-# ----------------------------------------------------------------------
-# The drawings that compare the first administration with the others: scatter, differences,
-# places.
-# ----------------------------------------------------------------------
+# --- the first administration against the others ---
 
 _DRAWN = 3
 """How many metrics are drawn; the tables have all of them."""

@@ -398,17 +398,6 @@ def family_table(
             meaning = meaning_of(statistic) if statistic not in explained else ""
             explained.add(statistic)
             absent = estimate.detail.get("no_interval_for_others")
-            below = "; ".join(
-                filter(
-                    None,
-                    (
-                        reason,
-                        no_use(estimate),
-                        lost_note(estimate),
-                        f"no interval for others: {absent}" if absent else "",
-                    ),
-                )
-            )
             numbers = (
                 Text(estimate.metric),
                 shown_with_unit(audit, estimate),
@@ -418,7 +407,21 @@ def family_table(
                 (
                     Text(statistic_name(statistic), small=meaning),
                     *numbers,
-                    Text(flags, ", ".join(named), small=below),
+                    Text(
+                        flags,
+                        ", ".join(named),
+                        small="; ".join(
+                            filter(
+                                None,
+                                (
+                                    reason,
+                                    no_use(estimate),
+                                    lost_note(estimate),
+                                    f"no interval for others: {absent}" if absent else "",
+                                ),
+                            )
+                        ),
+                    ),
                 )
             )
     return Table(
@@ -549,15 +552,14 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             for c in cues.detail.get("constant_types", ())
         ]
         phrases = f"Phrases that mostly occur with one label: {'; '.join(given)}." if given else ""
-        remarks = tuple(filter(None, (phrases, "; ".join(constant))))
         tables.append(
             Table(
                 "Leakage: cues that predict the label",
                 ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"),
                 tuple(rows),
                 (1, 2, 3, 4),
-                remarks,
-                cues.signature,
+                notes=tuple(filter(None, (phrases, "; ".join(constant)))),
+                signature=cues.signature,
             )
         )
     return tables
@@ -605,10 +607,7 @@ def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
     )
 
 
-# ----------------------------------------------------------------------
-# All estimates of an audit, a table for each family: number with unit, intervals, what it was
-# made from, and what to mind.
-# ----------------------------------------------------------------------
+# --- all estimates, a table for each family ---
 
 _FOR = (
     ("fixed_models", "these respondents"),

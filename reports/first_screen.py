@@ -67,9 +67,13 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
     given.
     """
     gate = hold_against(Audit((audit,)), policy or default_policy())
+    lost = side_tables.what_was_lost(audit)
+    short_form = Point(
+        "What would the full benchmark say?", lost, evidence=side_tables.SHORT_FORM_TITLE
+    )
     return [
         Point("What was audited?", audited(audit)),
-        *_short(audit),
+        *([short_form] if lost else []),
         Point(
             "Do the scores repeat?",
             repeatable(audit, policy),
@@ -105,18 +109,6 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
         Point("Which types are covered?", types(audit), "", "Types of hallucination"),
         Point("What to fix first", to_fix(audit, policy)),
     ]
-
-
-def _short(audit: BenchmarkAudit) -> list[Point]:
-    """What a short form says of the full benchmark; nothing where the benchmark is no short
-    form.
-    """
-    lost = side_tables.what_was_lost(audit)
-    return (
-        [Point("What would the full benchmark say?", lost, evidence=side_tables.SHORT_FORM_TITLE)]
-        if lost
-        else []
-    )
 
 
 def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
@@ -454,10 +446,7 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
     ]
 
 
-# ----------------------------------------------------------------------
-# What a page opens with: the answers in a few words, one table for a group of benchmarks, and
-# what a policy says.
-# ----------------------------------------------------------------------
+# --- what a page of several benchmarks opens with ---
 
 _OUTCOMES = {"PASS": "passed", "FAIL": "failed", "NOT MEASURED": "not measured"}
 

@@ -168,12 +168,18 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
     from markupsafe import Markup
 
     script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
-    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     reader = Reader()
     summary = tables.summary(audit)
     held = hold_against(audit, policy or default_policy())
     points = [tuple(in_short(benchmark, policy)) for benchmark in audit.audits]
-    first = [tuple(reader.meets(_words(benchmark_points))) for benchmark_points in points]
+    first = [
+        tuple(
+            reader.meets(
+                text for point in own for text in (point.question, in_words(point.sentences))
+            )
+        )
+        for own in points
+    ]
     summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
     sections = [
         _section(
@@ -207,7 +213,7 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
             identities=tables.identities(audit),
             signatures=_signatures(audit.audits),
             script=Markup(script),  # our own file, no data in it
-            script_hash=hashed,
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         )
     )
 
@@ -220,12 +226,6 @@ def _unbroken(text: str) -> Markup:
     return Markup(
         re.sub(option, r'<span class="option">\g<0></span>', str(escape(text)))
     )  # escaped first
-
-
-def _words(points: Iterable[Point]) -> Iterable[str]:
-    for point in points:
-        yield point.question
-        yield in_words(point.sentences)
 
 
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:

@@ -26,9 +26,7 @@ from hqm.reports.tables import (
 
 from hqm import BenchmarkAudit, Cell, findings_in_order
 
-# ----------------------------------------------------------------------
-# Examples as a page shows them: short names, numbers as text, verdicts in words.
-# ----------------------------------------------------------------------
+# --- examples ---
 
 FACETS = {
     "run": "Another seed",
@@ -183,9 +181,7 @@ def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
     return ", ".join(names[:most]) + (f", and {more:,} more" if names and more > 0 else "")
 
 
-# ----------------------------------------------------------------------
-# What a person reads and marks: the items to read first, and the complete list of every finding.
-# ----------------------------------------------------------------------
+# --- items to read, and the complete list of every finding ---
 
 MARKS = ("keep", "wrong key", "ambiguous", "bad picture")
 """What a reader may say of an item; `hqm audit --key` reads the same words."""
@@ -301,18 +297,16 @@ def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
 def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
     shown = list(rows)[:_MOST]
     columns = tuple(dict.fromkeys(name for row in shown for name in row))
-    right = tuple(
-        i
-        for i, name in enumerate(columns)
-        if any(isinstance(row.get(name), (int, float)) for row in shown)
-    )
-    cells = tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown)
     more = len(list(rows)) - len(shown)
     return Table(
         caption,
         tuple(name.replace("_", " ") for name in columns),
-        cells,
-        right,
+        rows=tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown),
+        right=tuple(
+            i
+            for i, name in enumerate(columns)
+            if any(isinstance(row.get(name), (int, float)) for row in shown)
+        ),
         notes=(f"{more:,} further rows are in findings.csv.",) if more > 0 else (),
         signature=signature,
     )
@@ -325,16 +319,12 @@ def _cell(value: object) -> str:
     ('q1, q2', '0.988', '', '1,200')
     """
     if isinstance(value, (list, tuple)):
-        return ", ".join(short_list(value))
+        # respondents stand without their kind
+        return ", ".join(
+            short(str(name)) if str(name).startswith("recorded/") else str(name) for name in value
+        )
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value)
     if isinstance(value, int):
         return f"{value:,}"
     return number(value) if isinstance(value, float) else str(value)
-
-
-def short_list(values: Iterable[object]) -> list[str]:
-    """Names in a cell; those of respondents without their kind."""
-    return [
-        short(str(value)) if str(value).startswith("recorded/") else str(value) for value in values
-    ]

@@ -1,5 +1,7 @@
-"""Tables in LaTeX that fit one column of a paper: text is escaped, numbers are aligned, every
-signature stands in a comment.
+"""Tables for papers, written as LaTeX, Markdown, CSV and JSON.
+
+In LaTeX they fit one column of a paper: text is escaped, numbers are aligned, and every signature
+stands in a comment.
 """
 
 from __future__ import annotations
@@ -19,10 +21,7 @@ from hqm.reports.tables import bracketed, number, withheld_note
 
 from hqm import Estimate, UsageError
 
-# ----------------------------------------------------------------------
-# Tables for papers: numbers with their intervals, marks and signatures; as Markdown, CSV and
-# JSON.
-# ----------------------------------------------------------------------
+# --- tables for papers, and their Markdown, CSV and JSON ---
 
 Mark = Literal["", "best", "second"]
 Kind = Literal["text", "number", "interval"]
@@ -246,15 +245,12 @@ def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
     ]
 
 
-# ----------------------------------------------------------------------
-# How wide a table is in print, and its pieces that fit one column of a two-column paper without
-# being scaled down.
-#
+# --- fitting a table into a column ---
+
 # The rule: letters as wide as Computer Modern's (cmr10, The Computer Modern Typefaces), 8 pt for
 # what stands in a table and 7 pt for its intervals, 4 pt to either side of a column. Papers have
 # columns of 3.03 in (ACL), 3.25 in (CVPR, ICML), 3.33 in (ACM) and 3.5 in (IEEE); a piece fits
 # the narrowest.
-# ----------------------------------------------------------------------
 
 POINTS = 72.27
 """TeX's points in an inch."""
@@ -708,9 +704,7 @@ def _number(entry: Entry, siunitx: bool) -> str:
     return f"{{{shown}}}" if siunitx else shown
 
 
-# ----------------------------------------------------------------------
-# Tables as text in the format that the suffix of a file asks for.
-# ----------------------------------------------------------------------
+# --- the format of a file ---
 
 FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
     ".tex": latex,

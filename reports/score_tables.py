@@ -149,8 +149,14 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
             "Scores are rounded as the release prints them; intervals and all statistics come from"
             " unrounded scores."
         )
-    right = tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",))
-    return Table("Leaderboard", tuple(columns), tuple(rows), right, tuple(notes), made_of(audit))
+    return Table(
+        "Leaderboard",
+        tuple(columns),
+        tuple(rows),
+        right=tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",)),
+        notes=tuple(notes),
+        signature=made_of(audit),
+    )
 
 
 def place(bounds: Any) -> str:

@@ -1,4 +1,6 @@
-"""Sentences of the first screen on what changes when the seed or the wording changes."""
+"""Sentences of the first screen: what changes with the seed or the wording, which respondents were
+separated, and which items look faulty.
+"""
 
 from __future__ import annotations
 
@@ -276,9 +278,7 @@ def _shift(audit: BenchmarkAudit, metric: str, shift: Estimate) -> list[Sentence
     ]
 
 
-# ----------------------------------------------------------------------
-# Sentences of the first screen on which respondents were separated, and which items look faulty.
-# ----------------------------------------------------------------------
+# --- which respondents were separated, and which items look faulty ---
 
 
 def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:

@@ -1,5 +1,5 @@
-"""Where the tools that recorded answers score them otherwise than HQM: in total, by reason, and row
-by row.
+"""Tables that only some audits have: scores of other tools, smaller pictures, stopped asking, short
+forms, and the costs of a study.
 """
 
 from __future__ import annotations
@@ -160,7 +160,11 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
             Text(row["answer"] or "(empty)"),
             Text(number(row["tool_score"], 2)),
             Text(row["tool_read"]),
-            Text(_hqm_score(row)),
+            Text(
+                f"unscored ({row['state']})"
+                if row["hqm_score"] is None
+                else number(row["hqm_score"], 2)
+            ),
             Text(row["hqm_read"]),
             Text(row["reason"]),
         )
@@ -193,20 +197,13 @@ def _put(tool: Tool) -> str:
     return f"form {tool['form']}, run {tool['run']}"
 
 
-def _hqm_score(row: Mapping[str, Any]) -> str:
-    return f"unscored ({row['state']})" if row["hqm_score"] is None else number(row["hqm_score"], 2)
-
-
 def _reasons(tool: Tool) -> str:
     """How many answers each reason explains, the most first."""
     counts = Counter(str(row["reason"]) for row in tool["differences"])
     return "; ".join(f"{n}: {reason}" for reason, n in counts.most_common())
 
 
-# ----------------------------------------------------------------------
-# Smaller pictures: each respondent's score at every resolution, and its paired difference from
-# whole pictures.
-# ----------------------------------------------------------------------
+# --- smaller pictures ---
 
 RESOLUTION_TITLE = "Smaller pictures"
 
@@ -236,12 +233,11 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
     ]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
-    places = tuple(range(1, len(columns)))
     return Table(
         f"{metric} by resolution of the pictures",
         columns,
         tuple(rows),
-        places,
+        right=tuple(range(1, len(columns))),
         notes=(
             (
                 "Under each score stands its difference from whole pictures, with its 95% interval"
@@ -268,9 +264,7 @@ def _shown(own: Mapping[str, object]) -> Text:
     return Text(number(score), small=f"{number(difference)} {ends}".rstrip())
 
 
-# ----------------------------------------------------------------------
-# Where a rule stopped the asking: in a sentence, and respondent by respondent.
-# ----------------------------------------------------------------------
+# --- where a rule stopped the asking ---
 
 STOPS_TITLE = "Where asking was stopped"
 
@@ -345,10 +339,7 @@ def _why(row: Mapping[str, Any], of: int) -> str:
     return f"stopped after {row['stopped_after']:,} of {of:,} items, when {row['why']}"
 
 
-# ----------------------------------------------------------------------
-# A short form in the report: every score on the full benchmark's scale with its interval, and
-# what is lost.
-# ----------------------------------------------------------------------
+# --- short forms ---
 
 SHORT_FORM_TITLE = "On the full benchmark's scale"
 
@@ -371,7 +362,8 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
     for row in in_order(audit):
         cells = [Text(short(row.name), row.name)]
         for estimate in known.values():
-            full, low, high, alone = _numbers(estimate, row.name)
+            by_respondent = estimate.detail.get("by_respondent") or {}
+            full, low, high, alone = by_respondent.get(row.name) or [None] * 4
             cells += [
                 Text(number(full), estimate.signature, link=anchor(estimate.signature)),
                 Text(bracketed(low, high)),
@@ -492,14 +484,6 @@ def _scaled(audit: BenchmarkAudit, metric: str) -> Estimate | None:
     return estimate if estimate is not None and estimate.value is not None else None
 
 
-def _numbers(
-    estimate: Estimate, name: str
-) -> tuple[float | None, float | None, float | None, float | None]:
-    known = (estimate.detail.get("by_respondent") or {}).get(name) or [None] * 4
-    full, low, high, alone = known
-    return full, low, high, alone
-
-
 def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
     estimate = find(audit, f"short_form.{statistic}", metric)
     return (
@@ -509,9 +493,7 @@ def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
     )
 
 
-# ----------------------------------------------------------------------
-# What precision costs over all facets of a study: the figure that leads to `hqm design`.
-# ----------------------------------------------------------------------
+# --- what precision costs ---
 
 _POINTS = 12
 _SPAN = 8

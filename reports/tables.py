@@ -24,10 +24,7 @@ from hqm import (
     withheld,
 )
 
-# ----------------------------------------------------------------------
-# What estimates say beside their number, read from the detail of a new audit or of an older one
-# that lacks some of it.
-# ----------------------------------------------------------------------
+# --- what estimates say beside their number ---
 
 _REAL_DIFFERENCE = 1.959963984540054 * math.sqrt(2)
 """How many standard errors of measurement the difference of two scores exceeds by chance in 5 of
@@ -229,10 +226,7 @@ def families_source(audit: BenchmarkAudit) -> str:
     return "as given" if given else "told from their names"
 
 
-# ----------------------------------------------------------------------
-# What families, statistics, tasks and flags are called in reports; families and statistics are
-# read from the indicators.
-# ----------------------------------------------------------------------
+# --- names in words ---
 
 FAMILIES = {name: family.title for name, family in INDICATOR_FAMILIES.items()}
 """Family -> what reports call it, in the order in which they show it."""
@@ -485,11 +479,6 @@ def cell(text: str) -> str:
     return ", ".join(words)
 
 
-def digits(estimate: Estimate) -> int:
-    """How many decimals of an estimate are shown."""
-    return digits_of(estimate.indicator.rpartition(".")[2])
-
-
 def places(estimate: Estimate) -> int:
     """How many decimals show the ends of an estimate's narrowest interval apart.
 
@@ -503,7 +492,7 @@ def places(estimate: Estimate) -> int:
         if math.isfinite(i.high - i.low) and i.high > i.low
     ]
     needed = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
-    return max(digits(estimate), min(6, needed))
+    return max(digits_of(estimate.indicator.rpartition(".")[2]), min(6, needed))
 
 
 def estimate_text(estimate: Estimate) -> Text:

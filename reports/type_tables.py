@@ -176,9 +176,7 @@ def _worth(row: Mapping[str, Any]) -> str:
     )
 
 
-# ----------------------------------------------------------------------
-# The further tables of a benchmark's own paper, and their drawings.
-# ----------------------------------------------------------------------
+# --- further tables of a benchmark's own paper ---
 
 TITLE = "Analyses of this benchmark"
 _MOST = 30
@@ -202,17 +200,15 @@ def analysis_drawings(audit: BenchmarkAudit) -> list[tuple[str, str]]:
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     columns, rows = tuple(analysis["columns"]), analysis["rows"]
-    numeric = tuple(
-        i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
-    )
-    made = tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows)
     return Table(
         f"{analysis['title']}.",
         columns,
-        made,
-        numeric,
-        (analysis["about"],),
-        score_tables.made_of(audit),
+        rows=tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows),
+        right=tuple(
+            i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
+        ),
+        notes=(analysis["about"],),
+        signature=score_tables.made_of(audit),
     )
 
 

@@ -1,5 +1,6 @@
-"""The answers of the first screen in a few words, each by the end of an interval and by the
-policy's goal.
+"""The answers of the first screen in a few words, and what to fix first.
+
+Each is decided by the end of an interval and by the policy's goal.
 """
 
 from __future__ import annotations
@@ -214,10 +215,7 @@ def _against(estimate: Estimate, wanted: float, shown: str) -> str:
     )
 
 
-# ----------------------------------------------------------------------
-# Limits of a study: what its respondents, items, seeds and wordings leave open, with how many
-# more would close it.
-# ----------------------------------------------------------------------
+# --- limits of a study ---
 
 
 def study_limits(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[tuple[str, Sentence]]:
@@ -510,10 +508,7 @@ def _types(audit: BenchmarkAudit) -> Iterator[Sentence]:
         )
 
 
-# ----------------------------------------------------------------------
-# What to fix first: defects of the benchmark before limits of the study before advice on models,
-# by fixed rules.
-# ----------------------------------------------------------------------
+# --- what to fix first ---
 
 MOST = 5
 """How many pieces of advice the first screen shows; the page has all of them."""

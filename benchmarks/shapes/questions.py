@@ -139,26 +139,24 @@ def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
     if rng.random() < 0.2:
         word, there = _pick(rng, [("person", scene.action), ("sign", scene.sign)])
         if (there is not None) == truth:
-            fact = f"there is {'a' if truth else 'no'} {word}"
             return _polar(
                 "existence",
                 f"Is there a {word} in the image?",
                 truth,
-                fact,
-                word if truth else "no",
+                fact=f"there is {'a' if truth else 'no'} {word}",
+                value=word if truth else "no",
             )
     if truth:
         thing = _pick(rng, scene.things)
         color, shape = thing.color, thing.shape
     else:
         color, shape = _absent(scene, rng)
-    fact = f"there is {'a' if truth else 'no'} {color} {shape}"
     return _polar(
         "existence",
         f"Is there a {color} {shape} in the image?",
         truth,
-        fact,
-        shape if truth else "no",
+        fact=f"there is {'a' if truth else 'no'} {color} {shape}",
+        value=shape if truth else "no",
     )
 
 

@@ -230,17 +230,14 @@ def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
     """
     before = text[: match.start()].lower().split()
     if kind == "relation":
-        return not _is_adverb(text, match.end())
+        # a preposition with nothing behind it is an adverb
+        behind = r" (?:of |the |a |an |his |her |their |its |some |two )"
+        return re.match(behind, text[match.end() :]) is not None
     if kind == "event":
         return bool(_LIVING & set(before[-4:]))
     if kind == "object":
         return not match[0][0].isupper() or not before
     return not text[match.end() :].startswith((" fashioned", "-fashioned"))
-
-
-def _is_adverb(text: str, end: int) -> bool:
-    """Whether a preposition has nothing behind it."""
-    return not re.match(r" (?:of |the |a |an |his |her |their |its |some |two )", text[end:])
 
 
 def _described(
@@ -374,14 +371,11 @@ def _acting(builder: _Builder, actor: Object, actions: Sequence[tuple[str, str]]
     )
 
 
-# ----------------------------------------------------------------------
-# Captions that a model makes wrong, and a model that checks wrong captions: the writer and the
-# filter of `hqm build`.
-#
+# --- captions that a model writes, and a model that checks them ---
+
 # Hal-Eval (Jiang et al. 2024, arXiv 2402.15721) has both roles. The prompts are ours. What the
 # writer says is taken only where it changed one span of the true caption, within two words of its
 # length; what the filter does not clearly call false is left out.
-# ----------------------------------------------------------------------
 
 LONGEST = 5
 """Words that the changed span may have."""

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from hqm.builders.graph import SceneGraph
 from hqm.errors import DataError, UsageError
+from hqm.files.records import read_json
 from hqm.signature import digest_file
 
 READERS = (
@@ -174,6 +175,23 @@ def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
             remedy="Correct the file.",
         )
     return [table(row, f"row {i} of {what}", place) for i, row in enumerate(value, 1)]
+
+
+def words(value: Any, what: str, place: Path) -> list[str]:
+    """A list of texts without the empty ones; `what` is the subject and its verb."""
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise DataError(f"{what} {value!r:.60}", place=str(place), remedy="Write a list of words.")
+    return [" ".join(word.split()) for word in value if word.strip()]
+
+
+def first_value(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
+    """The first value of a JSON file that holds an object or a list; None where it holds neither."""
+    if not path.is_file() or path.suffix != ".json":
+        return None
+    held = read_json(path)
+    if not isinstance(held, kind):
+        return None
+    return next(iter(held.values() if isinstance(held, dict) else held), None)
 
 
 def text(record: Mapping[str, Any], name: str, what: str, place: Path) -> str:

@@ -178,10 +178,7 @@ def rephrase(prompt: str, draw: int = 1) -> Rewrite:
     raise NoRule(prompt, "neither the bank of instructions nor a template knows its wording")
 
 
-# ----------------------------------------------------------------------
-# Multiple choice: write the options under the question, and shuffle them so that the right letter
-# follows its option.
-# ----------------------------------------------------------------------
+# --- the options of a multiple choice ---
 
 
 def render_options(question: str, options: Sequence[str]) -> str:

@@ -38,10 +38,7 @@ from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_wor
 from hqm.psychometrics import Stratum
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
 
-# ----------------------------------------------------------------------
-# Read a card and its items file, note every fault with its file and line, and keep what has no
-# fault.
-# ----------------------------------------------------------------------
+# --- reading a card and its items, fault by fault ---
 
 _SHOWN = 10
 """How many faults of a kind are findings of their own; further ones share one, with a list."""

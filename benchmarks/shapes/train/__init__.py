@@ -103,25 +103,7 @@ def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     tokenizer.train_from_iterator(corpus, trainer)
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        bos_token="<bos>",
-        eos_token="<eos>",
-        unk_token="<unk>",
-        padding_side="left",
-        model_max_length=256,
-        extra_special_tokens={"image_token": "<image>"},
-    )
     side = {"height": SIZE, "width": SIZE}
-    pictures = CLIPImageProcessorPil(
-        size=side,
-        crop_size=side,
-        do_center_crop=False,
-        resample=resample,
-        image_mean=[0.5] * 3,
-        image_std=[0.5] * 3,
-    )
     # the picture stands first, so that all questions about it share a prefix
     template = (
         "{% for m in messages %}{% if m['role'] == 'user' %}<bos><user>{% for c in m['content']"
@@ -131,8 +113,24 @@ def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
         " %}<assistant>{% endif %}"
     )
     return LlavaProcessor(
-        image_processor=pictures,
-        tokenizer=fast,
+        image_processor=CLIPImageProcessorPil(
+            size=side,
+            crop_size=side,
+            do_center_crop=False,
+            resample=resample,
+            image_mean=[0.5] * 3,
+            image_std=[0.5] * 3,
+        ),
+        tokenizer=PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer,
+            pad_token="<pad>",
+            bos_token="<bos>",
+            eos_token="<eos>",
+            unk_token="<unk>",
+            padding_side="left",
+            model_max_length=256,
+            extra_special_tokens={"image_token": "<image>"},
+        ),
         patch_size=PATCH,
         chat_template=template,
         vision_feature_select_strategy="default",

@@ -12,7 +12,7 @@ from typing import Any
 
 from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Setting
 from hqm.builders.lexicon import kind_of_attribute
-from hqm.builders.source import Reader, Source, digest_of, number, rows, table, text
+from hqm.builders.source import Reader, Source, digest_of, first_value, number, rows, table, text
 from hqm.errors import DataError
 from hqm.files.records import read_json
 
@@ -26,10 +26,7 @@ def _files(path: Path) -> list[Path]:
 def is_gqa(path: Path) -> bool:
     """Whether there is a file of scene graphs."""
     files = _files(path)
-    if not files or files[0].suffix != ".json":
-        return False
-    held = read_json(files[0])
-    first = next(iter(held.values()), None) if isinstance(held, dict) else None
+    first = first_value(files[0], dict) if files else None
     return isinstance(first, dict) and "objects" in first
 
 
@@ -92,14 +89,6 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
                     object=other,
                 )
             )
-    settings = tuple(
-        Setting(
-            kind={"location": "place"}.get(kind, kind),
-            value=text(row, kind, f"the picture {key}", file),
-        )
-        for kind in ("location", "weather")
-        if row.get(kind)
-    )
     width, height = (
         int(number(row, side, f"the picture {key}", file)) for side in ("width", "height")
     )
@@ -107,7 +96,14 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
         image=Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA"),
         objects=tuple(objects),
         relations=tuple(relations),
-        settings=settings,
+        settings=tuple(
+            Setting(
+                kind={"location": "place"}.get(kind, kind),
+                value=text(row, kind, f"the picture {key}", file),
+            )
+            for kind in ("location", "weather")
+            if row.get(kind)
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from hqm.builders.graph import Image, SceneGraph
-from hqm.builders.source import Reader, Source, digest_of, rows, text
+from hqm.builders.source import Reader, Source, digest_of, first_value, rows, text
 from hqm.files.records import read_json
 
 _CITATION = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
@@ -15,15 +15,8 @@ _CITATION = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
 
 def is_hal_eval(path: Path) -> bool:
     """Whether a file is a list of captions with wrong ones."""
-    if not path.is_file() or path.suffix != ".json":
-        return False
-    held = read_json(path)
-    return (
-        isinstance(held, list)
-        and bool(held)
-        and isinstance(held[0], dict)
-        and "hal_caption" in held[0]
-    )
+    first = first_value(path, list)
+    return isinstance(first, dict) and "hal_caption" in first
 
 
 def read_hal_eval(path: Path) -> Source:

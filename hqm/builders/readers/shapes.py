@@ -92,19 +92,18 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
         if i != j and (lies := scenes.relation(a, b)) is not None
     ]
     classes = frozenset((*scenes.SHAPES, "person", "sign"))
-    image = Image(
-        id=name,
-        file=name,
-        width=scenes.SIDE,
-        height=scenes.SIDE,
-        licence="Apache-2.0",
-        source="shapes",
-        exhaustive=classes,
-        counted=classes,
-        complete=frozenset(("color", "size", "action")),
-    )
     return SceneGraph(
-        image=image,
+        image=Image(
+            id=name,
+            file=name,
+            width=scenes.SIDE,
+            height=scenes.SIDE,
+            licence="Apache-2.0",
+            source="shapes",
+            exhaustive=classes,
+            counted=classes,
+            complete=frozenset(("color", "size", "action")),
+        ),
         objects=tuple(objects),
         relations=tuple(relations),
         texts=(

@@ -103,17 +103,16 @@ def read_visual_genome(path: Path) -> Source:
             int(number(row, side, "a picture", file)) if row.get(side) is not None else 0
             for side in ("width", "height")
         )
-        image = Image(
-            id=key,
-            file=f"{key}.jpg",
-            address=address_of(row.get("url")),
-            width=wide,
-            height=high,
-            source="Visual Genome",
-        )
         graphs.append(
             SceneGraph(
-                image=image,
+                image=Image(
+                    id=key,
+                    file=f"{key}.jpg",
+                    address=address_of(row.get("url")),
+                    width=wide,
+                    height=high,
+                    source="Visual Genome",
+                ),
                 objects=tuple(objects[key].values()),
                 relations=tuple(relations[key]),
                 texts=tuple(texts[key]),
