@@ -240,8 +240,6 @@ def _agreement(comparison: Comparison) -> PaperTable:
     rows = []
     for agreement in comparison.agreements:
         every, half = agreement.subsets.all, agreement.subsets.top_half
-        overlap = measured(None) if every is None else measured(every.top_k, digits=1)
-        chance = measured(None) if every is None else measured(every.chance, digits=1)
         rows.append(
             (
                 plain(agreement.first),
@@ -249,8 +247,8 @@ def _agreement(comparison: Comparison) -> PaperTable:
                 _coefficient(agreement.pearson),
                 _coefficient(agreement.spearman),
                 _coefficient(agreement.tau),
-                overlap,
-                chance,
+                measured(None) if every is None else measured(every.top_k, digits=1),
+                measured(None) if every is None else measured(every.chance, digits=1),
                 measured(half.tau if half else None),
                 measured(agreement.subsets.tau_range[0]),
                 measured(agreement.subsets.tau_range[1]),

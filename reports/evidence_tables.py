@@ -630,13 +630,12 @@ def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Tab
     metrics = len(audit.metrics) > 1
     rows = []
     for e in estimates:
-        name = Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator)
         other = (
             " and ".join(cell(part) for part in e.other.split(" & ")) if e.other else "by itself"
         )
         rows.append(
             (
-                name,
+                Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator),
                 *([Text(e.metric)] * metrics),
                 Text(other, e.other),
                 shown_with_unit(audit, e),

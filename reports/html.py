@@ -235,8 +235,14 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     lines: dict[str, tuple[str, str, str]] = {}
     for audit in audits:
         for e in audit.estimates:
-            what = f"{audit.benchmark} {e.indicator} {e.metric}"
-            lines.setdefault(e.signature, (tables.anchor(e.signature), what, e.signature))
+            lines.setdefault(
+                e.signature,
+                (
+                    tables.anchor(e.signature),
+                    f"{audit.benchmark} {e.indicator} {e.metric}",
+                    e.signature,
+                ),
+            )
     return list(lines.values())
 
 

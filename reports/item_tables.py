@@ -60,15 +60,14 @@ def as_shown(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, 
                 ),
             }
         )
-    facets = [
-        (name, FACETS.get(name, name), tables.percent(gap))
-        for name, gap in example["facets"].items()
-    ]
     names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
     return {
         **example,
         "answers": rows,
-        "facets": facets,
+        "facets": [
+            (name, FACETS.get(name, name), tables.percent(gap))
+            for name, gap in example["facets"].items()
+        ],
         "shown": names,
         "cut": example["respondents"] - len(names),
     }

@@ -549,7 +549,6 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
         Align numbers at the decimal point with siunitx's `S` columns; without it they are
         right-aligned.
     """
-    head = HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else "")
     blocks = [
         _float(page, siunitx)
         for table in tables
@@ -557,10 +556,17 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
         for page in pages(piece)
     ]
     comments = [f"% {_comment(place)}: {_comment(line)}\n" for place, line in signatures(tables)]
-    signed = (
-        "% Signatures: equal lines mean equal numbers.\n" + "".join(comments) if comments else ""
+    return "\n".join(
+        [
+            HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else ""),
+            *blocks,
+            (
+                "% Signatures: equal lines mean equal numbers.\n" + "".join(comments)
+                if comments
+                else ""
+            ),
+        ]
     )
-    return "\n".join([head, *blocks, signed])
 
 
 def _comment(text: str) -> str:

@@ -43,14 +43,16 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
         rows["scenes"].append({"image": image, **scene.to_dict()})
         for kind, (polar, four, short) in questions.items():
             rows["yesno"].append(_row("y", rows["yesno"], image, polar, {"target": polar.answer}))
-            letter = "ABCD"[four.options.index(four.answer)]
             rows["choice"].append(
                 _row(
                     "c",
                     rows["choice"],
                     image,
                     four,
-                    {"target": letter, "options": list(four.options)},
+                    {
+                        "target": "ABCD"[four.options.index(four.answer)],
+                        "options": list(four.options),
+                    },
                 )
             )
             rows["vqa"].append(_row("v", rows["vqa"], image, short, _short_answer(short, kind)))

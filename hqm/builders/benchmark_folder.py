@@ -188,11 +188,10 @@ def _card(
     records: Sequence[Mapping[str, Any]],
     types: Sequence[str],
 ) -> str:
-    version = f"1.0.0-{digest([dict(record) for record in records]).partition(':')[2][:12]}"
     card = {
         "name": name,
         "title": recipe.title,
-        "version": version,
+        "version": f"1.0.0-{digest([dict(record) for record in records]).partition(':')[2][:12]}",
         "task": recipe.task,
         "summary": recipe.summary,
         "types": list(types),
@@ -214,9 +213,16 @@ def _review(records: Sequence[Mapping[str, Any]]) -> str:
     writer.writerow(("item", "decision", "text", "target", "question", "key", "image"))
     for record in records[:100]:
         key = record.get("target", "")
-        shown = ", ".join(map(str, key)) if isinstance(key, list) else key
         writer.writerow(
-            (record["id"], "", "", "", record["prompt"], shown, record.get("image", ""))
+            (
+                record["id"],
+                "",
+                "",
+                "",
+                record["prompt"],
+                ", ".join(map(str, key)) if isinstance(key, list) else key,
+                record.get("image", ""),
+            )
         )
     return out.getvalue()
 
