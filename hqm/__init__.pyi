@@ -109,7 +109,7 @@ from .files.records import read_text as read_text
 from .files.records import take as take
 from .forms.make_forms import build_parallel as build_parallel
 from .forms.make_forms import reword_item as reword_item
-from .forms.questions import reword as reword
+from .forms.rephrase import reword as reword
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.catalogue import all_indicators as all_indicators
 from .indicators.catalogue import indicator_named as indicator_named

@@ -28,10 +28,9 @@ from hqm.reports.verdicts import all_advice
 
 from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, hold_against, short_signature
 
-# ----------------------------------------------------------------------
-# Quote this: for each headline number a sentence to copy, with its interval, what it generalises
-# over, and a short signature. How many keys may be wrong is a reason to read, and never quoted.
-# ----------------------------------------------------------------------
+# --- sentences to quote ---
+
+# How many keys may be wrong is a reason to read, and never quoted.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,12 +166,11 @@ def _quote(
         f"{estimate.n_respondents:,} respondents, {estimate.n_items:,} items; HQM {version},"
         f" signature {short_signature(estimate.signature)}"
     )
-    sentence = (
-        f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises}; {made})."
-    )
     return Quote(
         title=title,
-        sentence=sentence,
+        sentence=(
+            f"{template.replace('{value}', estimate_text(estimate).text)} ({generalises}; {made})."
+        ),
         short=short_signature(estimate.signature),
         signature=estimate.signature,
     )
@@ -318,10 +316,13 @@ def badge(audit: Audit, policy: Policy) -> str:
     right = "passed" if gate.passed else f"{len(failed)} failed" if failed else "not passed"
     if missing:
         right += f", {len(missing)} not measured"
-    colour = "#1d6b3a" if gate.passed else "#9c3d0a" if failed else "#59636d"
     named = list(dict.fromkeys(f"{t.benchmark}: {t.what}" for t in missing))
-    about = f"{said(gate)} {'Not measured: ' + listed(named) + '.' if named else ''}".strip()
-    return _drawn(f"HQM {policy.name}", right, colour, about)
+    return _drawn(
+        f"HQM {policy.name}",
+        right,
+        colour="#1d6b3a" if gate.passed else "#9c3d0a" if failed else "#59636d",
+        about=f"{said(gate)} {'Not measured: ' + listed(named) + '.' if named else ''}".strip(),
+    )
 
 
 def _drawn(left: str, right: str, colour: str, about: str) -> str:

@@ -10,12 +10,31 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from hqm.reports import drawings, score_tables, tables
-from hqm.reports.drawings import curves, ends_within, facet_pairs, named_rows, scatter, spans
+from hqm.reports.drawings import (
+    bland_altman,
+    curves,
+    ends_within,
+    facet_pairs,
+    named_rows,
+    rank_flow,
+    scatter,
+    spans,
+)
 from hqm.reports.item_tables import FACETS
-from hqm.reports.score_tables import in_order
+from hqm.reports.score_tables import in_order, made_of
 from hqm.reports.svg import ACCENT, FAINT, INK, QUIET, Drawing, fitting, width_of, wrapped
-from hqm.reports.tables import FAMILIES, by_oracle, find, known, number, rows, short, statistic_name
+from hqm.reports.tables import (
+    FAMILIES,
+    ORACLE_TITLE,
+    by_oracle,
+    cell,
+    find,
+    known,
+    number,
+    rows,
+    short,
+    statistic_name,
+)
 
 from hqm import BenchmarkAudit, Cell, Estimate, labelled_by
 
@@ -204,13 +223,18 @@ def cost(estimate: Estimate | None) -> str:
                 points.append((times * float(row["items"]), error))
                 lines[name] = points
     kept = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
-    here = [
-        (float(row["items"]), float(row["error"]), "this audit")
-        for row in study
-        if row["items"] == estimate.detail.get("items")
-    ]
     unit = f"answers per respondent (items × {varied}s)"
-    return curves(kept, unit, f"standard error of {estimate.metric}", top=None, marked=here)
+    return curves(
+        kept,
+        unit,
+        f"standard error of {estimate.metric}",
+        top=None,
+        marked=[
+            (float(row["items"]), float(row["error"]), "this audit")
+            for row in study
+            if row["items"] == estimate.detail.get("items")
+        ],
+    )
 
 
 def radars(audit: BenchmarkAudit, metric: str) -> str:
@@ -344,10 +368,7 @@ def _pair(row: Mapping[str, object]) -> str:
     return sheet.finish(f"{row['type']}: item {row['item']}", said)
 
 
-# ----------------------------------------------------------------------
-# The drawings that compare the first administration with the others: scatter, differences,
-# places.
-# ----------------------------------------------------------------------
+# --- the first administration against the others ---
 
 _DRAWN = 3
 """How many metrics are drawn; the tables have all of them."""
@@ -370,58 +391,60 @@ def drawn_if_any(svg: str, caption: str, signature: str, *, wide: bool = False) 
 
 def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     """The drawings that hold the first administration against every other one."""
-    names = [tables.short(row.name) for row in audit.respondents]
+    names = [short(row.name) for row in audit.respondents]
     pairs = facet_pairs(audit)
     shown = (
         "Agreement with the first administration: r compares the order, ICC(A,1) the scores"
         " themselves. Strong: the interval for these respondents; thin: for others like them."
     )
-    yield from drawn_if_any(
-        agreement(audit, next(iter(audit.metrics))), shown, score_tables.made_of(audit)
-    )
+    yield from drawn_if_any(agreement(audit, next(iter(audit.metrics))), shown, made_of(audit))
     for metric in list(audit.metrics)[:_DRAWN]:
         for facet, other in pairs:
+            judged = other in audit.respondents[0].judged
             measured = "share of faithful answers" if facet == "judge" else metric
-            x, y = f"{metric}, {tables.cell(audit.reference)}", f"{measured}, {tables.cell(other)}"
-            svg = scatter(audit, metric, other, x, y, names)
-            if not svg:
-                continue
-            signed = _signature(audit, metric, other)
-            on_line = (
-                ""
-                if other in audit.respondents[0].judged
-                else "; a point on the line has the same score in both"
+            on_line = "" if judged else "; a point on the line has the same score in both"
+            figures = drawn_if_any(
+                scatter(
+                    audit,
+                    metric,
+                    other,
+                    f"{metric}, {cell(audit.reference)}",
+                    f"{measured}, {cell(other)}",
+                    names,
+                ),
+                f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}.",
+                _signature(audit, metric, other),
             )
-            caption = (
-                f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}."
-            )
-            yield Figure(svg, caption, signed)
-            if other in audit.respondents[0].judged:
+            yield from figures
+            if judged or not figures:
                 continue
-            compared = (e for e in audit.estimates if (e.metric, e.other) == (metric, other))
             limits = next(
-                (e for e in compared if e.indicator.endswith(".limits_of_agreement")), None
+                (
+                    e
+                    for e in audit.estimates
+                    if (e.metric, e.other) == (metric, other)
+                    and e.indicator.endswith(".limits_of_agreement")
+                ),
+                None,
             )
-            svg = drawings.bland_altman(audit, metric, other, limits)
-            if svg:
-                yield Figure(svg, _limits_caption(FACETS[facet], metric, limits), signed)
-        others = [other for _, other in pairs]
-        svg = drawings.rank_flow(audit, metric, others) if others else ""
-        if svg:
-            caption = (
-                f"Rank flow of {metric}: each respondent's place in {tables.cell(audit.reference)}"
-                " and in the other administrations. Strong lines mark places that changed a lot."
+            yield from drawn_if_any(
+                bland_altman(audit, metric, other, limits),
+                _limits_caption(FACETS[facet], metric, limits),
+                _signature(audit, metric, other),
             )
-            yield Figure(svg, caption, score_tables.made_of(audit, metric), wide=True)
+        if pairs:
+            yield from drawn_if_any(
+                rank_flow(audit, metric, [other for _, other in pairs]),
+                f"Rank flow of {metric}: each respondent's place in {cell(audit.reference)} and in"
+                " the other administrations. Strong lines mark places that changed a lot.",
+                made_of(audit, metric),
+                wide=True,
+            )
 
 
 def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
     if facet == "judge" and other in audit.respondents[0].judged:
-        return (
-            FACETS["human"]
-            if labelled_by(Cell.parse(other).judge) == "people"
-            else tables.ORACLE_TITLE
-        )
+        return FACETS["human"] if labelled_by(Cell.parse(other).judge) == "people" else ORACLE_TITLE
     return FACETS[facet]
 
 
@@ -432,8 +455,8 @@ def _limits_caption(facet: str, metric: str, limits: Any) -> str:
         return f"{caption} Limits of agreement: not measured ({reason})."
     ends = [limits.detail.get(key) or [None] for key in ("lower", "upper")]
     shown = (
-        f" Mean difference {tables.number(limits.value)}, limits of agreement"
-        f" {tables.number(ends[0][0])} to {tables.number(ends[1][0])}."
+        f" Mean difference {number(limits.value)}, limits of agreement"
+        f" {number(ends[0][0])} to {number(ends[1][0])}."
     )
     return caption + shown
 

@@ -9,14 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from hqm.reports.comparison_answers import answers, forecast_table, forecasts_said, separated
+from hqm.reports.comparison_answers import (
+    answers,
+    forecast_table,
+    forecasts_said,
+    indicator_name,
+    mark_apart,
+    separated,
+    tests_said,
+)
 from hqm.reports.drawings import difference_rows, spans
+from hqm.reports.html import environment
 from hqm.reports.latex_tables import Column, Entry, Mark, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
 from hqm.reports.side_tables import harness_tables
-from hqm.reports.tables import FAMILIES, number, short, statistic_name
+from hqm.reports.tables import number, short
 
 from hqm import Comparison
 from hqm.psychometrics import Coefficient
@@ -40,16 +48,6 @@ def comparison_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
     )
     tables = (*(make(comparison) for make in makers), *harness_tables(comparison.tools))
     return tuple(table for table in tables if table.rows)
-
-
-def indicator_name(indicator: str) -> str:
-    """An indicator in words.
-
-    >>> indicator_name("test_retest.icc_a1")
-    'Test-retest, ICC(A,1), agreement'
-    """
-    family, _, statistic = indicator.partition(".")
-    return f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
 
 
 def p_value(p: float) -> Entry:
@@ -81,22 +79,32 @@ def _respondents(comparison: Comparison) -> str:
 def _indicators(comparison: Comparison) -> PaperTable:
     rows = []
     for indicator, by in comparison.indicators.items():
-        numbers = [_coefficient(by.get(m.label)) for m in comparison.measures]
-        rows.append((plain(indicator_name(indicator)), *_marked(comparison, indicator, numbers)))
-    columns = (
-        Column("Indicator", "text"),
-        *(Column(m.label, "interval") for m in comparison.measures),
-    )
-    notes = (
-        (
-            "Intervals: 95%, resampled respondents. Bold and underlined: best and second best,"
-            " where the tests for other respondents separate them from all the rest (Holm). Whether"
-            " two intervals overlap is not a test: the respondents are the same."
-        ),
-        *_protocol(comparison),
-    )
+        rows.append(
+            (
+                plain(indicator_name(indicator)),
+                *mark_apart(
+                    comparison,
+                    indicator,
+                    numbers=[_coefficient(by.get(m.label)) for m in comparison.measures],
+                ),
+            )
+        )
     return PaperTable(
-        "indicators", "Reliability and agreement, side by side.", columns, tuple(rows), notes
+        "indicators",
+        "Reliability and agreement, side by side.",
+        columns=(
+            Column("Indicator", "text"),
+            *(Column(m.label, "interval") for m in comparison.measures),
+        ),
+        rows=tuple(rows),
+        notes=(
+            (
+                "Intervals: 95%, resampled respondents. Bold and underlined: best and second best,"
+                " where the tests for other respondents separate them from all the rest (Holm)."
+                " Whether two intervals overlap is not a test: the respondents are the same."
+            ),
+            *_protocol(comparison),
+        ),
     )
 
 
@@ -105,26 +113,6 @@ def _protocol(comparison: Comparison) -> tuple[str, ...]:
         f"The same {_respondents(comparison)} in every measure.",
         *(f"{line}." for line in comparison.protocol),
     )
-
-
-def _marked(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
-    labels = [m.label for m in comparison.measures]
-    known = sorted(
-        (i for i, e in enumerate(numbers) if e.value is not None),
-        key=lambda i: -(numbers[i].value or 0.0),
-    )
-
-    def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(
-            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
-        )
-
-    marked = list(numbers)
-    if known and apart(known[0], known[1:]):
-        marked[known[0]] = replace(marked[known[0]], mark="best")
-        if apart(known[1], known[2:]):
-            marked[known[1]] = replace(marked[known[1]], mark="second")
-    return marked
 
 
 def _differences(comparison: Comparison) -> PaperTable:
@@ -144,69 +132,34 @@ def _differences(comparison: Comparison) -> PaperTable:
         for d in comparison.differences
     )
     these, others = "These respondents (fixed facet)", "Other respondents (random facet)"
-    columns = (
-        Column("Indicator", "text"),
-        Column("Length", "text"),
-        Column("First", "text"),
-        Column("Second", "text"),
-        Column("first value"),
-        Column("second value"),
-        Column("difference", "interval", these),
-        Column("p (Holm)", "number", these),
-        Column("difference", "interval", others),
-        Column("p (Holm)", "number", others),
-    )
-    notes = (
-        (
-            "These respondents: each picture is left out of both measures, which says what other"
-            " pictures would give. Other respondents: each replicate draws the same respondents for"
-            " both measures, and relatives together. Intervals: 95%. One adjustment (Holm) over"
-            " every test of measures; a difference is asked of these respondents first, and of"
-            " others only if these differ. A common length assumes equally good items"
-            " (Spearman-Brown)."
-        ),
-        *(tests_said(comparison) if rows else ()),
-    )
     return PaperTable(
-        "differences", "Tests of the differences between measures.", columns, rows, notes
+        "differences",
+        "Tests of the differences between measures.",
+        columns=(
+            Column("Indicator", "text"),
+            Column("Length", "text"),
+            Column("First", "text"),
+            Column("Second", "text"),
+            Column("first value"),
+            Column("second value"),
+            Column("difference", "interval", these),
+            Column("p (Holm)", "number", these),
+            Column("difference", "interval", others),
+            Column("p (Holm)", "number", others),
+        ),
+        rows=rows,
+        notes=(
+            (
+                "These respondents: each picture is left out of both measures, which says what"
+                " other pictures would give. Other respondents: each replicate draws the same"
+                " respondents for both measures, and relatives together. Intervals: 95%. One"
+                " adjustment (Holm) over every test of measures; a difference is asked of these"
+                " respondents first, and of others only if these differ. A common length assumes"
+                " equally good items (Spearman-Brown)."
+            ),
+            *(tests_said(comparison) if rows else ()),
+        ),
     )
-
-
-_POPULATIONS = {
-    "fixed_models": "For these respondents over other pictures (fixed facet)",
-    "model_population": "For other respondents (random facet)",
-}
-
-
-def tests_said(comparison: Comparison) -> tuple[str, ...]:
-    """How many tests of each population were made, how many differences are more than chance, and
-    what was not tested.
-    """
-    sentences = []
-    for population, words in _POPULATIONS.items():
-        count = comparison.tests[population]
-        if not count.made and not count.not_made:
-            continue
-        if count.made:
-            beyond = (
-                "1 is"
-                if count.beyond == 1
-                else f"{count.beyond or 'none'} {'are' if count.beyond else 'is'}"
-            )
-            said = f"{words}: of {_tests(count.made)} made, {beyond} more than chance (Holm, 5%)."
-        else:
-            said = f"{words}: no test was made."
-        missing = sum(count.not_made.values())
-        reasons = "; ".join(
-            reason if n == missing else f"{reason} ({n} of them)"
-            for reason, n in count.not_made.items()
-        )
-        sentences.append(f"{said} Not made: {_tests(missing)} ({reasons})." if missing else said)
-    return tuple(sentences)
-
-
-def _tests(n: int) -> str:
-    return "1 test" if n == 1 else f"{n} tests"
 
 
 def beyond_chance(comparison: Comparison) -> tuple[str, ...]:
@@ -267,15 +220,19 @@ def _leaderboard(comparison: Comparison) -> PaperTable:
                 plain("–" if not low else str(low) if low == high else f"{low}–{high}"),
             ]
         rows.append(tuple(entries))
-    notes = (
-        (
-            f"Sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks: those"
-            " that are compatible with tests of all pairs of respondents (Holm over the pairs of"
-            " all measures). Bold and underlined: first and second, where no other rank is."
-        ),
-    )
     return PaperTable(
-        "leaderboards", "Leaderboards side by side.", tuple(columns), tuple(rows), notes
+        "leaderboards",
+        "Leaderboards side by side.",
+        tuple(columns),
+        tuple(rows),
+        notes=(
+            (
+                f"Sorted by {comparison.measures[0].label}. Intervals: 95%, over pictures. Ranks:"
+                " those that are compatible with tests of all pairs of respondents (Holm over the"
+                " pairs of all measures). Bold and underlined: first and second, where no other"
+                " rank is."
+            ),
+        ),
     )
 
 
@@ -283,8 +240,6 @@ def _agreement(comparison: Comparison) -> PaperTable:
     rows = []
     for agreement in comparison.agreements:
         every, half = agreement.subsets.all, agreement.subsets.top_half
-        overlap = measured(None) if every is None else measured(every.top_k, digits=1)
-        chance = measured(None) if every is None else measured(every.chance, digits=1)
         rows.append(
             (
                 plain(agreement.first),
@@ -292,8 +247,8 @@ def _agreement(comparison: Comparison) -> PaperTable:
                 _coefficient(agreement.pearson),
                 _coefficient(agreement.spearman),
                 _coefficient(agreement.tau),
-                overlap,
-                chance,
+                measured(None) if every is None else measured(every.top_k, digits=1),
+                measured(None) if every is None else measured(every.chance, digits=1),
                 measured(half.tau if half else None),
                 measured(agreement.subsets.tau_range[0]),
                 measured(agreement.subsets.tau_range[1]),
@@ -301,37 +256,35 @@ def _agreement(comparison: Comparison) -> PaperTable:
             )
         )
     k = next((a.subsets.all.k for a in comparison.agreements if a.subsets.all is not None), 3)
-    columns = (
-        Column("First", "text"),
-        Column("Second", "text"),
-        Column("Pearson r", "interval"),
-        Column("Spearman", "interval"),
-        Column("tau-b", "interval"),
-        Column("shared", "number", f"Best {k}"),
-        Column("by chance", "number", f"Best {k}"),
-        Column("best half", "number", "tau-b among"),
-        Column("halves, low", "number", "tau-b among"),
-        Column("high", "number", "tau-b among"),
-        Column("r without noise"),
-    )
-    notes = (
-        (
-            f"The same {_respondents(comparison)}. Higher is better after reversal where needed."
-            " Intervals: 95%, over respondents. Halves: the middle 95% of random halves of the"
-            " respondents."
-        ),
-        (
-            "r without noise: r divided by the root of both test-retest reliabilities; it exceeds 1"
-            " where they are underestimated. A dash means that both measures were scored from the"
-            " same answers."
-        ),
-    )
     return PaperTable(
         "agreement",
         "Do the measures order the respondents alike?",
-        columns,
+        columns=(
+            Column("First", "text"),
+            Column("Second", "text"),
+            Column("Pearson r", "interval"),
+            Column("Spearman", "interval"),
+            Column("tau-b", "interval"),
+            Column("shared", "number", f"Best {k}"),
+            Column("by chance", "number", f"Best {k}"),
+            Column("best half", "number", "tau-b among"),
+            Column("halves, low", "number", "tau-b among"),
+            Column("high", "number", "tau-b among"),
+            Column("r without noise"),
+        ),
         rows=tuple(rows),
-        notes=notes,
+        notes=(
+            (
+                f"The same {_respondents(comparison)}. Higher is better after reversal where"
+                " needed. Intervals: 95%, over respondents. Halves: the middle 95% of random"
+                " halves of the respondents."
+            ),
+            (
+                "r without noise: r divided by the root of both test-retest reliabilities; it"
+                " exceeds 1 where they are underestimated. A dash means that both measures were"
+                " scored from the same answers."
+            ),
+        ),
     )
 
 
@@ -349,16 +302,6 @@ def _closer(comparison: Comparison) -> PaperTable:
         )
         for c in comparison.closer
     )
-    columns = (
-        Column("Goes with", "text"),
-        Column("First", "text"),
-        Column("Second", "text"),
-        Column("r, first minus second"),
-        Column("t"),
-        Column("df"),
-        Column("p"),
-        Column("p (Holm)"),
-    )
     reasons = tuple(
         dict.fromkeys(
             f"{c.test.reason[:1].upper()}{c.test.reason[1:]}."
@@ -366,15 +309,27 @@ def _closer(comparison: Comparison) -> PaperTable:
             if c.test.reason
         )
     )
-    notes = (
-        (
-            "Williams' test, for other respondents (random facet), relatives counted as the"
-            " independent respondents they amount to; adjusted together with the differences."
-        ),
-        *reasons,
-    )
     return PaperTable(
-        "closer", "What goes more with one measure than with another?", columns, rows, notes
+        "closer",
+        "What goes more with one measure than with another?",
+        columns=(
+            Column("Goes with", "text"),
+            Column("First", "text"),
+            Column("Second", "text"),
+            Column("r, first minus second"),
+            Column("t"),
+            Column("df"),
+            Column("p"),
+            Column("p (Holm)"),
+        ),
+        rows=rows,
+        notes=(
+            (
+                "Williams' test, for other respondents (random facet), relatives counted as the"
+                " independent respondents they amount to; adjusted together with the differences."
+            ),
+            *reasons,
+        ),
     )
 
 
@@ -397,15 +352,6 @@ def _separation(comparison: Comparison) -> PaperTable:
         )
         for s in comparison.separations
     )
-    columns = (
-        Column("First", "text"),
-        Column("Second", "text"),
-        Column("both"),
-        Column("in opposite orders"),
-        Column("only first"),
-        Column("only second"),
-        Column("neither"),
-    )
     notes = []
     for s in comparison.separations:
         for words, pairs in (
@@ -421,9 +367,17 @@ def _separation(comparison: Comparison) -> PaperTable:
     return PaperTable(
         "separation",
         "Pairs of respondents that the measures separate.",
-        columns,
-        rows,
-        tuple(notes),
+        columns=(
+            Column("First", "text"),
+            Column("Second", "text"),
+            Column("both"),
+            Column("in opposite orders"),
+            Column("only first"),
+            Column("only second"),
+            Column("neither"),
+        ),
+        rows=rows,
+        notes=tuple(notes),
     )
 
 
@@ -434,42 +388,46 @@ def _types(comparison: Comparison) -> PaperTable:
     names = [
         f"{trait}, {method}" for trait, method in zip(table.traits, table.methods, strict=True)
     ]
-    rows = [
-        (
-            plain(f"{i + 1} {name}"),
-            *(measured(r, digits=2) if k < i else plain("") for k, r in enumerate(line)),
-        )
-        for i, (name, line) in enumerate(zip(names, table.correlations, strict=True))
-    ]
-    columns = (Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names))))
-    notes = (
-        [table.reason]
-        if table.reason
-        else [
-            "Correlations of one type over two measures lie above those of other types over the"
-            f" same measures in {table.over_hetero_method[0]} of {table.over_hetero_method[1]},"
-            f" above those of other types within a measure in {table.over_hetero_trait[0]} of"
-            f" {table.over_hetero_trait[1]} comparisons."
-        ]
-    )
     return PaperTable(
-        "types", "Correlations of the scores by type.", columns, tuple(rows), tuple(notes)
+        "types",
+        "Correlations of the scores by type.",
+        columns=(Column("Type, measure", "text"), *(Column(str(i + 1)) for i in range(len(names)))),
+        rows=tuple(
+            (
+                plain(f"{i + 1} {name}"),
+                *(measured(r, digits=2) if k < i else plain("") for k, r in enumerate(line)),
+            )
+            for i, (name, line) in enumerate(zip(names, table.correlations, strict=True))
+        ),
+        notes=tuple(
+            [table.reason]
+            if table.reason
+            else [
+                "Correlations of one type over two measures lie above those of other types"
+                f" over the same measures in {table.over_hetero_method[0]} of"
+                f" {table.over_hetero_method[1]}, above those of other types within a measure"
+                f" in {table.over_hetero_trait[0]} of {table.over_hetero_trait[1]} comparisons."
+            ]
+        ),
     )
 
 
 def _distinct(comparison: Comparison) -> PaperTable:
-    rows = tuple(
-        (plain(pair), _coefficient(ratio), plain(ratio.reason))
-        for pair, ratio in comparison.distinct.items()
-    )
-    notes = (
-        (
-            "Heterotrait-monotrait ratio of the correlations (HTMT); from .85 (or .90) upwards two"
-            " types measure one thing."
+    return PaperTable(
+        "distinct",
+        "Are two types distinct?",
+        columns=(Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text")),
+        rows=tuple(
+            (plain(pair), _coefficient(ratio), plain(ratio.reason))
+            for pair, ratio in comparison.distinct.items()
+        ),
+        notes=(
+            (
+                "Heterotrait-monotrait ratio of the correlations (HTMT); from .85 (or .90) upwards"
+                " two types measure one thing."
+            ),
         ),
     )
-    columns = (Column("Types", "text"), Column("HTMT", "interval"), Column("Note", "text"))
-    return PaperTable("distinct", "Are two types distinct?", columns, rows, notes)
 
 
 def _growth(comparison: Comparison) -> PaperTable:
@@ -490,22 +448,25 @@ def _growth(comparison: Comparison) -> PaperTable:
         return PaperTable("growth", "", (), ())
     first = comparison.growth[0]
     more = [f"+{number(length - first.length, 0)}" for length, _ in first.items]
-    columns = (
-        Column("Measure", "text"),
-        Column("items"),
-        Column("now", "interval"),
-        *(Column(text, "interval", "With further items") for text in more),
-        *(Column(str(k), "interval", "Mean of seeds") for k, _ in first.seeds),
-        *(Column(number(t, 2), "number", "Items for") for t, _ in first.needed),
-    )
-    notes = (
-        (
-            f"{indicator_name(first.indicator)}, by the Spearman-Brown formula. Intervals: 95%,"
-            " over respondents. The further items are assumed to be as good as the present ones."
-        ),
-    )
     return PaperTable(
-        "growth", "What more items or seeds would bring.", columns, tuple(rows), notes
+        "growth",
+        "What more items or seeds would bring.",
+        columns=(
+            Column("Measure", "text"),
+            Column("items"),
+            Column("now", "interval"),
+            *(Column(text, "interval", "With further items") for text in more),
+            *(Column(str(k), "interval", "Mean of seeds") for k, _ in first.seeds),
+            *(Column(number(t, 2), "number", "Items for") for t, _ in first.needed),
+        ),
+        rows=tuple(rows),
+        notes=(
+            (
+                f"{indicator_name(first.indicator)}, by the Spearman-Brown formula. Intervals: 95%,"
+                " over respondents. The further items are assumed to be as good as the present"
+                " ones."
+            ),
+        ),
     )
 
 
@@ -526,18 +487,24 @@ def printed_tables(comparison: Comparison) -> tuple[PaperTable, ...]:
             printed += _by_population(comparison, table)
         else:
             printed.append(table)
-    return tuple(table for table in printed if not getattr(table, "fold", ""))
+    return tuple(table for table in printed if not table.fold)
 
 
 def _melted(table: PaperTable) -> PaperTable:
-    rows = tuple(
-        (row[0], plain(column.title), entry)
-        for row in table.rows
-        for column, entry in zip(table.columns[1:], row[1:], strict=True)
-        if entry.value is not None
+    return replace(
+        table,
+        columns=(
+            Column("Indicator", "text"),
+            Column("Measure", "text"),
+            Column("value", "interval"),
+        ),
+        rows=tuple(
+            (row[0], plain(column.title), entry)
+            for row in table.rows
+            for column, entry in zip(table.columns[1:], row[1:], strict=True)
+            if entry.value is not None
+        ),
     )
-    columns = (Column("Indicator", "text"), Column("Measure", "text"), Column("value", "interval"))
-    return replace(table, columns=columns, rows=rows)
 
 
 def _by_population(comparison: Comparison, table: PaperTable) -> list[PaperTable]:
@@ -557,26 +524,23 @@ def _by_population(comparison: Comparison, table: PaperTable) -> list[PaperTable
     ):
         for n, group in enumerate(groups):
             alone = f" in {indicator_name(group[0])}" if len(groups) > 1 else ""
-            rows = tuple(
-                (
-                    plain(
-                        f"{'' if alone else f'{indicator_name(d.indicator)}: '}{short[d.first]} −"
-                        f" {short[d.second]}{'' if d.length is None else f' (at {number(d.length, 0)} items)'}"
-                    ),
-                    *row[first : first + 2],
-                )
-                for d, row in tests
-                if d.indicator in group
-            )
-            notes = table.notes if name == "these" and not n else ()
-            label = f"differences-{name}{f'-{n + 1}' if alone else ''}"
             tables.append(
                 PaperTable(
-                    label,
-                    f"Differences between measures{alone}, for {words}.",
-                    columns,
-                    rows,
-                    notes,
+                    name=f"differences-{name}{f'-{n + 1}' if alone else ''}",
+                    caption=f"Differences between measures{alone}, for {words}.",
+                    columns=columns,
+                    rows=tuple(
+                        (
+                            plain(
+                                f"{'' if alone else f'{indicator_name(d.indicator)}: '}{short[d.first]} −"
+                                f" {short[d.second]}{'' if d.length is None else f' (at {number(d.length, 0)} items)'}"
+                            ),
+                            *row[first : first + 2],
+                        )
+                        for d, row in tests
+                        if d.indicator in group
+                    ),
+                    notes=table.notes if name == "these" and not n else (),
                 )
             )
     return tables
@@ -808,24 +772,14 @@ def render(comparison: Comparison) -> str:
     """The comparison as one HTML page without scripts or requests; the same audits give the same
     bytes.
     """
-    import jinja2
-    from markupsafe import Markup
-
-    folder = Path(__file__).parent / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("compare.html").render(
-        comparison=comparison,
-        answers=answers(comparison),
-        parts=parts(comparison),
-        respondents=_respondents(comparison),
-        effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
-        style=Markup(
-            (folder / "report.css").read_text(encoding="utf-8")
-        ),  # our own file, no data in it
+    return (
+        environment()
+        .get_template("compare.html")
+        .render(
+            comparison=comparison,
+            answers=answers(comparison),
+            parts=parts(comparison),
+            respondents=_respondents(comparison),
+            effective="" if comparison.n_effective is None else number(comparison.n_effective, 1),
+        )
     )

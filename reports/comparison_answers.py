@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hqm.reports.latex_tables import Column, Entry, PaperTable, measured, plain
 from hqm.reports.phrases import counted, listed
-from hqm.reports.tables import number, short
+from hqm.reports.tables import FAMILIES, number, short, statistic_name
 
 from hqm import Comparison, Difference, ForecastPair
 from hqm.psychometrics import Coefficient, Contest, ReliabilityDifference
@@ -491,9 +491,79 @@ def _plain(note: str) -> str:
     )
 
 
-# ----------------------------------------------------------------------
-# Which of two measures to trust for whom at equal cost, as a table and as sentences.
-# ----------------------------------------------------------------------
+def mark_apart(comparison: Comparison, indicator: str, numbers: Sequence[Entry]) -> list[Entry]:
+    """Mark the best and the second best number where tests set them apart from all the rest."""
+    labels = [m.label for m in comparison.measures]
+    known = sorted(
+        (i for i, e in enumerate(numbers) if e.value is not None),
+        key=lambda i: -(numbers[i].value or 0.0),
+    )
+
+    def apart(i: int, others: Sequence[int]) -> bool:
+        return bool(others) and all(
+            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
+        )
+
+    marked = list(numbers)
+    if known and apart(known[0], known[1:]):
+        marked[known[0]] = replace(marked[known[0]], mark="best")
+        if apart(known[1], known[2:]):
+            marked[known[1]] = replace(marked[known[1]], mark="second")
+    return marked
+
+
+# --- tests in words ---
+
+
+def indicator_name(indicator: str) -> str:
+    """An indicator in words.
+
+    >>> indicator_name("test_retest.icc_a1")
+    'Test-retest, ICC(A,1), agreement'
+    """
+    family, _, statistic = indicator.partition(".")
+    return f"{FAMILIES.get(family, family)}, {statistic_name(statistic)}"
+
+
+_POPULATIONS = {
+    "fixed_models": "For these respondents over other pictures (fixed facet)",
+    "model_population": "For other respondents (random facet)",
+}
+
+
+def tests_said(comparison: Comparison) -> tuple[str, ...]:
+    """How many tests of each population were made, how many differences are more than chance, and
+    what was not tested.
+    """
+    sentences = []
+    for population, words in _POPULATIONS.items():
+        count = comparison.tests[population]
+        if not count.made and not count.not_made:
+            continue
+        if count.made:
+            beyond = (
+                "1 is"
+                if count.beyond == 1
+                else f"{count.beyond or 'none'} {'are' if count.beyond else 'is'}"
+            )
+            said = (
+                f"{words}: of {counted(count.made, 'test')} made, {beyond} more than chance (Holm,"
+                " 5%)."
+            )
+        else:
+            said = f"{words}: no test was made."
+        missing = sum(count.not_made.values())
+        reasons = "; ".join(
+            reason if n == missing else f"{reason} ({n} of them)"
+            for reason, n in count.not_made.items()
+        )
+        sentences.append(
+            f"{said} Not made: {counted(missing, 'test')} ({reasons})." if missing else said
+        )
+    return tuple(sentences)
+
+
+# --- whom to trust each of two measures for, at equal cost ---
 
 _WHOM = {"these": "For these respondents over other pictures", "others": "For other respondents"}
 
@@ -519,28 +589,30 @@ def forecast_table(comparison: Comparison) -> PaperTable:
                 )
             )
     unit = comparison.forecasts[0].unit if comparison.forecasts else "answers"
-    columns = (
-        Column("Measure", "text"),
-        Column("Pair", "text"),
-        Column(f"cost ({unit})"),
-        Column("items"),
-        Column("pictures"),
-        Column("G", "interval"),
-        Column("smallest difference", "interval"),
-        Column("these respondents", "text"),
-        Column("other respondents", "text"),
-    )
-    notes = (
-        (
-            "Each measure in one run of one wording, with as many pictures as its share of one cost"
-            " buys; new pictures are assumed to be like the audited ones. G: how far differences"
-            " between these respondents come back on other pictures and runs. Intervals: 95%, over"
-            " pictures. Trusted: the forecasts differ by more than their standard error; shown: by"
-            " more than 1.96 of it."
-        ),
-    )
     return PaperTable(
-        "forecast", "Which measure to trust for whom, at equal cost.", columns, tuple(rows), notes
+        "forecast",
+        "Which measure to trust for whom, at equal cost.",
+        columns=(
+            Column("Measure", "text"),
+            Column("Pair", "text"),
+            Column(f"cost ({unit})"),
+            Column("items"),
+            Column("pictures"),
+            Column("G", "interval"),
+            Column("smallest difference", "interval"),
+            Column("these respondents", "text"),
+            Column("other respondents", "text"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            (
+                "Each measure in one run of one wording, with as many pictures as its share of one"
+                " cost buys; new pictures are assumed to be like the audited ones. G: how far"
+                " differences between these respondents come back on other pictures and runs."
+                " Intervals: 95%, over pictures. Trusted: the forecasts differ by more than their"
+                " standard error; shown: by more than 1.96 of it."
+            ),
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from hqm.reports.phrases import Sentence, counted, have, listed, say
 from hqm.reports.tables import (
     Text,
+    capital,
     estimate_percent,
     estimate_text,
     find,
@@ -168,15 +169,16 @@ def _contradictions(audit: BenchmarkAudit) -> Iterator[Sentence]:
     groups = contradictory_keys(audit)
     if groups:
         first = groups[0]
-        keys = (
-            f", with the keys {listed(list(first.keys))}" if first.keys and all(first.keys) else ""
-        )
         yield say(
             "In {n}, the same question about the same picture has different right answers, for"
             " example in items {names}{keys}. Correct one of them.",
             n=counted(len(groups), "place"),
             names=listed(list(first.items)),
-            keys=keys,
+            keys=(
+                f", with the keys {listed(list(first.keys))}"
+                if first.keys and all(first.keys)
+                else ""
+            ),
         )
 
 
@@ -284,7 +286,7 @@ def _position(audit: BenchmarkAudit) -> Iterator[Sentence]:
         return
     alternating = [f for f in audit.findings if f["name"] == "label-by-position"]
     if alternating:
-        yield say("{what}. Shuffle the items.", what=_capital(str(alternating[0]["sentence"])))
+        yield say("{what}. Shuffle the items.", what=capital(str(alternating[0]["sentence"])))
     elif cues is not None and cues.value and not rows(cues, "strata"):
         names = list(
             dict.fromkeys(
@@ -313,7 +315,7 @@ def _pictures(audit: BenchmarkAudit) -> Iterator[Sentence]:
         yield say(
             "{parts}{names}: nobody who looks can answer what is asked about them. Put the files"
             " back, or take their items out.",
-            parts=_capital(listed(parts)),
+            parts=capital(listed(parts)),
             names=_named(names),
         )
 
@@ -339,16 +341,15 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Sentence]:
     }
     left = [f for f in one_sided if not f.get("rows") or f["rows"][0].get("type") not in of_place]
     if left:
-        more = (
-            f" {counted(len(left) - 1, 'further type')} {have(len(left) - 1)} such a key."
-            if len(left) > 1
-            else ""
-        )
         yield say(
             "{what}.{more} Balance the right answers, or report the score beside that of always"
             " giving the commonest answer.",
-            what=_capital(str(left[0]["sentence"])),
-            more=more,
+            what=capital(str(left[0]["sentence"])),
+            more=(
+                f" {counted(len(left) - 1, 'further type')} {have(len(left) - 1)} such a key."
+                if len(left) > 1
+                else ""
+            ),
         )
 
 
@@ -360,12 +361,11 @@ def _negative(audit: BenchmarkAudit) -> Iterator[Sentence]:
         and estimate.status == "ok"
         and not wrong_keys(audit).count
     ):
-        names = [str(name) for name in estimate.detail.get("items") or ()]
         yield say(
             "Strong respondents do worse than weak ones on {n}{such} (false discovery rate 5%)."
             " Read or drop them.",
             n=_linked(counted(int(estimate.value), "item"), estimate),
-            such=_named(names),
+            such=_named(names=[str(name) for name in estimate.detail.get("items") or ()]),
         )
 
 
@@ -379,15 +379,14 @@ def _duplicates(audit: BenchmarkAudit) -> Iterator[Sentence]:
     repeats = [group for group in groups if not contradictory.intersection(group)]
     extra = sum(len(group) - 1 for group in repeats)
     if estimate is not None and repeats:
-        again = (
-            "repeat a question about a picture"
-            if extra > 1
-            else "repeats a question about a picture"
-        )
         yield say(
             "{n} {again} with the same right answer{such}. Keep one of each.",
             n=_linked(counted(extra, "item"), estimate),
-            again=again,
+            again=(
+                "repeat a question about a picture"
+                if extra > 1
+                else "repeats a question about a picture"
+            ),
             such=_named([" = ".join(group) for group in repeats]),
         )
     elif estimate is not None and estimate.value and not groups:
@@ -406,7 +405,7 @@ def _further(audit: BenchmarkAudit) -> Iterator[Sentence]:
         if finding.get("severity") == "error":
             yield say(
                 "{what}. {remedy}",
-                what=_capital(str(finding["sentence"])),
+                what=capital(str(finding["sentence"])),
                 remedy=str(finding.get("remedy") or "Correct it."),
             )
     yield from warned_of(finding for finding in others if not _slight(finding))
@@ -434,7 +433,3 @@ def warned_of(findings: Iterable[Mapping[str, Any]]) -> Iterator[Sentence]:
             "The check of the data warns of {names}. Each has its list and its remedy below.",
             names=listed(list(names)),
         )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Further drawings: differences, rank flow, intervals, types, the item map and decision curves."""
+"""Drawings: scatter, differences, rank flow, intervals, types, the item map and decision curves."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from hqm.reports.svg import (
     plot,
     width_of,
 )
-from hqm.reports.tables import cell, find, number, short
+from hqm.reports.tables import cell, find, known, number, rows, short
 
 from hqm import BenchmarkAudit, Cell, Estimate, RespondentScores
 
-# ----------------------------------------------------------------------
-# Which administrations are compared, and the drawing of two of them against each other.
-# ----------------------------------------------------------------------
+# --- two administrations against each other ---
 
 
 def facet_pairs(audit: BenchmarkAudit) -> list[tuple[str, str]]:
@@ -86,10 +84,14 @@ def scatter(
         sheet.dot(drawn.x(x), drawn.y(y), ACCENT, title=f"{name}: {number(x)} and {number(y)}")
     drawn.across(label_x)
     drawn.up(label_y)
-    bars = [
-        (low, high, y) for _, y, (low, high), _ in points if low is not None and high is not None
-    ]
-    drawn.names([(x, y, name) for x, y, _, name in points], bars=bars)
+    drawn.names(
+        [(x, y, name) for x, y, _, name in points],
+        bars=[
+            (low, high, y)
+            for _, y, (low, high), _ in points
+            if low is not None and high is not None
+        ],
+    )
     said = "; ".join(f"{name} {number(x)} and {number(y)}" for x, y, _, name in points)
     return sheet.finish(f"{label_x} and {label_y}", f"{said}.")
 
@@ -243,8 +245,12 @@ def spans(
     values = [v for _, value, low, high in rows for v in (value, low, high) if v is not None]
     names = [name for name, *_ in rows]
     longest = min(max(map(len, names)), 34)
-    wide = 460 + max(0, longest - 20) * 7
-    drawn = named_rows(names, ends_within([*values, *within], least), width=wide, longest=longest)
+    drawn = named_rows(
+        names,
+        ends_within([*values, *within], least),
+        width=460 + max(0, longest - 20) * 7,
+        longest=longest,
+    )
     sheet = drawn.drawing
     if mark is not None:
         sheet.line(
@@ -434,35 +440,27 @@ def _flagged(audit: BenchmarkAudit, metric: str) -> set[str]:
 
 def decision_curve(estimate: Estimate | None) -> str:
     """Reliability against the number of items: what a longer or shorter test would reach."""
-    rows = estimate.detail.get("curve") if estimate is not None else None
-    if not isinstance(rows, (list, tuple)):
-        return ""
     lines: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if not isinstance(row, Mapping):
-            continue
-        size = next(
-            (row[key] for key in ("items", "runs", "n") if isinstance(row.get(key), (int, float))),
-            None,
-        )
-        for key, value in row.items():
-            drawn = key in ("phi", "g", "phi_of_3", "reliability")
-            if size and drawn and isinstance(value, (int, float)) and not isinstance(value, bool):
-                lines.setdefault(str(key), []).append((float(size), float(value)))
+    for row in rows(estimate, "curve"):
+        size = next((n for key in ("items", "runs", "n") if (n := known(row.get(key)))), None)
+        for key in row:
+            value = known(row[key])
+            if size and value is not None and key in ("phi", "g", "phi_of_3", "reliability"):
+                lines.setdefault(str(key), []).append((size, value))
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
-    if not lines:
+    if estimate is None or not lines:
         return ""
-    varied = str(estimate.detail.get("varied", "run")) if estimate is not None else "run"
+    varied = str(estimate.detail.get("varied", "run"))
     names = {
         "phi": f"Phi, one {varied}",
         "g": f"G, one {varied}",
         "phi_of_3": f"Phi, three {varied}s",
     }
-    items = estimate.detail.get("items") if estimate is not None else None
+    items = known(estimate.detail.get("items"))
+    span = estimate.interval("model_population") or estimate.interval("fixed_models")
     bars = []
-    if estimate is not None and isinstance(items, (int, float)) and estimate.value is not None:
-        span = estimate.interval("model_population") or estimate.interval("fixed_models")
-        bars = [(float(items), estimate.value, span.low, span.high)] if span is not None else []
+    if items is not None and estimate.value is not None and span is not None:
+        bars = [(items, estimate.value, span.low, span.high)]
     named = {names.get(name, name): points for name, points in lines.items()}
     return curves(named, "items", "reliability", goal=0.9, bars=bars)
 

@@ -15,6 +15,7 @@ from hqm.reports.tables import (
     Table,
     Text,
     by_oracle,
+    capital,
     cell,
     estimate_text,
     family_title,
@@ -133,25 +134,27 @@ def reliability(audit: BenchmarkAudit) -> Table:
                     *(Text("") for _ in range(6)),
                 )
             )
-    columns = (
-        "What varies",
-        "Metric",
-        "Unadjusted",
-        "Adjusted",
-        "95% interval",
-        "Noise floor",
-        "At 1,000 items",
-        "ICC(A,1), agreement",
-    )
-    notes = (
-        (
-            "Each row is a different source of error. The rows answer different questions, so they"
-            " are never averaged. Two intervals are given: one for these respondents with other"
-            " items, and one for other respondents like them."
-        ),
-    )
     return Table(
-        "Reliability by source of error", columns, (*rows, *absent), (2, 3, 5, 6, 7), notes
+        "Reliability by source of error",
+        columns=(
+            "What varies",
+            "Metric",
+            "Unadjusted",
+            "Adjusted",
+            "95% interval",
+            "Noise floor",
+            "At 1,000 items",
+            "ICC(A,1), agreement",
+        ),
+        rows=(*rows, *absent),
+        right=(2, 3, 5, 6, 7),
+        notes=(
+            (
+                "Each row is a different source of error. The rows answer different questions, so"
+                " they are never averaged. Two intervals are given: one for these respondents with"
+                " other items, and one for other respondents like them."
+            ),
+        ),
     )
 
 
@@ -264,17 +267,18 @@ def components(estimate: Estimate) -> Table | None:
             # with two levels of a facet, chi-square leaves its variance without an upper end that
             # means anything
             shown = f"from {number(low, 5)}, no upper end"
-        bar = "" if share is None else number(100 * max(0.0, min(1.0, share)), 1)
         variance = number(known(row.get("variance")), 5)
         table.append(
             (
                 Text(_facet(str(row.get("facet", "")))),
-                Text(percent(share, 1), bar=bar),
+                Text(
+                    percent(share, 1),
+                    bar="" if share is None else number(100 * max(0.0, min(1.0, share)), 1),
+                ),
                 Text(variance),
                 Text(shown),
             )
         )
-    columns = ("Source", "Share of the variance", "Variance", "95% interval")
     notes = (
         (
             "The respondents' share is what the benchmark is meant to measure; the other shares are"
@@ -286,9 +290,13 @@ def components(estimate: Estimate) -> Table | None:
             else ""
         ),
     )
-    caption = f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}"
     return Table(
-        caption, columns, tuple(table), (1, 2, 3), tuple(filter(None, notes)), estimate.signature
+        caption=f"G study: where the variance of {estimate.metric} comes from{_design(estimate)}",
+        columns=("Source", "Share of the variance", "Variance", "95% interval"),
+        rows=tuple(table),
+        right=(1, 2, 3),
+        notes=tuple(filter(None, notes)),
+        signature=estimate.signature,
     )
 
 
@@ -342,16 +350,18 @@ def decision(estimate: Estimate) -> Table | None:
             )
         )
     heads = {"runs": "seeds", "answers": "answers per respondent"}
-    columns = ("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks))
-    notes = (
-        (
-            "Each row is the design with the fewest answers that reaches this Phi, computed from"
-            " the shares of the G study."
-        ),
-    )
-    caption = f"D-study: what you would need for .90{_design(estimate)}"
     return Table(
-        caption, columns, tuple(table), tuple(range(1, len(shown) + 1)), notes, estimate.signature
+        caption=f"D-study: what you would need for .90{_design(estimate)}",
+        columns=("Wanted Phi", *(heads.get(key, key) for key in shown), *(["Remark"] * remarks)),
+        rows=tuple(table),
+        right=tuple(range(1, len(shown) + 1)),
+        notes=(
+            (
+                "Each row is the design with the fewest answers that reaches this Phi, computed"
+                " from the shares of the G study."
+            ),
+        ),
+        signature=estimate.signature,
     )
 
 
@@ -388,17 +398,6 @@ def family_table(
             meaning = meaning_of(statistic) if statistic not in explained else ""
             explained.add(statistic)
             absent = estimate.detail.get("no_interval_for_others")
-            below = "; ".join(
-                filter(
-                    None,
-                    (
-                        reason,
-                        no_use(estimate),
-                        lost_note(estimate),
-                        f"no interval for others: {absent}" if absent else "",
-                    ),
-                )
-            )
             numbers = (
                 Text(estimate.metric),
                 shown_with_unit(audit, estimate),
@@ -408,16 +407,29 @@ def family_table(
                 (
                     Text(statistic_name(statistic), small=meaning),
                     *numbers,
-                    Text(flags, ", ".join(named), small=below),
+                    Text(
+                        flags,
+                        ", ".join(named),
+                        small="; ".join(
+                            filter(
+                                None,
+                                (
+                                    reason,
+                                    no_use(estimate),
+                                    lost_note(estimate),
+                                    f"no interval for others: {absent}" if absent else "",
+                                ),
+                            )
+                        ),
+                    ),
                 )
             )
-    notes = (note, *missing) if note else tuple(missing)
     return Table(
         caption,
         ("Statistic", "Metric", "Value", "95% interval", "Notes"),
         tuple(lines),
         (2,),
-        notes,
+        notes=(note, *missing) if note else tuple(missing),
     )
 
 
@@ -434,16 +446,15 @@ def oracle(audit: BenchmarkAudit) -> Table | None:
     ]
     if not read:
         return None
-    note = (
-        "An oracle is a rule of the benchmark that knows the right answers and reads the same"
-        " answers a second time. It checks how answers are read. Nobody labelled anything for it,"
-        " so it is no evidence of validity."
-    )
     return family_table(
         replace(audit, estimates=tuple(read)),
         ["oracle"],
         "A second reading by the benchmark's oracle",
-        note,
+        note=(
+            "An oracle is a rule of the benchmark that knows the right answers and reads the same"
+            " answers a second time. It checks how answers are read. Nobody labelled anything for"
+            " it, so it is no evidence of validity."
+        ),
     )
 
 
@@ -468,9 +479,11 @@ def stages(audit: BenchmarkAudit) -> Table | None:
         for e in audit.estimates
         if _belongs(e, "stages") and "labelled" in e.detail
     }
-    note = " ".join(sorted(counts))
     return family_table(
-        audit, ["stages"], "Stages of the judge compared with people's labels", note
+        audit,
+        ["stages"],
+        "Stages of the judge compared with people's labels",
+        note=" ".join(sorted(counts)),
     )
 
 
@@ -496,17 +509,27 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             )
             for r in estimate.detail.get("by_type", ())
         ]
-        notes = (
-            (
-                "Right from words alone: the share that a classifier predicts on items that it was"
-                " not trained on. Baseline: always giving the most frequent label. The last column"
-                " is the probability of such a gain if the words told nothing."
-            ),
-        )
-        columns = ("Type", "Items", "Right from words alone", "Baseline", "p (all), q (types)")
         tables.append(
             Table(
-                "Blind solvability", columns, tuple(rows), (1, 2, 3, 4), notes, estimate.signature
+                "Blind solvability",
+                columns=(
+                    "Type",
+                    "Items",
+                    "Right from words alone",
+                    "Baseline",
+                    "p (all), q (types)",
+                ),
+                rows=tuple(rows),
+                right=(1, 2, 3, 4),
+                notes=(
+                    (
+                        "Right from words alone: the share that a classifier predicts on items that"
+                        " it was not trained on. Baseline: always giving the most frequent label."
+                        " The last column is the probability of such a gain if the words told"
+                        " nothing."
+                    ),
+                ),
+                signature=estimate.signature,
             )
         )
     cues = find(audit, "solvability.leakage_cues", metric)
@@ -529,15 +552,14 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
             for c in cues.detail.get("constant_types", ())
         ]
         phrases = f"Phrases that mostly occur with one label: {'; '.join(given)}." if given else ""
-        remarks = tuple(filter(None, (phrases, "; ".join(constant))))
         tables.append(
             Table(
                 "Leakage: cues that predict the label",
                 ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"),
                 tuple(rows),
                 (1, 2, 3, 4),
-                remarks,
-                cues.signature,
+                notes=tuple(filter(None, (phrases, "; ".join(constant)))),
+                signature=cues.signature,
             )
         )
     return tables
@@ -585,10 +607,7 @@ def tied(audit: BenchmarkAudit, sets: Sequence[Sequence[str]]) -> Table | None:
     )
 
 
-# ----------------------------------------------------------------------
-# All estimates of an audit, a table for each family: number with unit, intervals, what it was
-# made from, and what to mind.
-# ----------------------------------------------------------------------
+# --- all estimates, a table for each family ---
 
 _FOR = (
     ("fixed_models", "these respondents"),
@@ -609,24 +628,14 @@ def estimates_by_family(audit: BenchmarkAudit) -> list[Table]:
 
 def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Table:
     metrics = len(audit.metrics) > 1
-    columns = (
-        "Estimate",
-        *(["Metric"] * metrics),
-        "Compared with",
-        "Value",
-        "95% interval",
-        "Made from",
-        "Notes",
-    )
     rows = []
     for e in estimates:
-        name = Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator)
         other = (
             " and ".join(cell(part) for part in e.other.split(" & ")) if e.other else "by itself"
         )
         rows.append(
             (
-                name,
+                Text(f"{title}, {statistic_name(e.indicator.partition('.')[2])}", e.indicator),
                 *([Text(e.metric)] * metrics),
                 Text(other, e.other),
                 shown_with_unit(audit, e),
@@ -636,23 +645,31 @@ def _family(audit: BenchmarkAudit, title: str, estimates: list[Estimate]) -> Tab
             )
         )
     used = sorted({flag for e in estimates for flag in e.flags if flag in FLAGS})
-    words = [f"{_capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
+    words = [f"{capital(flag_words(flag))}: {FLAGS[flag]}." for flag in used]
     reasons = sorted(
-        {f"{_capital(e.status.replace('_', ' '))}: {e.reason}." for e in estimates if e.reason}
+        {f"{capital(e.status.replace('_', ' '))}: {e.reason}." for e in estimates if e.reason}
     )
     withheld = sorted({f"Withheld: {reason}." for e in estimates if (reason := no_use(e))})
     differs = next((f.differs for f in INDICATOR_FAMILIES.values() if f.title == title), "")
     first = (
-        f"{_capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
+        f"{capital(differs)}. What is compared is the administration “{cell(audit.reference)}”."
         if differs
         else ""
     )
     return Table(
         title,
-        columns,
-        tuple(rows),
-        (2 + metrics,),
-        tuple(filter(None, (first, *words, *withheld, *reasons))),
+        columns=(
+            "Estimate",
+            *(["Metric"] * metrics),
+            "Compared with",
+            "Value",
+            "95% interval",
+            "Made from",
+            "Notes",
+        ),
+        rows=tuple(rows),
+        right=(2 + metrics,),
+        notes=tuple(filter(None, (first, *words, *withheld, *reasons))),
     )
 
 
@@ -689,7 +706,3 @@ def _notes(estimate: Estimate) -> Text:
     status = [estimate.status.replace("_", " ")] if estimate.status != "ok" else []
     words = "; ".join([*map(flag_words, estimate.flags), *status])
     return Text(words, "\n".join(filter(None, (", ".join(estimate.flags), estimate.reason))))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -19,6 +19,7 @@ from hqm.reports.tables import (
     Table,
     Text,
     by_people,
+    capital,
     default_policy,
     estimate_text,
     families_source,
@@ -66,9 +67,13 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
     given.
     """
     gate = hold_against(Audit((audit,)), policy or default_policy())
+    lost = side_tables.what_was_lost(audit)
+    short_form = Point(
+        "What would the full benchmark say?", lost, evidence=side_tables.SHORT_FORM_TITLE
+    )
     return [
         Point("What was audited?", audited(audit)),
-        *_short(audit),
+        *([short_form] if lost else []),
         Point(
             "Do the scores repeat?",
             repeatable(audit, policy),
@@ -106,18 +111,6 @@ def in_short(audit: BenchmarkAudit, policy: Policy | None = None) -> list[Point]
     ]
 
 
-def _short(audit: BenchmarkAudit) -> list[Point]:
-    """What a short form says of the full benchmark; nothing where the benchmark is no short
-    form.
-    """
-    lost = side_tables.what_was_lost(audit)
-    return (
-        [Point("What would the full benchmark say?", lost, evidence=side_tables.SHORT_FORM_TITLE)]
-        if lost
-        else []
-    )
-
-
 def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Sentence, ...]:
     """What the goals take beyond what was asked: of items, or of runs, and of items of each
     type.
@@ -150,7 +143,6 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     judges = list(dict.fromkeys(c.judge for c in cells if c.judge != "rule"))
     of = scored_answers(audit)
     total, lost = of.answers, of.unscored
-    scored_by = f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)"
     return (
         say(
             "{items}"
@@ -168,7 +160,7 @@ def audited(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
             + ("{lost} of them were not scored ({share})." if lost else "all of them were scored.")
             + "{labels}",
             total=counted(total, "answer"),
-            by=scored_by,
+            by=f"judged by {listed(judges)}" if judges else "scored by a rule (not by a model)",
             lost=lost,
             share=percent(of.share_unscored, 1),
             labels=_labels(audit),
@@ -389,8 +381,6 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(say("Whether the types are measurable was not measured."))
     else:
         fit = [row.type for row in measured if row.measurable]
-        count = replace(estimate_text(index), text=str(len(fit)))
-        names = f": {listed(fit)}" if fit and len(fit) < len(measured) else ""
         where = (
             "in this audit" if any(row.measured for row in measured) else "by their number of items"
         )
@@ -409,10 +399,10 @@ def types(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         sentences.append(
             say(
                 said + more + ".",
-                count=count,
+                count=replace(estimate_text(index), text=str(len(fit))),
                 are="is" if len(fit) == 1 else "are",
                 where=where,
-                names=names,
+                names=f": {listed(fit)}" if fit and len(fit) < len(measured) else "",
             )
         )
     sentences += _added(audit)
@@ -444,7 +434,6 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
         return []
     better = sum(bool(row.get("adds")) for row in tested)
     shown = [str(row.get("type")) for row in tested if row.get("adds") and row.get("certain")]
-    count = replace(estimate_text(estimate), text=str(better))
     return [
         say(
             "That a type's own score says more about it than the total does (Haberman) is shown for"
@@ -452,15 +441,12 @@ def _added(audit: BenchmarkAudit) -> list[Sentence]:
             " {count}.",
             shown=f"{len(shown)} ({listed(shown)})" if shown else "none",
             all=len(tested),
-            count=count,
+            count=replace(estimate_text(estimate), text=str(better)),
         )
     ]
 
 
-# ----------------------------------------------------------------------
-# What a page opens with: the answers in a few words, one table for a group of benchmarks, and
-# what a policy says.
-# ----------------------------------------------------------------------
+# --- what a page of several benchmarks opens with ---
 
 _OUTCOMES = {"PASS": "passed", "FAIL": "failed", "NOT MEASURED": "not measured"}
 
@@ -516,32 +502,31 @@ def _of(passed: int, n: int) -> str:
 def gate_table(gate: Gate) -> Table:
     """Every test of the policy: what did not pass first, with what to do."""
     order = ("FAIL", "NOT MEASURED", "PASS")
-    rows = tuple(
-        (
-            Text(
-                _OUTCOMES[test.outcome] + ("" if test.required else ", not required"),
-                muted=test.outcome == "PASS",
-            ),
-            Text(test.what.replace("_", " ")),
-            Text(
-                _first_capital(test.sentence), small=test.reason if test.outcome != "PASS" else ""
-            ),
-            Text(test.remedy),
-        )
-        for test in sorted(gate.tests, key=lambda test: order.index(test.outcome))
-    )
-    notes = (
-        (
-            "Thresholds are held against the unfavourable end of an interval. What was not measured"
-            " is not passed. `hqm gate AUDIT` prints the same."
-        ),
-    )
     return Table(
         f"Policy “{gate.policy}”: {'passed' if gate.passed else 'not passed'}",
         ("Outcome", "Test", "What was held against what", "What to do"),
-        rows,
-        (),
-        notes,
+        rows=tuple(
+            (
+                Text(
+                    _OUTCOMES[test.outcome] + ("" if test.required else ", not required"),
+                    muted=test.outcome == "PASS",
+                ),
+                Text(test.what.replace("_", " ")),
+                Text(
+                    capital(test.sentence),
+                    small=test.reason if test.outcome != "PASS" else "",
+                ),
+                Text(test.remedy),
+            )
+            for test in sorted(gate.tests, key=lambda test: order.index(test.outcome))
+        ),
+        right=(),
+        notes=(
+            (
+                "Thresholds are held against the unfavourable end of an interval. What was not"
+                " measured is not passed. `hqm gate AUDIT` prints the same."
+            ),
+        ),
     )
 
 
@@ -550,7 +535,3 @@ def of_benchmark(gate: Gate, benchmark: BenchmarkAudit) -> Gate:
     return Gate(
         gate.policy, tuple(test for test in gate.tests if test.benchmark == benchmark.benchmark)
     )
-
-
-def _first_capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -140,36 +140,46 @@ class Section:
         ]
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    """The templates, compiled once however many reports are written."""
-    import jinja2
+_TEMPLATES = Path(__file__).parent / "templates"
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates of all pages, compiled once however many are written."""
+    import jinja2
+    from markupsafe import Markup
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["options"] = _unbroken
-    environment.filters["short"] = tables.short
-    return environment
+    made.filters["options"] = _unbroken
+    made.filters["short"] = tables.short
+    # our own file, no data in it
+    made.globals["style"] = Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8"))
+    return made
 
 
 def render(audit: Audit, policy: Policy | None = None) -> str:
     """The report as text; its goals are those of the policy, of the default one unless given."""
     from markupsafe import Markup
 
-    environment = _environment()
-    folder = Path(__file__).parent / "templates"
-    script = (folder / "report.js").read_text(encoding="utf-8")
-    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
     reader = Reader()
     summary = tables.summary(audit)
     held = hold_against(audit, policy or default_policy())
     points = [tuple(in_short(benchmark, policy)) for benchmark in audit.audits]
-    first = [tuple(reader.meets(_words(benchmark_points))) for benchmark_points in points]
+    first = [
+        tuple(
+            reader.meets(
+                text for point in own for text in (point.question, in_words(point.sentences))
+            )
+        )
+        for own in points
+    ]
     summary_terms = reader.meets(summary.texts()) if len(audit.audits) > 1 else []
     sections = [
         _section(
@@ -186,22 +196,25 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
             zip(audit.audits, points, first, strict=True), 1
         )
     ]
-    return environment.get_template("report.html").render(
-        audit=audit,
-        summary=summary,
-        summary_terms=summary_terms,
-        sections=sections,
-        marks=MARKS,
-        comparison=comparison(audit, points, [section.places for section in sections]),
-        paragraph=paragraph(audit, [of_benchmark(held, benchmark) for benchmark in audit.audits]),
-        record=tables.record(audit),
-        identities=tables.identities(audit),
-        signatures=_signatures(audit.audits),
-        style=Markup(
-            (folder / "report.css").read_text(encoding="utf-8")
-        ),  # our own file, no data in it
-        script=Markup(script),  # our own file, no data in it
-        script_hash=hashed,
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            audit=audit,
+            summary=summary,
+            summary_terms=summary_terms,
+            sections=sections,
+            marks=MARKS,
+            comparison=comparison(audit, points, [section.places for section in sections]),
+            paragraph=paragraph(
+                audit, [of_benchmark(held, benchmark) for benchmark in audit.audits]
+            ),
+            record=tables.record(audit),
+            identities=tables.identities(audit),
+            signatures=_signatures(audit.audits),
+            script=Markup(script),  # our own file, no data in it
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        )
     )
 
 
@@ -215,12 +228,6 @@ def _unbroken(text: str) -> Markup:
     )  # escaped first
 
 
-def _words(points: Iterable[Point]) -> Iterable[str]:
-    for point in points:
-        yield point.question
-        yield in_words(point.sentences)
-
-
 def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     """Every signature once: its anchor on the page, the estimate it signs, and the signature
     itself.
@@ -228,8 +235,14 @@ def _signatures(audits: Iterable[BenchmarkAudit]) -> list[tuple[str, str, str]]:
     lines: dict[str, tuple[str, str, str]] = {}
     for audit in audits:
         for e in audit.estimates:
-            what = f"{audit.benchmark} {e.indicator} {e.metric}"
-            lines.setdefault(e.signature, (tables.anchor(e.signature), what, e.signature))
+            lines.setdefault(
+                e.signature,
+                (
+                    tables.anchor(e.signature),
+                    f"{audit.benchmark} {e.indicator} {e.metric}",
+                    e.signature,
+                ),
+            )
     return list(lines.values())
 
 
@@ -245,18 +258,25 @@ def _section(
     version: str,
 ) -> Section:
     groups = []
-    for n, (title, remarks, figures, candidates) in enumerate(_groups(audit), 1):
-        kept = tuple(table for table in candidates if table is not None)
+    for n, part in enumerate(_parts(audit), 1):
+        kept = tuple(table for table in part.tables if table is not None)
         texts = [
-            title,
-            *remarks,
-            *(f.caption for f in figures),
+            part.title,
+            *part.remarks,
+            *(f.caption for f in part.figures),
             *(text for table in kept for text in table.texts()),
         ]
-        if kept or figures or remarks:
-            brief, terms = BRIEF.get(title, title), tuple(reader.meets(texts))
+        if kept or part.figures or part.remarks:
             groups.append(
-                Group(title, brief, f"b{i}-{n}", tuple(remarks), tuple(figures), kept, terms)
+                Group(
+                    part.title,
+                    BRIEF.get(part.title, part.title),
+                    f"b{i}-{n}",
+                    tuple(part.remarks),
+                    tuple(part.figures),
+                    kept,
+                    tuple(reader.meets(texts)),
+                )
             )
     facets = dict.fromkeys(facet for example in audit.examples for facet in example["facets"])
     kinds = dict.fromkeys(str(example["type"]) for example in audit.examples if example["type"])
@@ -297,139 +317,176 @@ def _by_grade(
     return tuple((GRADES[grade], sentences) for grade, sentences in kept.items() if sentences)
 
 
-Parts = tuple[str, list[str], list[Figure], list[Table | None]]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a benchmark's section before it is known what it holds."""
+
+    title: str
+    tables: Sequence[Table | None] = ()
+    figures: Sequence[Figure] = ()
+    remarks: Sequence[str] = ()
 
 
-def _groups(audit: BenchmarkAudit) -> Iterable[Parts]:
-    metric = next(iter(audit.metrics))
+def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
+    """The parts of a benchmark's section, in the order of the page."""
+    metric, made_of = next(iter(audit.metrics)), score_tables.made_of(audit)
     if lost := side_tables.remarks(audit):
-        yield (
+        yield Part(
             side_tables.SHORT_FORM_TITLE,
-            lost,
-            [],
             [side_tables.full_scores(audit), side_tables.losses(audit)],
+            remarks=lost,
         )
-    yield (
+    yield Part(
         "Reliability by source of error",
-        [],
-        [],
         [evidence_tables.reliability(audit), score_tables.warnings(audit)],
     )
-    board = drawings.intervals(audit, metric)
-    shown = f"Leaderboard by {metric}. Bars are 95% intervals over pictures."
-    drawn = drawn_if_any(board, shown, score_tables.made_of(audit))
-    sets = score_tables.tied_sets(audit)
-    tests = evidence_tables.family_table(
-        audit, ["discriminability"], "How well it separates respondents"
-    )
-    yield (
+    yield Part(
         "Leaderboard and tied sets",
-        [],
-        drawn,
-        [score_tables.leaderboard(audit), evidence_tables.tied(audit, sets), tests],
+        [
+            score_tables.leaderboard(audit),
+            evidence_tables.tied(audit, score_tables.tied_sets(audit)),
+            evidence_tables.family_table(
+                audit, ["discriminability"], "How well it separates respondents"
+            ),
+        ],
+        drawn_if_any(
+            drawings.intervals(audit, metric),
+            f"Leaderboard by {metric}. Bars are 95% intervals over pictures.",
+            made_of,
+        ),
     )
-    yield side_tables.STOPS_TITLE, [], [], [side_tables.stops_table(audit)]
-    profile = drawings.type_profile(audit, metric)
-    shown = (
-        f"{metric} by type: each point is a respondent, and the type with the lowest median is at"
-        " the bottom."
+    yield Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)])
+    yield Part(
+        "Types of hallucination",
+        [
+            type_tables.coverage(audit),
+            type_tables.by_type(audit),
+            type_tables.added_value(audit),
+        ],
+        _figures_of_types(audit, metric, made_of),
     )
-    drawn = drawn_if_any(profile, shown, score_tables.made_of(audit))
-    shown = (
-        "Reliability by type: Cronbach's alpha of the type's items, pictures being the parts of the"
-        " test; the dashed line is .90."
+    yield Part(
+        type_tables.TITLE,
+        type_tables.analysis_tables(audit),
+        [Figure(svg, caption, made_of) for svg, caption in type_tables.analysis_drawings(audit)],
     )
-    drawn += drawn_if_any(
-        charts.type_reliability(audit, metric), shown, score_tables.made_of(audit)
+    yield Part(
+        "First and other administrations compared", figures=list(administration_figures(audit))
     )
-    shown = (
-        f"{metric} by type, a radar for each respondent; dashed: the median respondent; bars: 1.96"
-        " standard errors of the type."
-    )
-    drawn += drawn_if_any(
-        charts.radars(audit, metric), shown, score_tables.made_of(audit), wide=True
-    )
-    shown = "What each type asks: its first item with a picture, not chosen by how it was answered."
-    drawn += drawn_if_any(charts.type_pairs(audit), shown, "", wide=True)
-    types = [
-        type_tables.coverage(audit),
-        type_tables.by_type(audit),
-        type_tables.added_value(audit),
-    ]
-    yield "Types of hallucination", [], drawn, types
-    drawn = [
-        Figure(svg, caption, score_tables.made_of(audit))
-        for svg, caption in type_tables.analysis_drawings(audit)
-    ]
-    yield type_tables.TITLE, [], drawn, type_tables.analysis_tables(audit)
-    yield "First and other administrations compared", [], list(administration_figures(audit)), []
-    bias = [score_tables.yes_ratios(audit), score_tables.response_bias(audit)]
     if audit.task in ("yes_no", "choice"):
+        bias = score_tables.response_bias(audit)
         lacking = (
             "d′, c and acquiescence were not measured: they need a form whose right answers are"
             " reversed."
         )
-        yield "Response bias", [] if bias[1] else [lacking], [], bias
-    yield side_tables.RESOLUTION_TITLE, [], [], [*side_tables.resolution_tables(audit)]
-    yield "Length of the answers", [], [], [score_tables.lengths(audit)]
+        yield Part(
+            "Response bias",
+            [score_tables.yes_ratios(audit), bias],
+            remarks=[] if bias else [lacking],
+        )
+    yield Part(side_tables.RESOLUTION_TITLE, side_tables.resolution_tables(audit))
+    yield Part("Length of the answers", [score_tables.lengths(audit)])
+    yield _people(audit)
+    yield _judges(audit)
+    yield _variance(audit)
+    yield _items(audit, metric, made_of)
+    without = evidence_tables.not_blind(audit)
+    yield Part(
+        "What can be known without the picture",
+        evidence_tables.blind(audit),
+        remarks=[without] if without else [],
+    )
+    yield Part("Unscored answers", [score_tables.states(audit)])
+    yield Part(side_tables.TOOLS_TITLE, side_tables.harness_parts(audit))
+    yield Part("Forms and data", [score_tables.forms(audit), score_tables.findings(audit)])
+    yield Part("All estimates", estimates_by_family(audit))
+
+
+def _figures_of_types(audit: BenchmarkAudit, metric: str, made_of: str) -> list[Figure]:
+    return [
+        *drawn_if_any(
+            drawings.type_profile(audit, metric),
+            f"{metric} by type: each point is a respondent, and the type with the lowest median is"
+            " at the bottom.",
+            made_of,
+        ),
+        *drawn_if_any(
+            charts.type_reliability(audit, metric),
+            "Reliability by type: Cronbach's alpha of the type's items, pictures being the parts"
+            " of the test; the dashed line is .90.",
+            made_of,
+        ),
+        *drawn_if_any(
+            charts.radars(audit, metric),
+            f"{metric} by type, a radar for each respondent; dashed: the median respondent; bars:"
+            " 1.96 standard errors of the type.",
+            made_of,
+            wide=True,
+        ),
+        *drawn_if_any(
+            charts.type_pairs(audit),
+            "What each type asks: its first item with a picture, not chosen by how it was"
+            " answered.",
+            "",
+            wide=True,
+        ),
+    ]
+
+
+def _people(audit: BenchmarkAudit) -> Part:
     compared = evidence_tables.criterion(audit)
     remark = (
         "No people labelled answers; to compare the scores with people,"
         f" {evidence_tables.SOURCES['criterion'][3]}."
     )
-    yield (
+    return Part(
         "People",
-        [] if compared else [remark],
-        [],
         [score_tables.judged(audit), compared, evidence_tables.oracle(audit)],
+        remarks=[] if compared else [remark],
     )
-    families = ["judge_consistency", "judge_agreement"]
-    if any("judge=" in name and "judge=rule" not in name for name in audit.cells):
-        again = evidence_tables.family_table(
-            audit, families, "The judge asked again, and another judge"
-        )
-        yield "Judges", [], [], [again, evidence_tables.stages(audit)]
-    else:
+
+
+def _judges(audit: BenchmarkAudit) -> Part:
+    if not any("judge=" in name and "judge=rule" not in name for name in audit.cells):
         remark = (
             "No model judges this benchmark. A rule scores it and gives the same verdict every"
             " time."
         )
-        yield "Judges", [remark], [], []
-    yield from _variance(audit)
-    drawing, count = drawings.item_map(audit, metric)
-    caption = (
-        f"Item map: {count:,} items by difficulty and discrimination. A larger point stands for"
-        " several items, a diamond for a flagged item."
+        return Part("Judges", remarks=[remark])
+    again = evidence_tables.family_table(
+        audit,
+        ["judge_consistency", "judge_agreement"],
+        "The judge asked again, and another judge",
     )
-    drawn = drawn_if_any(drawing, caption, score_tables.made_of(audit))
-    shown = (
-        "Response map: a row is a respondent, the ablest on top; a column is an item, or"
-        " neighbouring items where there are many."
-    )
-    drawn += drawn_if_any(
-        charts.response_map(audit, metric), shown, score_tables.made_of(audit), wide=True
-    )
-    yield (
+    return Part("Judges", [again, evidence_tables.stages(audit)])
+
+
+def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
+    item_map, count = drawings.item_map(audit, metric)
+    return Part(
         "Items",
-        [] if drawing else [_why_no_map(audit, metric)],
-        drawn,
-        (
-            [item_tables.flagged_items(audit)]
-            if audit.to_read
-            else [item_tables.reading_table(audit), item_tables.flagged_items(audit)]
-        ),
+        [
+            # the page lists these items with their pictures where there are any to read
+            None if audit.to_read else item_tables.reading_table(audit),
+            item_tables.flagged_items(audit),
+        ],
+        [
+            *drawn_if_any(
+                item_map,
+                f"Item map: {count:,} items by difficulty and discrimination. A larger point"
+                " stands for several items, a diamond for a flagged item.",
+                made_of,
+            ),
+            *drawn_if_any(
+                charts.response_map(audit, metric),
+                "Response map: a row is a respondent, the ablest on top; a column is an item, or"
+                " neighbouring items where there are many.",
+                made_of,
+                wide=True,
+            ),
+        ],
+        [] if item_map else [_why_no_map(audit, metric)],
     )
-    without = evidence_tables.not_blind(audit)
-    yield (
-        "What can be known without the picture",
-        [without] if without else [],
-        [],
-        list(evidence_tables.blind(audit)),
-    )
-    yield "Unscored answers", [], [], [score_tables.states(audit)]
-    yield side_tables.TOOLS_TITLE, [], [], side_tables.harness_parts(audit)
-    yield "Forms and data", [], [], [score_tables.forms(audit), score_tables.findings(audit)]
-    yield "All estimates", [], [], list(estimates_by_family(audit))
 
 
 def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
@@ -442,52 +499,48 @@ def _why_no_map(audit: BenchmarkAudit, metric: str) -> str:
     return f"Difficulty and discrimination were not measured: {reason}."
 
 
-def _variance(audit: BenchmarkAudit) -> Iterable[Parts]:
-    title = "Where the variance comes from, and what you would need"
-    figures: list[Figure] = []
+def _variance(audit: BenchmarkAudit) -> Part:
+    metric = next(iter(audit.metrics))
     studies: list[Table | None] = []
+    figures: list[Figure] = []
     for e in evidence_tables.crossed(audit):
         studies += [evidence_tables.components(e), evidence_tables.decision(e)]
-        caption = (
+        figures += drawn_if_any(
+            drawings.decision_curve(e),
             f"D-study: reliability of {e.metric} against the number of items"
             f" ({e.detail.get('varied', 'run')}s varied); the dashed line is .90, the upright bar"
-            " this audit with its interval."
+            " this audit with its interval.",
+            e.signature,
         )
-        figures += drawn_if_any(drawings.decision_curve(e), caption, e.signature)
-        shown = (
+        figures += drawn_if_any(
+            charts.cost(e),
             f"What precision costs: the standard error of a respondent's {e.metric}, read as the"
-            " score itself, against the answers it takes."
+            " score itself, against the answers it takes.",
+            e.signature,
         )
-        figures += drawn_if_any(charts.cost(e), shown, e.signature)
-    metric = next(iter(audit.metrics))
-    priced = (
+    figures += drawn_if_any(
+        side_tables.study_curve(audit, metric),
         f"What a study costs: the smallest difference in {metric} between two respondents that a"
         " test over pictures finds with 80% power, against answers, for several mixes of items,"
         " wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that"
-        " reaches your targets."
+        " reaches your targets.",
+        "",
     )
-    figures += drawn_if_any(side_tables.study_curve(audit, metric), priced, "")
     expected = tables.find(audit, "expected.reliability", metric)
-    curve = drawings.decision_curve(expected)
-    if expected is not None and curve:
-        caption = (
-            "Reliability expected from the first token's probabilities, against the number of"
-            " items."
-        )
-        figures.append(Figure(curve, caption, expected.signature))
-    inside = evidence_tables.family_table(audit, ["consistency"], "Internal consistency")
-    if not studies:
-        reasons = (
-            e.reason
-            for e in audit.estimates
-            if e.indicator.startswith("generalizability.") and e.reason
-        )
-        reason = next(reasons, "they need a second seed, form or judge")
-        yield (
-            title,
-            [f"The G study and the D-study were not measured: {reason}."],
-            figures,
-            [inside],
-        )
-    else:
-        yield title, [], figures, [*studies, inside]
+    figures += drawn_if_any(
+        drawings.decision_curve(expected),
+        "Reliability expected from the first token's probabilities, against the number of items.",
+        expected.signature if expected is not None else "",
+    )
+    reasons = (
+        e.reason
+        for e in audit.estimates
+        if e.indicator.startswith("generalizability.") and e.reason
+    )
+    reason = next(reasons, "they need a second seed, form or judge")
+    return Part(
+        "Where the variance comes from, and what you would need",
+        [*studies, evidence_tables.family_table(audit, ["consistency"], "Internal consistency")],
+        figures,
+        [] if studies else [f"The G study and the D-study were not measured: {reason}."],
+    )

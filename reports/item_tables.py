@@ -26,9 +26,7 @@ from hqm.reports.tables import (
 
 from hqm import BenchmarkAudit, Cell, findings_in_order
 
-# ----------------------------------------------------------------------
-# Examples as a page shows them: short names, numbers as text, verdicts in words.
-# ----------------------------------------------------------------------
+# --- examples ---
 
 FACETS = {
     "run": "Another seed",
@@ -62,15 +60,14 @@ def as_shown(audit: BenchmarkAudit, example: Mapping[str, Any]) -> Mapping[str, 
                 ),
             }
         )
-    facets = [
-        (name, FACETS.get(name, name), tables.percent(gap))
-        for name, gap in example["facets"].items()
-    ]
     names = list(dict.fromkeys(str(said["respondent"]) for said in example["answers"]))
     return {
         **example,
         "answers": rows,
-        "facets": facets,
+        "facets": [
+            (name, FACETS.get(name, name), tables.percent(gap))
+            for name, gap in example["facets"].items()
+        ],
         "shown": names,
         "cut": example["respondents"] - len(names),
     }
@@ -148,26 +145,31 @@ def reading_table(audit: BenchmarkAudit, most: int = 20) -> Table | None:
                 Text(percent(expected)),
             )
         )
-    columns = (
-        "Rank",
-        "Item",
-        "Correlation with the rest",
-        "Who fails it",
-        "Wrong key, or misleading",
-    )
-    notes = (
-        (
-            "Ranked by how far strong respondents fail an item that weak ones pass. The list is for"
-            " reading; no test stands behind a single row."
+    return Table(
+        "Items to read first",
+        columns=(
+            "Rank",
+            "Item",
+            "Correlation with the rest",
+            "Who fails it",
+            "Wrong key, or misleading",
         ),
-        *(
-            [f"How many keys are wrong is not said: {estimate.reason}."]
-            if estimate.value is None
-            else []
+        rows=tuple(lines),
+        right=(2, 4),
+        notes=(
+            (
+                "Ranked by how far strong respondents fail an item that weak ones pass. The list is"
+                " for reading; no test stands behind a single row."
+            ),
+            *(
+                [f"How many keys are wrong is not said: {estimate.reason}."]
+                if estimate.value is None
+                else []
+            ),
+            *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
         ),
-        *([f"{len(ranked) - most:,} more are in audit.json."] if len(ranked) > most else []),
+        signature=estimate.signature,
     )
-    return Table("Items to read first", columns, tuple(lines), (2, 4), notes, estimate.signature)
 
 
 def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
@@ -178,9 +180,7 @@ def _names(detail: Mapping[str, Any], count: int, most: int = 12) -> str:
     return ", ".join(names[:most]) + (f", and {more:,} more" if names and more > 0 else "")
 
 
-# ----------------------------------------------------------------------
-# What a person reads and marks: the items to read first, and the complete list of every finding.
-# ----------------------------------------------------------------------
+# --- items to read, and the complete list of every finding ---
 
 MARKS = ("keep", "wrong key", "ambiguous", "bad picture")
 """What a reader may say of an item; `hqm audit --key` reads the same words."""
@@ -296,16 +296,18 @@ def lists(audit: BenchmarkAudit, anchor: str) -> tuple[Listed, ...]:
 def _table(caption: str, rows: Iterable[Mapping[str, Any]], signature: str = "") -> Table:
     shown = list(rows)[:_MOST]
     columns = tuple(dict.fromkeys(name for row in shown for name in row))
-    right = tuple(
-        i
-        for i, name in enumerate(columns)
-        if any(isinstance(row.get(name), (int, float)) for row in shown)
-    )
-    cells = tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown)
     more = len(list(rows)) - len(shown)
-    notes = (f"{more:,} further rows are in findings.csv.",) if more > 0 else ()
     return Table(
-        caption, tuple(name.replace("_", " ") for name in columns), cells, right, notes, signature
+        caption,
+        tuple(name.replace("_", " ") for name in columns),
+        rows=tuple(tuple(Text(_cell(row.get(name))) for name in columns) for row in shown),
+        right=tuple(
+            i
+            for i, name in enumerate(columns)
+            if any(isinstance(row.get(name), (int, float)) for row in shown)
+        ),
+        notes=(f"{more:,} further rows are in findings.csv.",) if more > 0 else (),
+        signature=signature,
     )
 
 
@@ -316,16 +318,12 @@ def _cell(value: object) -> str:
     ('q1, q2', '0.988', '', '1,200')
     """
     if isinstance(value, (list, tuple)):
-        return ", ".join(short_list(value))
+        # respondents stand without their kind
+        return ", ".join(
+            short(str(name)) if str(name).startswith("recorded/") else str(name) for name in value
+        )
     if isinstance(value, bool) or value is None:
         return "" if value is None else str(value)
     if isinstance(value, int):
         return f"{value:,}"
     return number(value) if isinstance(value, float) else str(value)
-
-
-def short_list(values: Iterable[object]) -> list[str]:
-    """Names in a cell; those of respondents without their kind."""
-    return [
-        short(str(value)) if str(value).startswith("recorded/") else str(value) for value in values
-    ]

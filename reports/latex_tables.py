@@ -1,5 +1,7 @@
-"""Tables in LaTeX that fit one column of a paper: text is escaped, numbers are aligned, every
-signature stands in a comment.
+"""Tables for papers, written as LaTeX, Markdown, CSV and JSON.
+
+In LaTeX they fit one column of a paper: text is escaped, numbers are aligned, and every signature
+stands in a comment.
 """
 
 from __future__ import annotations
@@ -15,14 +17,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from typing import Any, Literal
 
-from hqm.reports.tables import number, withheld_note
+from hqm.reports.tables import bracketed, number, withheld_note
 
 from hqm import Estimate, UsageError
 
-# ----------------------------------------------------------------------
-# Tables for papers: numbers with their intervals, marks and signatures; as Markdown, CSV and
-# JSON.
-# ----------------------------------------------------------------------
+# --- tables for papers, and their Markdown, CSV and JSON ---
 
 Mark = Literal["", "best", "second"]
 Kind = Literal["text", "number", "interval"]
@@ -75,6 +74,8 @@ class PaperTable:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Entry, ...], ...]
     notes: tuple[str, ...] = ()
+    fold: str = ""
+    """The line that opens the table on a page; papers leave such a table out."""
 
 
 def plain(text: object) -> Entry:
@@ -96,11 +97,7 @@ def measured(
     ('0.500', '[0.400, 0.600]', '–')
     """
     value, low, high = (_exact(v) for v in (value, low, high))
-    span = (
-        ""
-        if value is None or low is None or high is None
-        else f"[{number(low, digits)}, {number(high, digits)}]"
-    )
+    span = "" if value is None else bracketed(low, high, digits)
     return Entry(number(value, digits), value, low, high, span, signature=signature)
 
 
@@ -248,15 +245,12 @@ def signatures(tables: Sequence[PaperTable]) -> list[tuple[str, str]]:
     ]
 
 
-# ----------------------------------------------------------------------
-# How wide a table is in print, and its pieces that fit one column of a two-column paper without
-# being scaled down.
-#
+# --- fitting a table into a column ---
+
 # The rule: letters as wide as Computer Modern's (cmr10, The Computer Modern Typefaces), 8 pt for
 # what stands in a table and 7 pt for its intervals, 4 pt to either side of a column. Papers have
 # columns of 3.03 in (ACL), 3.25 in (CVPR, ICML), 3.33 in (ACM) and 3.5 in (IEEE); a piece fits
 # the narrowest.
-# ----------------------------------------------------------------------
 
 POINTS = 72.27
 """TeX's points in an inch."""
@@ -436,11 +430,10 @@ def pages(table: PaperTable, most: int = PAGE) -> tuple[PaperTable, ...]:
 def _piece(table: PaperTable, columns: Sequence[int], n: int) -> PaperTable:
     own = [table.columns[i] for i in columns if i not in _keys(table)]
     about = dict.fromkeys(c.group or c.title for c in own)
-    title = f"{table.caption.rstrip('.?')}: {', '.join(filter(None, about))}."
     return replace(
         table,
         name=table.name if not n else f"{table.name}-{n + 1}",
-        caption=title,
+        caption=f"{table.caption.rstrip('.?')}: {', '.join(filter(None, about))}.",
         columns=tuple(
             _alone(table.columns[i], [table.columns[k] for k in columns]) for i in columns
         ),
@@ -454,8 +447,13 @@ def _alone(column: Column, all_of_it: Sequence[Column]) -> Column:
     title.
     """
     if column.group and sum(other.group == column.group for other in all_of_it) == 1:
-        title = column.group if column.title in column.group else f"{column.group}: {column.title}"
-        return replace(column, title=title, group="")
+        return replace(
+            column,
+            title=(
+                column.group if column.title in column.group else f"{column.group}: {column.title}"
+            ),
+            group="",
+        )
     return column
 
 
@@ -551,7 +549,6 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
         Align numbers at the decimal point with siunitx's `S` columns; without it they are
         right-aligned.
     """
-    head = HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else "")
     blocks = [
         _float(page, siunitx)
         for table in tables
@@ -559,10 +556,17 @@ def latex(tables: Sequence[PaperTable], *, siunitx: bool = True) -> str:
         for page in pages(piece)
     ]
     comments = [f"% {_comment(place)}: {_comment(line)}\n" for place, line in signatures(tables)]
-    signed = (
-        "% Signatures: equal lines mean equal numbers.\n" + "".join(comments) if comments else ""
+    return "\n".join(
+        [
+            HEAD + ("%   \\usepackage{siunitx}\n" if siunitx else ""),
+            *blocks,
+            (
+                "% Signatures: equal lines mean equal numbers.\n" + "".join(comments)
+                if comments
+                else ""
+            ),
+        ]
     )
-    return "\n".join([head, *blocks, signed])
 
 
 def _comment(text: str) -> str:
@@ -706,9 +710,7 @@ def _number(entry: Entry, siunitx: bool) -> str:
     return f"{{{shown}}}" if siunitx else shown
 
 
-# ----------------------------------------------------------------------
-# Tables as text in the format that the suffix of a file asks for.
-# ----------------------------------------------------------------------
+# --- the format of a file ---
 
 FORMATS: Mapping[str, Callable[[Sequence[PaperTable]], str]] = {
     ".tex": latex,

@@ -5,10 +5,11 @@ reliability, and the judge.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from hqm.reports.comparison_answers import mark_apart
 from hqm.reports.latex_tables import Column, Entry, PaperTable, estimated, measured, plain
 from hqm.reports.tables import TASKS, cell, find, number, short
 
@@ -19,6 +20,7 @@ from hqm import (
     Cell,
     Comparison,
     DesignError,
+    RespondentScores,
     compare_audits,
 )
 from hqm.psychometrics import independent_differences
@@ -111,81 +113,58 @@ def quality(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     covered.
     """
     indicators = ("test_retest.pearson", "parallel_forms.pearson", "criterion.pearson")
-    rows: list[list[Entry]] = []
-    for audit in audits:
-        covered = sum(kind["items"] > 0 for kind in audit.coverage.values())
-        for metric, about in audit.metrics.items():
-            floor = find(audit, "test_retest.noise_floor", metric)
-            arrow = {"lower": " ↓", "higher": " ↑"}.get(about["better"], "")
-            rows.append(
-                [
-                    plain(audit.title),
-                    plain(TASKS.get(audit.task, audit.task)),
-                    plain(metric + arrow),
-                    measured(audit.items_used, digits=0),
-                    measured(len(audit.respondents), digits=0),
-                    *(estimated(find(audit, i, metric)) for i in indicators),
-                    estimated(floor),
-                    measured(covered, digits=0),
-                ]
-            )
+    rows = [
+        [
+            plain(audit.title),
+            plain(TASKS.get(audit.task, audit.task)),
+            plain(f"{metric}{_arrow(audit, metric)}"),
+            measured(audit.items_used, digits=0),
+            measured(len(audit.respondents), digits=0),
+            *(estimated(find(audit, i, metric)) for i in indicators),
+            estimated(find(audit, "test_retest.noise_floor", metric)),
+            measured(sum(kind["items"] > 0 for kind in audit.coverage.values()), digits=0),
+        ]
+        for audit in audits
+        for metric in audit.metrics
+    ]
     comparison = _compared(audits)
     if comparison is not None:
         for place, indicator in enumerate(indicators, 5):
-            _mark_measures(rows, place, indicator, comparison)
-    columns = (
-        Column("Benchmark", "text"),
-        Column("Task", "text"),
-        Column("Metric", "text"),
-        Column("Items"),
-        Column("Models"),
-        Column("Test-retest r", "interval", "Reliability"),
-        Column("Parallel forms r", "interval", "Reliability"),
-        Column("Criterion r", "interval", "Validity"),
-        Column("Noise floor"),
-        Column("Types"),
-    )
+            marked = mark_apart(comparison, indicator, [row[place] for row in rows])
+            for row, entry in zip(rows, marked, strict=True):
+                row[place] = entry
     tested = (
         "for other models: at least ten independent shared models, paired resampling of models, one"
         " Holm adjustment over all columns"
         if comparison
         else "no models shared: no marks"
     )
-    notes = _noted(
-        audits,
-        "Intervals: 95%, over models.",
-        f"{_MARKS} ({tested}).",
-        "There is no column of averages, because test-retest and parallel forms measure different"
-        " errors and their mean measures neither.",
-        "Noise floor: the correlation that independent coin flips at each model's own rate would"
-        " reach.",
-    )
     return PaperTable(
-        "table1", "Quality of the benchmarks.", columns, tuple(map(tuple, rows)), notes
+        "table1",
+        "Quality of the benchmarks.",
+        columns=(
+            Column("Benchmark", "text"),
+            Column("Task", "text"),
+            Column("Metric", "text"),
+            Column("Items"),
+            Column("Models"),
+            Column("Test-retest r", "interval", "Reliability"),
+            Column("Parallel forms r", "interval", "Reliability"),
+            Column("Criterion r", "interval", "Validity"),
+            Column("Noise floor"),
+            Column("Types"),
+        ),
+        rows=tuple(map(tuple, rows)),
+        notes=_noted(
+            audits,
+            "Intervals: 95%, over models.",
+            f"{_MARKS} ({tested}).",
+            "There is no column of averages, because test-retest and parallel forms measure"
+            " different errors and their mean measures neither.",
+            "Noise floor: the correlation that independent coin flips at each model's own rate"
+            " would reach.",
+        ),
     )
-
-
-def _mark_measures(
-    rows: list[list[Entry]], place: int, indicator: str, comparison: Comparison
-) -> None:
-    """Mark the best and second best coefficient of a column where the paired tests set them
-    apart.
-    """
-    labels = [m.label for m in comparison.measures]
-    known = sorted(
-        (i for i, row in enumerate(rows) if row[place].value is not None),
-        key=lambda i: -(rows[i][place].value or 0),
-    )
-
-    def apart(i: int, others: Sequence[int]) -> bool:
-        return bool(others) and all(
-            comparison.adjusted_for_others(indicator, labels[i], labels[k]) < 0.05 for k in others
-        )
-
-    if len(known) > 1 and apart(known[0], known[1:]):
-        rows[known[0]][place] = replace(rows[known[0]][place], mark="best")
-        if apart(known[1], known[2:]):
-            rows[known[1]][place] = replace(rows[known[1]][place], mark="second")
 
 
 def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
@@ -197,11 +176,10 @@ def ranks(audit: BenchmarkAudit, metric: str) -> Mapping[str, tuple[int, int]]:
     tested = find(audit, "discriminability.separable_pairs", metric)
     if tested is not None and tested.detail.get("ranks"):
         return {name: (int(low), int(high)) for name, (low, high) in tested.detail["ranks"].items()}
-    errors = _errors(audit, metric)
     return _ranked(
         {r.name: r.scores.get(metric) for r in audit.respondents},
-        errors,
-        audit.metrics[metric]["better"],
+        errors=_errors(audit, metric),
+        better=audit.metrics[metric]["better"],
     )
 
 
@@ -269,40 +247,72 @@ def _in_order(audit: BenchmarkAudit, metric: str, rows: Iterable[Tagged]) -> lis
     ]
 
 
-def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
-    """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
-    metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
-    forms = [
-        (reference, "Original form"),
-        *([(other, f"{cell(other).capitalize()} form")] if other else []),
-    ]
+def _by_form(
+    audit: BenchmarkAudit,
+    title: str,
+    second: str,
+    values: Callable[[RespondentScores], Mapping[str, float | None]],
+    digits: int = 3,
+    suffix: str = "",
+) -> tuple[list[Column], list[Tagged]]:
+    """Columns and rows of a table that holds two forms side by side.
+
+    Parameters
+    ----------
+    title
+        The heading of the scores.
+    second, values, digits
+        The heading of what stands beside each score, its values by administration, and its
+        decimals.
+    suffix
+        What the headings of the forms end in.
+    """
+    metric, other = next(iter(audit.metrics)), _first_other_form(audit)
     columns = [Column("Model", "text")]
-    truth = [plain("Ground truth")]
-    for name, group in forms:
+    for name in filter(None, (audit.reference, other)):
+        first = name == audit.reference
+        group = f"{'Original' if first else cell(name).capitalize()}{suffix}"
         columns += [
-            Column(metric, "interval" if name == reference else "number", group),
-            Column("yes", "number", group),
+            Column(title, "interval" if first else "number", group),
+            Column(second, "number", group),
         ]
-        truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
     rows = []
     for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
-        entries = [plain(short(row.name)), score, measured(row.yes_ratio.get(reference))]
+        beside = values(row)
+        entries = [
+            plain(short(row.name)),
+            score,
+            measured(beside.get(audit.reference), digits=digits),
+        ]
         if other:
             entries += [
                 measured(row.cells.get(other, {}).get(metric)),
-                measured(row.yes_ratio.get(other)),
+                measured(beside.get(other), digits=digits),
             ]
         rows.append(tuple(entries))
-    notes = _noted(
-        [audit],
-        "A share of yes above the ground truth is more yes than is right, as a habit of saying yes"
-        " (acquiescence) gives; a share below it is more no than is right.",
-        "Intervals: 95%, over pictures.",
-        f"{_MARKS} (Holm).",
+    return columns, _in_order(audit, metric, rows)
+
+
+def _yes_ratios(audit: BenchmarkAudit) -> PaperTable:
+    """Table 2: does accuracy depend on what is seen, or on a habit of saying yes or no?"""
+    columns, rows = _by_form(
+        audit, next(iter(audit.metrics)), "yes", lambda row: row.yes_ratio, suffix=" form"
     )
-    ranked = (tuple(truth), *_in_order(audit, metric, rows))
+    truth = [plain("Ground truth")]
+    for name in filter(None, (audit.reference, _first_other_form(audit))):
+        truth += [measured(None), measured(audit.truth_yes.get(Cell.parse(name).form))]
     return PaperTable(
-        f"table2-{audit.benchmark}", _titled("Yes bias on", audit), tuple(columns), ranked, notes
+        f"table2-{audit.benchmark}",
+        _titled("Yes bias on", audit),
+        tuple(columns),
+        (tuple(truth), *rows),
+        notes=_noted(
+            [audit],
+            "A share of yes above the ground truth is more yes than is right, as a habit of saying"
+            " yes (acquiescence) gives; a share below it is more no than is right.",
+            "Intervals: 95%, over pictures.",
+            f"{_MARKS} (Holm).",
+        ),
     )
 
 
@@ -310,61 +320,51 @@ def _lengths(audit: BenchmarkAudit) -> PaperTable:
     """Table 3: how much another instruction changes the length of captions, and hallucination with
     it.
     """
-    metric, other, reference = next(iter(audit.metrics)), _first_other_form(audit), audit.reference
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
-    columns = [
-        Column("Model", "text"),
-        Column(metric + arrow, "interval", "Original"),
-        Column("words", "number", "Original"),
-    ]
-    if other:
-        group = cell(other).capitalize()
-        columns += [Column(metric + arrow, "number", group), Column("words", "number", group)]
-    rows = []
-    for row, score in zip(audit.respondents, _score_column(audit, metric), strict=True):
-        entries = [plain(short(row.name)), score, measured(row.words.get(reference), digits=1)]
-        if other:
-            entries += [
-                measured(row.cells.get(other, {}).get(metric)),
-                measured(row.words.get(other), digits=1),
-            ]
-        rows.append(tuple(entries))
-    notes = _noted(
-        [audit],
-        "Words: mean length of a caption.",
-        "Intervals: 95%, over pictures.",
-        f"{_MARKS} (Holm).",
+    metric = next(iter(audit.metrics))
+    columns, rows = _by_form(
+        audit, f"{metric}{_arrow(audit, metric)}", "words", lambda row: row.words, digits=1
     )
-    title = _titled("Caption length and hallucination under two instructions on", audit)
     return PaperTable(
         f"table3-{audit.benchmark}",
-        title,
+        _titled("Caption length and hallucination under two instructions on", audit),
         tuple(columns),
-        tuple(_in_order(audit, metric, rows)),
-        notes,
+        tuple(rows),
+        notes=_noted(
+            [audit],
+            "Words: mean length of a caption.",
+            "Intervals: 95%, over pictures.",
+            f"{_MARKS} (Holm).",
+        ),
     )
+
+
+def _arrow(audit: BenchmarkAudit, metric: str) -> str:
+    return {"lower": " ↓", "higher": " ↑"}.get(audit.metrics[metric]["better"], "")
 
 
 def _types(audits: Sequence[BenchmarkAudit]) -> PaperTable:
     """Table 4: items by hallucination type, and whether the release labels them."""
-    columns = (
-        Column("Benchmark", "text"),
-        *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
-    )
-    rows = tuple(
-        (
-            plain(audit.title),
-            *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
-        )
-        for audit in audits
-    )
-    notes = (
-        (
-            "Number of items known to be of each type. A dash means none; “claimed” means that the"
-            " benchmark says it covers the type but labels no item."
+    return PaperTable(
+        "table4",
+        "Coverage of hallucination types, in items.",
+        columns=(
+            Column("Benchmark", "text"),
+            *(Column(kind, "number") for kind in HALLUCINATION_TYPES),
+        ),
+        rows=tuple(
+            (
+                plain(audit.title),
+                *(_items(audit.coverage.get(kind, {})) for kind in HALLUCINATION_TYPES),
+            )
+            for audit in audits
+        ),
+        notes=(
+            (
+                "Number of items known to be of each type. A dash means none; “claimed” means that"
+                " the benchmark says it covers the type but labels no item."
+            ),
         ),
     )
-    return PaperTable("table4", "Coverage of hallucination types, in items.", columns, rows, notes)
 
 
 def _items(kind: Mapping[str, object]) -> Entry:
@@ -402,24 +402,28 @@ def _by_type(audit: BenchmarkAudit) -> PaperTable | None:
             ]
         )
     columns.append(_score_column(audit, metric))
-    rows = [
-        (plain(short(r.name)), *entries)
-        for r, *entries in zip(audit.respondents, *columns, strict=True)
-    ]
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(better, "")
+    arrow = _arrow(audit, metric)
     heads = (Column("Model", "text"), *(Column(kind, "number", metric + arrow) for kind in kinds))
-    notes = _noted(
-        [audit],
-        "Overall interval: 95%, over pictures.",
-        f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root of"
-        " its share of the items).",
-    )
     return PaperTable(
         f"table5-{audit.benchmark}",
         _titled(f"{metric} by hallucination type on", audit),
         (*heads, Column("overall", "interval", metric + arrow)),
-        tuple(_in_order(audit, metric, rows)),
-        notes,
+        tuple(
+            _in_order(
+                audit,
+                metric,
+                rows=[
+                    (plain(short(r.name)), *entries)
+                    for r, *entries in zip(audit.respondents, *columns, strict=True)
+                ],
+            )
+        ),
+        notes=_noted(
+            [audit],
+            "Overall interval: 95%, over pictures.",
+            f"{_MARKS} (Holm; the standard error of a type is that of all items divided by the root"
+            " of its share of the items).",
+        ),
     )
 
 
@@ -448,20 +452,29 @@ def reliability(audits: Sequence[BenchmarkAudit]) -> PaperTable:
         Column(title, "interval" if w in spans else "number", group)
         for w, ((title, _), group) in enumerate(zip(wanted, groups, strict=True))
     ]
-    rows = tuple(
-        (plain(audit.title), plain(metric), *(estimated(find(audit, i, metric)) for _, i in wanted))
-        for audit, metric in chain.from_iterable(
-            ((audit, metric) for metric in audit.metrics) for audit in audits
-        )
-    )
-    notes = _noted(
-        audits,
-        "Intervals: 95%, over models.",
-        "SEM: standard error of one run, and MDC95: the difference between two runs that noise"
-        " exceeds in 5 of 100 pairs; both pooled over models, of which each has its own.",
-    )
     return _without_empty(
-        PaperTable("reliability", "Reliability of the benchmarks.", tuple(columns), rows, notes)
+        PaperTable(
+            "reliability",
+            "Reliability of the benchmarks.",
+            tuple(columns),
+            rows=tuple(
+                (
+                    plain(audit.title),
+                    plain(metric),
+                    *(estimated(find(audit, i, metric)) for _, i in wanted),
+                )
+                for audit, metric in chain.from_iterable(
+                    ((audit, metric) for metric in audit.metrics) for audit in audits
+                )
+            ),
+            notes=_noted(
+                audits,
+                "Intervals: 95%, over models.",
+                "SEM: standard error of one run, and MDC95: the difference between two runs that"
+                " noise exceeds in 5 of 100 pairs; both pooled over models, of which each has its"
+                " own.",
+            ),
+        )
     )
 
 
@@ -472,8 +485,11 @@ def _without_empty(table: PaperTable) -> PaperTable:
         for i, column in enumerate(table.columns)
         if column.kind == "text" or any(row[i].value is not None for row in table.rows)
     ]
-    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
+    return replace(
+        table,
+        columns=tuple(table.columns[i] for i in kept),
+        rows=tuple(tuple(row[i] for i in kept) for row in table.rows),
+    )
 
 
 def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
@@ -497,21 +513,23 @@ def _judge(audits: Sequence[BenchmarkAudit]) -> PaperTable | None:
                 )
     if not rows:
         return None
-    columns = (
-        Column("Benchmark", "text"),
-        Column("Metric", "text"),
-        Column("Judge", "text"),
-        *(Column(title, "interval") for title, _ in wanted),
-    )
     judged = [
         audit
         for audit in audits
         if any(e.indicator.startswith("judge_consistency.") for e in audit.estimates)
     ]
-    notes = _noted(judged, "Intervals: 95%, over models.")
     return _without_empty(
         PaperTable(
-            "judge", "The judge asked again about the same answers.", columns, tuple(rows), notes
+            "judge",
+            "The judge asked again about the same answers.",
+            columns=(
+                Column("Benchmark", "text"),
+                Column("Metric", "text"),
+                Column("Judge", "text"),
+                *(Column(title, "interval") for title, _ in wanted),
+            ),
+            rows=tuple(rows),
+            notes=_noted(judged, "Intervals: 95%, over models."),
         )
     )
 

@@ -144,10 +144,7 @@ def in_words(sentences: Iterable[Sentence]) -> str:
     return " ".join("".join(part.text for part in sentence) for sentence in sentences)
 
 
-# ----------------------------------------------------------------------
-# An explanation in one sentence for every technical term; a page shows it where the term first
-# appears.
-# ----------------------------------------------------------------------
+# --- terms, each explained in one sentence ---
 
 TERMS: Mapping[str, tuple[str, str]] = {
     "95% interval": (

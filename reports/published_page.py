@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from hqm.reports.html import environment
 from hqm.reports.tables import FAMILIES, Table, Text, anchor, interval, number, statistic_name
 
 from hqm import Estimate
@@ -25,53 +25,50 @@ _DETAIL = {
 
 def render(data: Mapping[str, Any], command: str) -> str:
     """The page, from the audit of a table as it stands in `audit.json`."""
-    import jinja2
-    from markupsafe import Markup
-
-    folder = Path(__file__).parent / "templates"
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     estimates = [Estimate.from_dict(row) for row in data["estimates"]]
     families = list(dict.fromkeys(e.indicator.partition(".")[0] for e in estimates))
     limits = dict.fromkeys(str(e.detail["limits"]) for e in estimates if "limits" in e.detail)
-    return environment.get_template("table.html").render(
-        name=data["benchmark"],
-        consistency=data["consistency"],
-        n=len(data["respondents"]),
-        flags=data["flags"],
-        notes=data["notes"],
-        tables=[_read_as(data), *_contradicted(data), *(_family(f, estimates) for f in families)],
-        limits=list(limits),
-        command=command,
-        signatures=[
-            (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
-        ],
-        style=Markup(
-            (folder / "report.css").read_text(encoding="utf-8")
-        ),  # our own file, no data in it
+    return (
+        environment()
+        .get_template("table.html")
+        .render(
+            name=data["benchmark"],
+            consistency=data["consistency"],
+            n=len(data["respondents"]),
+            flags=data["flags"],
+            notes=data["notes"],
+            tables=[
+                _read_as(data),
+                *_contradicted(data),
+                *(_family(f, estimates) for f in families),
+            ],
+            limits=list(limits),
+            command=command,
+            signatures=[
+                (anchor(e.signature), f"{e.indicator} {e.metric}", e.signature) for e in estimates
+            ],
+        )
     )
 
 
 def _read_as(data: Mapping[str, Any]) -> Table:
     """What each column was taken for."""
     scales = {1.0: "shares of 1", 100.0: "per cent", None: "points"}
-    rows = [
-        (
-            Text(column["column"]),
-            Text(scales.get(column["scale"], str(column["scale"]))),
-            Text(column["better"] or "not said"),
-            Text("not said" if column["items"] is None else f"{column['items']:,}"),
-            Text(str(column["decimals"])),
-        )
-        for column in data["read_as"]
-    ]
-    columns = ("column", "read as", "better", "items behind a score", "decimals printed")
-    return Table("What each column was taken for", columns, tuple(rows), (3, 4))
+    return Table(
+        "What each column was taken for",
+        columns=("column", "read as", "better", "items behind a score", "decimals printed"),
+        rows=tuple(
+            (
+                Text(column["column"]),
+                Text(scales.get(column["scale"], str(column["scale"]))),
+                Text(column["better"] or "not said"),
+                Text("not said" if column["items"] is None else f"{column['items']:,}"),
+                Text(str(column["decimals"])),
+            )
+            for column in data["read_as"]
+        ),
+        right=(3, 4),
+    )
 
 
 def _contradicted(data: Mapping[str, Any]) -> Sequence[Table]:
@@ -122,13 +119,16 @@ def _family(family: str, estimates: Sequence[Estimate]) -> Table:
                 Text(_said(e)),
             )
         )
-    title = (
-        "The two columns compared"
-        if family == _AGREEMENT
-        else FAMILIES.get(family, family.replace("_", " "))
+    return Table(
+        caption=(
+            "The two columns compared"
+            if family == _AGREEMENT
+            else FAMILIES.get(family, family.replace("_", " "))
+        ),
+        columns=("coefficient", "of", "value", "95% interval over respondents", "respondents", ""),
+        rows=tuple(rows),
+        right=(2, 3, 4),
     )
-    columns = ("coefficient", "of", "value", "95% interval over respondents", "respondents", "")
-    return Table(title, columns, tuple(rows), (2, 3, 4))
 
 
 def _said(estimate: Estimate) -> str:

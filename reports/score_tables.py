@@ -14,6 +14,8 @@ from hqm.reports.tables import (
     FAMILIES,
     Table,
     Text,
+    bracketed,
+    capital,
     cell,
     find,
     flag_words,
@@ -29,7 +31,6 @@ from hqm import (
     STATES,
     BenchmarkAudit,
     Cell,
-    Interval,
     RespondentScores,
     advice_on_cut,
     labelled_by,
@@ -123,8 +124,7 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
         cells = [Text(short(row.name), row.name)]
         for metric in audit.metrics:
             low, high = row.intervals.get(metric) or (None, None)
-            shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-            cells += [Text(official(audit, row, metric)), Text(shown)]
+            cells += [Text(official(audit, row, metric)), Text(bracketed(low, high))]
         if places:
             cells.append(Text(place(places.get(row.name))))
         if sets:
@@ -149,8 +149,14 @@ def leaderboard(audit: BenchmarkAudit) -> Table:
             "Scores are rounded as the release prints them; intervals and all statistics come from"
             " unrounded scores."
         )
-    right = tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",))
-    return Table("Leaderboard", tuple(columns), tuple(rows), right, tuple(notes), made_of(audit))
+    return Table(
+        "Leaderboard",
+        tuple(columns),
+        tuple(rows),
+        right=tuple(i for i, name in enumerate(columns) if i and name not in ("Tied set",)),
+        notes=tuple(notes),
+        signature=made_of(audit),
+    )
 
 
 def place(bounds: Any) -> str:
@@ -183,19 +189,18 @@ def yes_ratios(audit: BenchmarkAudit) -> Table | None:
         (Text(short(r.name), r.name), *(Text(number(r.yes_ratio.get(c))) for c in cells))
         for r in in_order(audit)
     ]
-    notes = (
-        (
-            "A share above that of the right answers is more yes than is right, as a habit of"
-            " saying yes (acquiescence) gives; a share below it is more no than is right."
-        ),
-    )
     return Table(
         "Share of yes answers",
         ("Respondent", *map(cell, cells)),
         tuple(rows),
         tuple(range(1, len(cells) + 1)),
-        notes,
-        made_of(audit),
+        notes=(
+            (
+                "A share above that of the right answers is more yes than is right, as a habit of"
+                " saying yes (acquiescence) gives; a share below it is more no than is right."
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
@@ -265,10 +270,6 @@ def lengths(audit: BenchmarkAudit) -> Table:
     """The mean length of the answers in words for each administration, with the elasticity of the
     score below.
     """
-    rows = tuple(
-        (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells))
-        for r in in_order(audit)
-    )
     columns = ("Respondent", *map(cell, audit.cells))
     notes = []
     for estimate in audit.estimates:
@@ -291,10 +292,13 @@ def lengths(audit: BenchmarkAudit) -> Table:
     return Table(
         "Mean length of an answer in words",
         columns,
-        rows,
-        tuple(range(1, len(columns))),
-        tuple(notes),
-        made_of(audit),
+        rows=tuple(
+            (Text(short(r.name), r.name), *(Text(number(r.words.get(c), 1)) for c in audit.cells))
+            for r in in_order(audit)
+        ),
+        right=tuple(range(1, len(columns))),
+        notes=tuple(notes),
+        signature=made_of(audit),
     )
 
 
@@ -312,54 +316,54 @@ def states(audit: BenchmarkAudit) -> Table:
             counts = [row.states[name].get(state, 0) for state in shown]
             numbers = (Text(f"{count:,}", muted=not count) for count in counts)
             rows.append((Text(short(row.name), row.name), Text(cell(name), name), *numbers))
-    notes = (
-        (
-            "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
-            " respondent declined to answer. truncated: cut off at the token limit, and scored"
-            " because it could be read. error: no answer came back. Only ok and truncated are"
-            " scored."
-        ),
-        *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
-        *(["empty: the answer holds no word."] if "empty" in seen else []),
-        *(
-            f"{cell(name)}: {advice}."
-            for name, of in audit.state_counts.items()
-            if (advice := advice_on_cut(of))
-        ),
-    )
-    columns = ("Respondent", "Administration", *shown)
     return Table(
         "How the answers came out",
-        columns,
-        tuple(rows),
-        tuple(range(2, len(shown) + 2)),
-        notes,
-        made_of(audit),
+        columns=("Respondent", "Administration", *shown),
+        rows=tuple(rows),
+        right=tuple(range(2, len(shown) + 2)),
+        notes=(
+            (
+                "ok: read and scored. unparsed: no answer could be read from the text. refused: the"
+                " respondent declined to answer. truncated: cut off at the token limit, and scored"
+                " because it could be read. error: no answer came back. Only ok and truncated are"
+                " scored."
+            ),
+            *(["cut: cut off at the token limit before any word."] if "cut" in seen else []),
+            *(["empty: the answer holds no word."] if "empty" in seen else []),
+            *(
+                f"{cell(name)}: {advice}."
+                for name, of in audit.state_counts.items()
+                if (advice := advice_on_cut(of))
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
 def forms(audit: BenchmarkAudit) -> Table:
     """The forms, with the rules that made them."""
-    rows = [
-        (
-            Text(name),
-            Text(f"{row['items']:,}"),
-            Text(
-                f"{row['left_out']:,}",
-                small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items()),
-            ),
-            Text(
-                ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
-                small="; ".join(
-                    f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
-                ),
-            ),
-            Text(row["digest"]),
-        )
-        for name, row in audit.forms.items()
-    ]
     return Table(
-        "Forms", ("Form", "Items", "Left out", "Made by", "Content hash"), tuple(rows), (1, 2)
+        "Forms",
+        ("Form", "Items", "Left out", "Made by", "Content hash"),
+        rows=tuple(
+            (
+                Text(name),
+                Text(f"{row['items']:,}"),
+                Text(
+                    f"{row['left_out']:,}",
+                    small="; ".join(f"{n:,}: {why}" for why, n in row.get("reasons", {}).items()),
+                ),
+                Text(
+                    ", ".join(f"{rule} {n:,}" for rule, n in row["rules"].items()),
+                    small="; ".join(
+                        f"{n:,} changed from {change}" for change, n in row.get("modes", {}).items()
+                    ),
+                ),
+                Text(row["digest"]),
+            )
+            for name, row in audit.forms.items()
+        ),
+        right=(1, 2),
     )
 
 
@@ -436,14 +440,11 @@ def judged(audit: BenchmarkAudit) -> Table | None:
 
 def _scored(value: Any) -> Text:
     if isinstance(value, Mapping):
-        low, high = value.get("low"), value.get("high")
-        shown = (
-            interval(Interval(low, high, "items", ""))
-            if low is not None and high is not None
-            else ""
-        )
         score = value.get("score", value.get("value"))
-        return Text(number(score if isinstance(score, (int, float)) else None), small=shown)
+        return Text(
+            number(score if isinstance(score, (int, float)) else None),
+            small=bracketed(value.get("low"), value.get("high")),
+        )
     return Text(number(value if isinstance(value, (int, float)) else None))
 
 
@@ -459,9 +460,9 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         said = "\n".join(_raised(flag) for flag in raised)
         lines.append(
             (
-                Text(_sentence(flag_words(name)), name, small="note" if note else "warning"),
+                Text(capital(flag_words(name)), name, small="note" if note else "warning"),
                 Text(said),
-                Text(_sentence(str(raised[0]["what_to_do"]))),
+                Text(capital(str(raised[0]["what_to_do"]))),
             )
         )
     note_below = (
@@ -478,10 +479,6 @@ def warnings(audit: BenchmarkAudit) -> Table | None:
         if lines
         else None
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _raised(flag: Mapping[str, Any]) -> str:

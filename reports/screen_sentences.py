@@ -1,4 +1,6 @@
-"""Sentences of the first screen on what changes when the seed or the wording changes."""
+"""Sentences of the first screen: what changes with the seed or the wording, which respondents were
+separated, and which items look faulty.
+"""
 
 from __future__ import annotations
 
@@ -276,9 +278,7 @@ def _shift(audit: BenchmarkAudit, metric: str, shift: Estimate) -> list[Sentence
     ]
 
 
-# ----------------------------------------------------------------------
-# Sentences of the first screen on which respondents were separated, and which items look faulty.
-# ----------------------------------------------------------------------
+# --- which respondents were separated, and which items look faulty ---
 
 
 def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
@@ -288,20 +288,17 @@ def separates(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     if share is None or share.value is None:
         return _not_separated(audit, metric, share)
     apart, pairs = (known(share.detail.get(name)) for name in ("apart", "pairs"))
-    many = (
-        estimate_percent(share)
-        if apart is None or not pairs
-        else replace(estimate_text(share), text=f"{apart:,.0f}")
-    )
-    of = f"of the {pairs:,.0f} pairs" if apart is not None and pairs else "of the pairs"
-    verb = "differs" if apart == 1 else "differ"
     sentences = [
         say(
             "{many} {of} of these respondents {verb} in {metric} by more than the choice of items"
             " explains{tests}.",
-            many=many,
-            of=of,
-            verb=verb,
+            many=(
+                estimate_percent(share)
+                if apart is None or not pairs
+                else replace(estimate_text(share), text=f"{apart:,.0f}")
+            ),
+            of=f"of the {pairs:,.0f} pairs" if apart is not None and pairs else "of the pairs",
+            verb="differs" if apart == 1 else "differ",
             metric=metric,
             tests=Text(f" (paired tests, 5% after Holm; {used(audit, share)})", muted=True),
         )
@@ -339,9 +336,12 @@ def _least(audit: BenchmarkAudit, metric: str) -> list[Sentence]:
                 planned=planned,
             )
         ]
-    among = replace(estimate_text(holm or least), text=_difference(audit, metric, value))
     return [
-        say(said + ", and one of {among} among all pairs after Holm.", planned=planned, among=among)
+        say(
+            said + ", and one of {among} among all pairs after Holm.",
+            planned=planned,
+            among=replace(estimate_text(holm or least), text=_difference(audit, metric, value)),
+        )
     ]
 
 
@@ -356,12 +356,16 @@ def _difference(audit: BenchmarkAudit, metric: str, value: float) -> str:
 def _not_separated(
     audit: BenchmarkAudit, metric: str, absent: Estimate | None
 ) -> tuple[Sentence, ...]:
-    reason = (
-        absent.reason
-        if absent is not None and absent.reason
-        else "this audit holds no comparison of pairs"
-    )
-    sentences = [say("Not measured: {reason}.", reason=reason)]
+    sentences = [
+        say(
+            "Not measured: {reason}.",
+            reason=(
+                absent.reason
+                if absent is not None and absent.reason
+                else "this audit holds no comparison of pairs"
+            ),
+        )
+    ]
     order = in_order(audit)
     if len(order) > 1 and order[0].scores.get(metric) is not None:
         low, high = order[-1].scores.get(metric), order[0].scores.get(metric)
@@ -408,20 +412,24 @@ def faults(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         estimate, items = to_read
         first = [str(row.get("item")) for row in items[:3]]
         expected = [share for row in items[:3] if (share := known(row.get("expected"))) is not None]
-        rate = (
-            f" ({about(sum(expected) / len(expected))} of such items have a wrong key or mislead"
-            " strong models)"
-            if expected
-            else ""
-        )
-        link = replace(estimate_text(estimate), text=listed(first))
         few = estimate.value is not None and estimate.value < 1
         start = (
             "Under one wrong key is expected; whoever reads, begins with"
             if few
             else "Read these items first:"
         )
-        sentences.append(say(f"{start} {{items}}{{rate}}.", items=link, rate=rate))
+        sentences.append(
+            say(
+                f"{start} {{items}}{{rate}}.",
+                items=replace(estimate_text(estimate), text=listed(first)),
+                rate=(
+                    f" ({about(sum(expected) / len(expected))} of such items have a wrong key or"
+                    " mislead strong models)"
+                    if expected
+                    else ""
+                ),
+            )
+        )
         if estimate.value is None:
             sentences.append(
                 say("How many keys are wrong is not said: {reason}.", reason=estimate.reason)
@@ -431,13 +439,11 @@ def faults(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 def _named(audit: BenchmarkAudit, named: Estimate) -> Sequence[Sentence]:
     count = int(named.value or 0)
-    number_of = replace(estimate_text(named), text=f"{count:,}" if count else "no")
-    items = "item" if count == 1 else "items"
     first = say(
         "A test of single labels names {count} {items} that able respondents fail and weak ones"
         " pass ({sized}).",
-        count=number_of,
-        items=items,
+        count=replace(estimate_text(named), text=f"{count:,}" if count else "no"),
+        items="item" if count == 1 else "items",
         sized=used(audit, named),
     )
     power = expected_power(named)

@@ -1,5 +1,5 @@
-"""Where the tools that recorded answers score them otherwise than HQM: in total, by reason, and row
-by row.
+"""Tables that only some audits have: scores of other tools, smaller pictures, stopped asking, short
+forms, and the costs of a study.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,10 @@ from hqm.reports.tables import (
     Table,
     Text,
     anchor,
+    bracketed,
     estimate_text,
     find,
+    interval,
     known,
     number,
     percent,
@@ -33,23 +34,6 @@ from hqm.psychometrics import StudyParts, StudySize, forecast
 
 TOOLS_TITLE = "HQM and the tools that recorded the answers"
 Tool = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedTable(Table):
-    """A table that the page shows behind a fold."""
-
-    fold: str = ""
-    """The line that opens it."""
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedPaperTable(PaperTable):
-    """A table for papers that the page of a comparison shows behind a fold, and that LaTeX leaves
-    out.
-    """
-
-    fold: str = ""
 
 
 def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
@@ -90,18 +74,6 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
         for t in tools
         for row in t["differences"]
     )
-    columns = (
-        Column("Respondent", "text"),
-        Column("Administration", "text"),
-        Column("Tool", "text"),
-        Column("HQM's scoring", "text"),
-        Column("answers"),
-        Column("tool", "number", "Mean score"),
-        Column("HQM", "number", "Mean score"),
-        Column("scored by HQM"),
-        Column("differ"),
-        Column("Why", "text"),
-    )
     each = (
         Column("Item", "text"),
         Column("Respondent", "text"),
@@ -118,13 +90,24 @@ def harness_tables(tools: Sequence[Tool]) -> tuple[PaperTable, ...]:
     total = PaperTable(
         "harness",
         f"{TOOLS_TITLE}: answers that both scored, and how many they score otherwise.",
-        columns,
-        totals,
+        columns=(
+            Column("Respondent", "text"),
+            Column("Administration", "text"),
+            Column("Tool", "text"),
+            Column("HQM's scoring", "text"),
+            Column("answers"),
+            Column("tool", "number", "Mean score"),
+            Column("HQM", "number", "Mean score"),
+            Column("scored by HQM"),
+            Column("differ"),
+            Column("Why", "text"),
+        ),
+        rows=totals,
     )
     fold = f"Every answer that a tool scores otherwise than HQM: {len(rows):,}"
     return (
         total,
-        FoldedPaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
+        PaperTable("harness_rows", f"{TOOLS_TITLE}, answer by answer.", each, rows, (), fold),
     )
 
 
@@ -134,38 +117,41 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
     """
     if not audit.tools:
         return []
-    rows = tuple(
-        (
-            Text(short(t["respondent"]), t["respondent"]),
-            Text(_put(t)),
-            Text(t["tool"]),
-            Text(f"{t['compared']:,}"),
-            Text(number(t["tool_mean"])),
-            Text(number(t["hqm_mean"])),
-            Text(f"{t['hqm_scored']:,}"),
-            Text(f"{len(t['differences']):,}"),
-            Text(_reasons(t)),
-        )
-        for t in audit.tools
-    )
-    columns = (
-        "Respondent",
-        "Administration",
-        "Tool",
-        "Answers",
-        "Tool's mean",
-        "HQM's mean",
-        "Scored by HQM",
-        "Differ",
-        "Why",
-    )
-    notes = (
-        (
-            "The tools' means are over the answers with a tool's score, HQM's over those of them"
-            " that HQM scores."
+    total = Table(
+        f"{TOOLS_TITLE}.",
+        columns=(
+            "Respondent",
+            "Administration",
+            "Tool",
+            "Answers",
+            "Tool's mean",
+            "HQM's mean",
+            "Scored by HQM",
+            "Differ",
+            "Why",
+        ),
+        rows=tuple(
+            (
+                Text(short(t["respondent"]), t["respondent"]),
+                Text(_put(t)),
+                Text(t["tool"]),
+                Text(f"{t['compared']:,}"),
+                Text(number(t["tool_mean"])),
+                Text(number(t["hqm_mean"])),
+                Text(f"{t['hqm_scored']:,}"),
+                Text(f"{len(t['differences']):,}"),
+                Text(_reasons(t)),
+            )
+            for t in audit.tools
+        ),
+        right=(3, 4, 5, 6, 7),
+        notes=(
+            (
+                "The tools' means are over the answers with a tool's score, HQM's over those of"
+                " them that HQM scores."
+            ),
         ),
     )
-    total = Table(f"{TOOLS_TITLE}.", columns, rows, (3, 4, 5, 6, 7), notes)
     each = tuple(
         (
             Text(row["item"]),
@@ -174,7 +160,11 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
             Text(row["answer"] or "(empty)"),
             Text(number(row["tool_score"], 2)),
             Text(row["tool_read"]),
-            Text(_hqm_score(row)),
+            Text(
+                f"unscored ({row['state']})"
+                if row["hqm_score"] is None
+                else number(row["hqm_score"], 2)
+            ),
             Text(row["hqm_read"]),
             Text(row["reason"]),
         )
@@ -196,7 +186,7 @@ def harness_parts(audit: BenchmarkAudit) -> list[Table | None]:
     return [
         total,
         (
-            FoldedTable(f"{TOOLS_TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
+            Table(f"{TOOLS_TITLE}, answer by answer.", names, each, (4, 6), fold=fold)
             if each
             else None
         ),
@@ -207,20 +197,13 @@ def _put(tool: Tool) -> str:
     return f"form {tool['form']}, run {tool['run']}"
 
 
-def _hqm_score(row: Mapping[str, Any]) -> str:
-    return f"unscored ({row['state']})" if row["hqm_score"] is None else number(row["hqm_score"], 2)
-
-
 def _reasons(tool: Tool) -> str:
     """How many answers each reason explains, the most first."""
     counts = Counter(str(row["reason"]) for row in tool["differences"])
     return "; ".join(f"{n}: {reason}" for reason, n in counts.most_common())
 
 
-# ----------------------------------------------------------------------
-# Smaller pictures: each respondent's score at every resolution, and its paired difference from
-# whole pictures.
-# ----------------------------------------------------------------------
+# --- smaller pictures ---
 
 RESOLUTION_TITLE = "Smaller pictures"
 
@@ -244,25 +227,26 @@ def _table(audit: BenchmarkAudit, metric: str) -> Table | None:
         own = [_own(shift, row.name) for shift in shifts]
         whole = next((known(each.get("whole")) for each in own if each), None)
         rows.append((Text(short(row.name), row.name), Text(number(whole)), *map(_shown, own)))
-    mean = [Text(number(shift.value), small=_interval(shift)) for shift in shifts]
+    mean = [
+        Text(number(shift.value), small=interval(shift.interval("model_population")))
+        for shift in shifts
+    ]
     rows.append((Text("Mean difference"), Text(DASH), *mean))
-    notes = (
-        (
-            "Under each score stands its difference from whole pictures, with its 95% interval over"
-            " other pictures. The questions are the same, so the difference is paired. The interval"
-            " of the mean difference is over other respondents like these."
-        ),
-        "100% is the picture as it is; 50% has half of its width and half of its height.",
-    )
     columns = ("Respondent", "100%", *(f"{scale}%" for scale in scales))
-    places = tuple(range(1, len(columns)))
     return Table(
         f"{metric} by resolution of the pictures",
         columns,
         tuple(rows),
-        places,
-        notes,
-        shifts[0].signature,
+        right=tuple(range(1, len(columns))),
+        notes=(
+            (
+                "Under each score stands its difference from whole pictures, with its 95% interval"
+                " over other pictures. The questions are the same, so the difference is paired. The"
+                " interval of the mean difference is over other respondents like these."
+            ),
+            "100% is the picture as it is; 50% has half of its width and half of its height.",
+        ),
+        signature=shifts[0].signature,
     )
 
 
@@ -276,19 +260,11 @@ def _shown(own: Mapping[str, object]) -> Text:
     score, difference = known(own.get("scaled")), known(own.get("difference"))
     if score is None or difference is None:
         return Text(DASH)
-    low, high = known(own.get("low")), known(own.get("high"))
-    ends = f" [{number(low)}, {number(high)}]" if low is not None and high is not None else ""
-    return Text(number(score), small=f"{number(difference)}{ends}")
+    ends = bracketed(known(own.get("low")), known(own.get("high")))
+    return Text(number(score), small=f"{number(difference)} {ends}".rstrip())
 
 
-def _interval(shift: Estimate) -> str:
-    span = shift.interval("model_population")
-    return "" if span is None else f"[{number(span.low)}, {number(span.high)}]"
-
-
-# ----------------------------------------------------------------------
-# Where a rule stopped the asking: in a sentence, and respondent by respondent.
-# ----------------------------------------------------------------------
+# --- where a rule stopped the asking ---
 
 STOPS_TITLE = "Where asking was stopped"
 
@@ -319,33 +295,36 @@ def stops_table(audit: BenchmarkAudit) -> Table | None:
     if not audit.stopped:
         return None
     of = audit.stopped["of_items"]
-    rows = [
-        (
-            Text(short(row["respondent"]), row["respondent"]),
-            Text(f"{row['items']:,} of {of:,}"),
-            Text(percent(row["inclusion"])),
-            Text(_score_with_interval(row), small=str(row.get("metric", ""))),
-            Text(_why(row, of)),
-        )
-        for row in audit.stopped["respondents"]
-    ]
-    notes = (
-        (
-            "The score is that on the full benchmark (these items), estimated from all items that"
-            " the respondent was asked; the 95% interval holds whenever asking stopped. Intervals"
-            " elsewhere in this report are of a fixed size: they do not allow for the rule having"
-            " looked at the answers."
+    return Table(
+        STOPS_TITLE,
+        columns=(
+            "Respondent",
+            "Items asked",
+            "Chance of a picture to be asked",
+            "Score at any time",
+            "Stopped",
         ),
-        "To ask the rest, run the same command without --until.",
+        rows=tuple(
+            (
+                Text(short(row["respondent"]), row["respondent"]),
+                Text(f"{row['items']:,} of {of:,}"),
+                Text(percent(row["inclusion"])),
+                Text(_score_with_interval(row), small=str(row.get("metric", ""))),
+                Text(_why(row, of)),
+            )
+            for row in audit.stopped["respondents"]
+        ),
+        right=(1, 2, 3),
+        notes=(
+            (
+                "The score is that on the full benchmark (these items), estimated from all items"
+                " that the respondent was asked; the 95% interval holds whenever asking stopped."
+                " Intervals elsewhere in this report are of a fixed size: they do not allow for the"
+                " rule having looked at the answers."
+            ),
+            "To ask the rest, run the same command without --until.",
+        ),
     )
-    columns = (
-        "Respondent",
-        "Items asked",
-        "Chance of a picture to be asked",
-        "Score at any time",
-        "Stopped",
-    )
-    return Table(STOPS_TITLE, columns, tuple(rows), (1, 2, 3), notes)
 
 
 def _score_with_interval(row: Mapping[str, Any]) -> str:
@@ -360,10 +339,7 @@ def _why(row: Mapping[str, Any], of: int) -> str:
     return f"stopped after {row['stopped_after']:,} of {of:,} items, when {row['why']}"
 
 
-# ----------------------------------------------------------------------
-# A short form in the report: every score on the full benchmark's scale with its interval, and
-# what is lost.
-# ----------------------------------------------------------------------
+# --- short forms ---
 
 SHORT_FORM_TITLE = "On the full benchmark's scale"
 
@@ -386,27 +362,27 @@ def full_scores(audit: BenchmarkAudit) -> Table | None:
     for row in in_order(audit):
         cells = [Text(short(row.name), row.name)]
         for estimate in known.values():
-            full, low, high, alone = _numbers(estimate, row.name)
-            shown = "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+            by_respondent = estimate.detail.get("by_respondent") or {}
+            full, low, high, alone = by_respondent.get(row.name) or [None] * 4
             cells += [
                 Text(number(full), estimate.signature, link=anchor(estimate.signature)),
-                Text(shown),
+                Text(bracketed(low, high)),
                 Text(number(alone), muted=True),
             ]
         rows.append(tuple(cells))
-    notes = (
-        (
-            "Full scale: what the full benchmark would show, from the weighted answers to the short"
-            " form. The interval is about the choice of the items, in which it is widened by what"
-            " families that did not choose them showed; it is not about other seeds or wordings."
-        ),
-    )
     return Table(
         "Scores on the full benchmark's scale",
         tuple(columns),
         tuple(rows),
         tuple(range(1, len(columns))),
-        notes,
+        notes=(
+            (
+                "Full scale: what the full benchmark would show, from the weighted answers to the"
+                " short form. The interval is about the choice of the items, in which it is widened"
+                " by what families that did not choose them showed; it is not about other seeds or"
+                " wordings."
+            ),
+        ),
     )
 
 
@@ -430,20 +406,19 @@ def losses(audit: BenchmarkAudit) -> Table | None:
                 _linked(audit, "parallel_reliability", metric),
             )
         )
-    columns = (
-        "Metric",
-        "Mean error",
-        "Kendall's tau",
-        "Intervals that contain the full score",
-        "Half an interval",
-        "Reliability of forms A and B",
-    )
     return (
         Table(
             "What the short form loses, on families that did not choose its items",
-            columns,
-            tuple(rows),
-            (1, 2, 3, 4, 5),
+            columns=(
+                "Metric",
+                "Mean error",
+                "Kendall's tau",
+                "Intervals that contain the full score",
+                "Half an interval",
+                "Reliability of forms A and B",
+            ),
+            rows=tuple(rows),
+            right=(1, 2, 3, 4, 5),
         )
         if rows
         else None
@@ -509,14 +484,6 @@ def _scaled(audit: BenchmarkAudit, metric: str) -> Estimate | None:
     return estimate if estimate is not None and estimate.value is not None else None
 
 
-def _numbers(
-    estimate: Estimate, name: str
-) -> tuple[float | None, float | None, float | None, float | None]:
-    known = (estimate.detail.get("by_respondent") or {}).get(name) or [None] * 4
-    full, low, high, alone = known
-    return full, low, high, alone
-
-
 def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
     estimate = find(audit, f"short_form.{statistic}", metric)
     return (
@@ -526,9 +493,7 @@ def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
     )
 
 
-# ----------------------------------------------------------------------
-# What precision costs over all facets of a study: the figure that leads to `hqm design`.
-# ----------------------------------------------------------------------
+# --- what precision costs ---
 
 _POINTS = 12
 _SPAN = 8

@@ -24,10 +24,7 @@ from hqm import (
     withheld,
 )
 
-# ----------------------------------------------------------------------
-# What estimates say beside their number, read from the detail of a new audit or of an older one
-# that lacks some of it.
-# ----------------------------------------------------------------------
+# --- what estimates say beside their number ---
 
 _REAL_DIFFERENCE = 1.959963984540054 * math.sqrt(2)
 """How many standard errors of measurement the difference of two scores exceeds by chance in 5 of
@@ -229,10 +226,7 @@ def families_source(audit: BenchmarkAudit) -> str:
     return "as given" if given else "told from their names"
 
 
-# ----------------------------------------------------------------------
-# What families, statistics, tasks and flags are called in reports; families and statistics are
-# read from the indicators.
-# ----------------------------------------------------------------------
+# --- names in words ---
 
 FAMILIES = {name: family.title for name, family in INDICATOR_FAMILIES.items()}
 """Family -> what reports call it, in the order in which they show it."""
@@ -344,6 +338,11 @@ def spelled_out(sentence: str) -> str:
     return re.sub(r"\b([a-z_]+)\.([a-z_0-9]+)\b", words, sentence)
 
 
+def capital(text: str) -> str:
+    """A text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
 DASH = "–"
 ORACLE_TITLE = "Oracle (no people)"
 
@@ -378,6 +377,8 @@ class Table:
     notes: tuple[str, ...] = ()
     signature: str = ""
     """What the numbers were made of, where they are not estimates with signatures of their own."""
+    fold: str = ""
+    """The line that opens it, where the page shows it behind a fold."""
 
     def texts(self) -> Iterable[str]:
         """All text that a reader sees, in order."""
@@ -432,7 +433,14 @@ def interval(span: Interval | None, digits: int = 3) -> str:
     >>> interval(Interval(0.9, 0.98, "model_population", "Fisher z"))
     '[0.900, 0.980]'
     """
-    return "" if span is None else f"[{number(span.low, digits)}, {number(span.high, digits)}]"
+    return "" if span is None else bracketed(span.low, span.high, digits)
+
+
+def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Two ends in brackets; nothing where one of them is missing."""
+    if low is None or high is None:
+        return ""
+    return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def short(name: str) -> str:
@@ -471,11 +479,6 @@ def cell(text: str) -> str:
     return ", ".join(words)
 
 
-def digits(estimate: Estimate) -> int:
-    """How many decimals of an estimate are shown."""
-    return digits_of(estimate.indicator.rpartition(".")[2])
-
-
 def places(estimate: Estimate) -> int:
     """How many decimals show the ends of an estimate's narrowest interval apart.
 
@@ -489,7 +492,7 @@ def places(estimate: Estimate) -> int:
         if math.isfinite(i.high - i.low) and i.high > i.low
     ]
     needed = math.ceil(-math.log10(min(widths) / 2)) if widths else 0
-    return max(digits(estimate), min(6, needed))
+    return max(digits_of(estimate.indicator.rpartition(".")[2]), min(6, needed))
 
 
 def estimate_text(estimate: Estimate) -> Text:
@@ -594,21 +597,6 @@ def summary(audit: Audit) -> Table:
     The paper's column "Average" is left out, because it averages coefficients of different sources
     of error.
     """
-    columns = (
-        "Benchmark",
-        "Task",
-        "Items",
-        "Respondents",
-        "Metric",
-        "Test-retest r",
-        "noise floor r0",
-        "ICC(A,1)",
-        "Parallel-forms r",
-        "ICC(A,1)",
-        "mean shift",
-        "Criterion r",
-        "Types",
-    )
     rows = []
     for benchmark in audit.audits:
         covered = sum(kind["items"] > 0 for kind in benchmark.coverage.values())
@@ -631,17 +619,36 @@ def summary(audit: Audit) -> Table:
                 estimate_text(f) if f else Text(DASH, "not measured", True) for f in estimates
             )
             rows.append((*map(Text, head), *numbers, Text(types)))
-    notes = (
-        (
-            "Coefficients of different sources of error are never averaged. Every number links to"
-            " its signature."
+    return Table(
+        "Quality of the benchmarks",
+        columns=(
+            "Benchmark",
+            "Task",
+            "Items",
+            "Respondents",
+            "Metric",
+            "Test-retest r",
+            "noise floor r0",
+            "ICC(A,1)",
+            "Parallel-forms r",
+            "ICC(A,1)",
+            "mean shift",
+            "Criterion r",
+            "Types",
         ),
-        (
-            "r0: the correlation that independent coin flips at each respondent's own rate would"
-            " reach with this many items."
+        rows=tuple(rows),
+        right=(2, 3, *range(5, 12)),
+        notes=(
+            (
+                "Coefficients of different sources of error are never averaged. Every number links"
+                " to its signature."
+            ),
+            (
+                "r0: the correlation that independent coin flips at each respondent's own rate"
+                " would reach with this many items."
+            ),
         ),
     )
-    return Table("Quality of the benchmarks", columns, tuple(rows), (2, 3, *range(5, 12)), notes)
 
 
 def find(
@@ -720,10 +727,15 @@ def indicators_brief(audit: BenchmarkAudit) -> Table:
         notes = "; ".join(filter(None, (estimate.reason, lost_note(estimate))))
         if notes:
             reasons.append(f"{estimate.indicator} ({estimate.metric}): {notes}")
-    columns = ("indicator", "metric", "value", "these models", "other models")
     order = list(FAMILIES)
     rows.sort(key=lambda row: order.index(row[0].behind) if row[0].behind in order else len(order))
-    return Table("Indicators", columns, tuple(rows), (2, 3, 4), tuple(reasons))
+    return Table(
+        "Indicators",
+        columns=("indicator", "metric", "value", "these models", "other models"),
+        rows=tuple(rows),
+        right=(2, 3, 4),
+        notes=tuple(reasons),
+    )
 
 
 def record(audit: Audit) -> Table:
@@ -747,14 +759,13 @@ def identities(audit: Audit) -> Table:
             }
             seen.setdefault(row.name, identity)
     keys = list(dict.fromkeys(key for identity in seen.values() for key in identity))
-    rows = tuple(
-        (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
-        for name, identity in seen.items()
-    )
     return Table(
         "How each respondent was asked",
         ("Respondent", *(key.replace("_", " ") for key in keys)),
-        rows,
+        rows=tuple(
+            (Text(name), *(Text(str(identity.get(key, DASH))) for key in keys))
+            for name, identity in seen.items()
+        ),
     )
 
 

@@ -27,11 +27,16 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
     ]
     if not types:
         return None
-    values = [
-        v for row in audit.respondents for kind in types if (v := row.by_type.get(kind)) is not None
-    ]
     first = next(iter(audit.metrics))
-    step = _heat(values, audit.metrics[first]["better"] == "lower")
+    step = _heat(
+        values=[
+            v
+            for row in audit.respondents
+            for kind in types
+            if (v := row.by_type.get(kind)) is not None
+        ],
+        lower=audit.metrics[first]["better"] == "lower",
+    )
     rows = []
     for row in in_order(audit):
         cells = [
@@ -39,19 +44,18 @@ def by_type(audit: BenchmarkAudit) -> Table | None:
             for kind in types
         ]
         rows.append((Text(short(row.name), row.name), *cells))
-    notes = (
-        (
-            f"{first}, administration: {cell(audit.reference)}. The colours run from the worst cell"
-            " (pale) to the best cell (strong)."
-        ),
-    )
     return Table(
         f"Respondents by type: {first}",
         ("Respondent", *types),
         tuple(rows),
         tuple(range(1, len(types) + 1)),
-        notes,
-        made_of(audit),
+        notes=(
+            (
+                f"{first}, administration: {cell(audit.reference)}. The colours run from the worst"
+                " cell (pale) to the best cell (strong)."
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
@@ -92,32 +96,30 @@ def coverage(audit: BenchmarkAudit) -> Table:
                 Text(lacking),
             )
         )
-    notes = (
-        (
-            "By design: the benchmark asks about nothing else, although its release has no type"
-            " labels. Claimed: the benchmark says that it measures the type, but no item is known"
-            " to do so, and the type cannot be scored. A type is measurable when the standard error"
-            " of a respondent's score on it (root mean square over these respondents, items of a"
-            " picture together) is .03 or less in this audit; the last column says about how many"
-            " more such items that takes."
-        ),
-    )
-    columns = (
-        "Type",
-        "State",
-        "Items",
-        "Pictures",
-        "Distinct wordings",
-        "Standard error",
-        "Items missing",
-    )
     return Table(
         "Coverage of hallucination types",
-        columns,
-        tuple(lines),
-        (2, 3, 4, 5, 6),
-        notes,
-        made_of(audit),
+        columns=(
+            "Type",
+            "State",
+            "Items",
+            "Pictures",
+            "Distinct wordings",
+            "Standard error",
+            "Items missing",
+        ),
+        rows=tuple(lines),
+        right=(2, 3, 4, 5, 6),
+        notes=(
+            (
+                "By design: the benchmark asks about nothing else, although its release has no type"
+                " labels. Claimed: the benchmark says that it measures the type, but no item is"
+                " known to do so, and the type cannot be scored. A type is measurable when the"
+                " standard error of a respondent's score on it (root mean square over these"
+                " respondents, items of a picture together) is .03 or less in this audit; the last"
+                " column says about how many more such items that takes."
+            ),
+        ),
+        signature=made_of(audit),
     )
 
 
@@ -139,27 +141,25 @@ def added_value(audit: BenchmarkAudit) -> Table | None:
                 Text(_worth(row), muted=not usable),
             )
         )
-    columns = (
-        "Type",
-        "Items",
-        "Predicted by its own score",
-        "Predicted by the total",
-        "Own score worth reporting",
-    )
-    notes = (
-        (
-            "How much of the type's true score its own items predict, and how much of it the total"
-            " predicts (Haberman). Yes: the 95% interval of the difference over respondents lies"
-            " above 0."
-        ),
-    )
     return Table(
         "Is a type's own score worth reporting?",
-        columns,
-        tuple(lines),
-        (1, 2, 3),
-        notes,
-        estimate.signature,
+        columns=(
+            "Type",
+            "Items",
+            "Predicted by its own score",
+            "Predicted by the total",
+            "Own score worth reporting",
+        ),
+        rows=tuple(lines),
+        right=(1, 2, 3),
+        notes=(
+            (
+                "How much of the type's true score its own items predict, and how much of it the"
+                " total predicts (Haberman). Yes: the 95% interval of the difference over"
+                " respondents lies above 0."
+            ),
+        ),
+        signature=estimate.signature,
     )
 
 
@@ -176,9 +176,7 @@ def _worth(row: Mapping[str, Any]) -> str:
     )
 
 
-# ----------------------------------------------------------------------
-# The further tables of a benchmark's own paper, and their drawings.
-# ----------------------------------------------------------------------
+# --- further tables of a benchmark's own paper ---
 
 TITLE = "Analyses of this benchmark"
 _MOST = 30
@@ -202,17 +200,15 @@ def analysis_drawings(audit: BenchmarkAudit) -> list[tuple[str, str]]:
 
 def _table(audit: BenchmarkAudit, analysis: Mapping[str, Any]) -> Table:
     columns, rows = tuple(analysis["columns"]), analysis["rows"]
-    numeric = tuple(
-        i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
-    )
-    made = tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows)
     return Table(
         f"{analysis['title']}.",
         columns,
-        made,
-        numeric,
-        (analysis["about"],),
-        score_tables.made_of(audit),
+        rows=tuple(tuple(_text(columns[i], value) for i, value in enumerate(row)) for row in rows),
+        right=tuple(
+            i for i in range(len(columns)) if any(isinstance(row[i], (int, float)) for row in rows)
+        ),
+        notes=(analysis["about"],),
+        signature=score_tables.made_of(audit),
     )
 
 

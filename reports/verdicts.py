@@ -1,5 +1,6 @@
-"""The answers of the first screen in a few words, each by the end of an interval and by the
-policy's goal.
+"""The answers of the first screen in a few words, and what to fix first.
+
+Each is decided by the end of an interval and by the policy's goal.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from hqm.reports.phrases import Sentence, backed, counted, have, listed, say
 from hqm.reports.tables import (
     Goal,
     by_people,
+    capital,
     cell,
     estimate_text,
     families_source,
@@ -173,7 +175,7 @@ def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
             parts.append(f"{total:,} more for scores by type ({most.missing:,} of {most.type})")
     elif estimated:
         parts.append("none for scores by type")
-    return f"{_capital('; '.join(parts))}." if parts else NOT_MEASURED
+    return f"{capital('; '.join(parts))}." if parts else NOT_MEASURED
 
 
 def quotable(gate: Gate) -> str:
@@ -213,14 +215,7 @@ def _against(estimate: Estimate, wanted: float, shown: str) -> str:
     )
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-# ----------------------------------------------------------------------
-# Limits of a study: what its respondents, items, seeds and wordings leave open, with how many
-# more would close it.
-# ----------------------------------------------------------------------
+# --- limits of a study ---
 
 
 def study_limits(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[tuple[str, Sentence]]:
@@ -256,7 +251,7 @@ def readings(audit: BenchmarkAudit) -> Iterator[tuple[str, Sentence]]:
                 "dominant",
                 say(
                     "{what}. Read the correlation with and without this respondent.",
-                    what=_capital(str(flag["sentence"])),
+                    what=capital(str(flag["sentence"])),
                 ),
             )
             return
@@ -344,11 +339,6 @@ def _wording(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]
             if near is None or near.high >= wanted.at_least:
                 continue
             shift = known(estimate.detail.get("shift"))
-            moved = (
-                f"; the mean differs by {in_units(audit, metric, shift)}"
-                if shift is not None
-                else ""
-            )
             yield say(
                 "The form “{form}” gives these respondents other scores: the agreement, ICC(A,1),"
                 " is {icc}{of}, and the policy “{policy}” asks for {aim}{moved}. Report both forms,"
@@ -357,7 +347,11 @@ def _wording(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]
                 icc=estimate,
                 of=backed(audit, estimate),
                 aim=threshold(wanted.at_least),
-                moved=moved,
+                moved=(
+                    f"; the mean differs by {in_units(audit, metric, shift)}"
+                    if shift is not None
+                    else ""
+                ),
                 policy=wanted.policy,
             )
 
@@ -371,7 +365,6 @@ def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     span = _low(rho, wanted)
     if span is None or span.low >= wanted.at_least:
         return
-    aim = threshold(wanted.at_least)
     # where the number itself reaches the goal, what is missing is the end of its interval
     start = rho.value if rho.value < wanted.at_least else span.low
     missed = (
@@ -381,7 +374,7 @@ def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
         "The reliability of one run, {rho}{of}, " + missed + " {aim}. {remedy}",
         rho=rho,
         of=backed(audit, rho),
-        aim=aim,
+        aim=threshold(wanted.at_least),
         remedy=_remedy(audit, metric, rho, start, wanted.at_least),
     )
 
@@ -422,8 +415,11 @@ def _design(audit: BenchmarkAudit, metric: str, aim: float) -> str:
 def _range(audit: BenchmarkAudit) -> Iterator[Sentence]:
     for flag in audit.flags:
         if flag["metric"] == leading(audit) and flag["flag"] in ("CEILING", "FLOOR"):
-            remedy = "Add harder items." if flag["flag"] == "CEILING" else "Add easier items."
-            yield say("{what}. {remedy}", what=_capital(str(flag["sentence"])), remedy=remedy)
+            yield say(
+                "{what}. {remedy}",
+                what=capital(str(flag["sentence"])),
+                remedy="Add harder items." if flag["flag"] == "CEILING" else "Add easier items.",
+            )
 
 
 def _above_chance(audit: BenchmarkAudit) -> Iterator[Sentence]:
@@ -434,13 +430,14 @@ def _above_chance(audit: BenchmarkAudit) -> Iterator[Sentence]:
         else []
     )
     if estimate is not None and below:
-        level = replace(estimate_text(estimate), text=percent(known(estimate.detail.get("blind"))))
         yield say(
             "{who} did not score above answers given without looking at the picture ({level}). Read"
             " the ranking without "
             + ("this respondent." if len(below) == 1 else "these respondents."),
             who=listed(below),
-            level=level,
+            level=replace(
+                estimate_text(estimate), text=percent(known(estimate.detail.get("blind")))
+            ),
         )
 
 
@@ -502,20 +499,16 @@ def _types(audit: BenchmarkAudit) -> Iterator[Sentence]:
     lacking = [(row.type, row.missing) for row in here if not row.measurable and not row.at_chance]
     if lacking:
         most = sorted(lacking, key=lambda pair: -pair[1])[:3]
-        limit = number(MEASURABLE, 2).lstrip("0")
         yield say(
             "{n} a standard error above {limit}, most of all {names}. Add that many such items, or"
             " report only the total.",
             n=counted(len(lacking), "type") + f" {have(len(lacking))}",
-            limit=limit,
+            limit=number(MEASURABLE, 2).lstrip("0"),
             names=listed([f"{kind} (about {count:,} more items needed)" for kind, count in most]),
         )
 
 
-# ----------------------------------------------------------------------
-# What to fix first: defects of the benchmark before limits of the study before advice on models,
-# by fixed rules.
-# ----------------------------------------------------------------------
+# --- what to fix first ---
 
 MOST = 5
 """How many pieces of advice the first screen shows; the page has all of them."""

@@ -21,10 +21,9 @@ TOGETHER = 4
 """Words in a row by which a text is known to be the product's."""
 
 QUESTIONS = (
-    "hqm/forms/open.py",
+    "hqm/forms/rephrase.py",
     "hqm/forms/wording.py",
     "hqm/forms/negate.py",
-    "hqm/forms/questions.py",
     "hqm/forms/wording.py",
     "hqm/builders/recipes/",
     "benchmarks/",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hqm import Form, Item, NoRule
 from hqm.forms.find_question import mode_of
 from hqm.forms.make_forms import build_parallel, count_modes, flip_item, rephrase_item
-from hqm.forms.open import look_first, rephrase_open
+from hqm.forms.rephrase import look_first, rephrase_open
 
 SAID = {
     # (rule, question, other words)

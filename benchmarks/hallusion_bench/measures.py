@@ -51,8 +51,12 @@ def metrics_of(scoring: str) -> Iterable[Metric]:
         "neither",
         about="Share of answers yes less the share of questions whose answer is yes.",
     )
-    about = "Of the wrong answers, the share that said yes."
-    yield Metric("fp_ratio", lambda t: ratio(t[false_yes], t["wrong"]), "neither", about=about)
+    yield Metric(
+        "fp_ratio",
+        lambda t: ratio(t[false_yes], t["wrong"]),
+        "neither",
+        about="Of the wrong answers, the share that said yes.",
+    )
     yield Metric(
         "unclear",
         _percent("unclear", "n"),
@@ -72,39 +76,65 @@ def _accuracies(scope: str, by_pair: str) -> Iterable[Metric]:
     yield Metric(
         f"{dot}aacc", right, subset=scope, about=f"Percentage of questions{of} answered right."
     )
-    about = f"Percentage of figures{of} with every question right."
-    yield Metric(f"{dot}facc", right, subset=scope, about=about, group="figure")
-    about = f"Percentage of question pairs{of} right for every figure."
-    yield Metric(f"{dot}qacc", right, subset=scope, about=about, group="pair")
+    yield Metric(
+        f"{dot}facc",
+        right,
+        subset=scope,
+        about=f"Percentage of figures{of} with every question right.",
+        group="figure",
+    )
+    yield Metric(
+        f"{dot}qacc",
+        right,
+        subset=scope,
+        about=f"Percentage of question pairs{of} right for every figure.",
+        group="pair",
+    )
     for level, figures in (("easy", "original"), ("hard", "edited")):
         what = "question pairs" if by_pair else "questions"
-        about = f"Percentage of {what}{of} about {figures} figures answered right."
         yield Metric(
-            f"{dot}{level}_aacc", right, subset=f"{bar}{level}", about=about, group=by_pair
+            f"{dot}{level}_aacc",
+            right,
+            subset=f"{bar}{level}",
+            about=f"Percentage of {what}{of} about {figures} figures answered right.",
+            group=by_pair,
         )
 
 
 def _consistency(scope: str) -> Iterable[Metric]:
     """The metrics of whole figures, and the causes to which errors are attributed."""
     dot = f"{scope}." if scope else ""
-    torn = _percent(lambda t: t["n"] - t["right"] - t["wrong"], "n")
-    about = "Percentage of figures with some questions right and some wrong."
-    yield Metric(f"{dot}figures_inconsistent", torn, "lower", scope, about=about, group="figure")
-    about = "Percentage of figures with every question wrong."
     yield Metric(
-        f"{dot}figures_wrong", _percent("wrong", "n"), "lower", scope, about=about, group="figure"
+        f"{dot}figures_inconsistent",
+        of=_percent(lambda t: t["n"] - t["right"] - t["wrong"], "n"),
+        better="lower",
+        subset=scope,
+        about="Percentage of figures with some questions right and some wrong.",
+        group="figure",
     )
-    about = "Mean over figures of the share of their questions answered right."
+    yield Metric(
+        f"{dot}figures_wrong",
+        _percent("wrong", "n"),
+        "lower",
+        scope,
+        about="Percentage of figures with every question wrong.",
+        group="figure",
+    )
     yield Metric(
         f"{dot}figure_score",
         lambda t: ratio(t["figure_share"], t["figures"]),
         subset=scope,
-        about=about,
+        about="Mean over figures of the share of their questions answered right.",
     )
     for name, cause in (
         ("lh", "language hallucination"),
         ("vi", "visual illusion"),
         ("mixed", "either of the two"),
     ):
-        about = f"Percentage of the diagnosed errors put down to {cause}."
-        yield Metric(f"{dot}{name}", _percent(name, "diagnosed"), "neither", scope, about=about)
+        yield Metric(
+            f"{dot}{name}",
+            _percent(name, "diagnosed"),
+            "neither",
+            scope,
+            about=f"Percentage of the diagnosed errors put down to {cause}.",
+        )

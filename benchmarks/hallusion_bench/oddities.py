@@ -26,33 +26,44 @@ def find_oddities(form: Form) -> Iterable[Finding]:
         " eight types",
         len(items),
     )
-    wh = [
-        i
-        for i in items
-        if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)
-    ]
     yield from finding(
-        "wh-question", "{n} questions ask with 'which' and are labelled yes or no", wh
+        "wh-question",
+        "{n} questions ask with 'which' and are labelled yes or no",
+        items=[
+            i
+            for i in items
+            if re.search(r"(?:^|, )which (?:country|state|month)\b", i.prompt, re.IGNORECASE)
+        ],
     )
-    whether = [i for i in items if "Whether " in i.prompt]
     yield from finding(
-        "whether", "{n} questions open with 'Whether' and have no auxiliary to negate", whether
+        "whether",
+        "{n} questions open with 'Whether' and have no auxiliary to negate",
+        items=[i for i in items if "Whether " in i.prompt],
     )
     yield from finding(
         "spelling", "{n} questions say 'Accroding'", [i for i in items if "ccroding" in i.prompt]
     )
-    bare = [
-        i for i in items if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)
-    ]
-    yield from finding("bare-reference", "{n} reference answers are no more than yes or no", bare)
-    none = [i for i in items if i.meta["details"].strip().lower() == "no answer"]
-    yield from finding("no-reference", "{n} reference answers are 'No answer'", none)
+    yield from finding(
+        "bare-reference",
+        "{n} reference answers are no more than yes or no",
+        items=[
+            i
+            for i in items
+            if re.fullmatch(r"\s*(?:yes|no)\.?\s*", i.meta["details"], re.IGNORECASE)
+        ],
+    )
+    yield from finding(
+        "no-reference",
+        "{n} reference answers are 'No answer'",
+        items=[i for i in items if i.meta["details"].strip().lower() == "no answer"],
+    )
     yield from finding(
         "text-only", "{n} questions have no picture", [i for i in items if i.image is None]
     )
-    tails = [i for i in items if "?" in i.prompt and i.prompt.rpartition("?")[2].strip()]
     yield from finding(
-        "instruction", "{n} questions carry an instruction how to answer behind them", tails
+        "instruction",
+        "{n} questions carry an instruction how to answer behind them",
+        items=[i for i in items if "?" in i.prompt and i.prompt.rpartition("?")[2].strip()],
     )
     yield from _pairs(form)
     yield from finding(
@@ -67,11 +78,16 @@ def _pairs(form: Form) -> Iterable[Finding]:
     pairs: dict[str, list[Item]] = defaultdict(list)
     for item in form.items:
         pairs[item.meta["pair"]].append(item)
-    torn = [pair for pair, members in pairs.items() if len({i.prompt for i in members}) > 1]
-    sentence = f"{{n}} of {len(pairs)} question pairs are worded differently across figures"
-    yield from finding("pair-wording", sentence, torn)
-    single = [pair for pair, members in pairs.items() if len(members) == 1]
-    yield from finding("single-pair", "{n} question pairs have one figure only", single)
+    yield from finding(
+        "pair-wording",
+        sentence=f"{{n}} of {len(pairs)} question pairs are worded differently across figures",
+        items=[pair for pair, members in pairs.items() if len({i.prompt for i in members}) > 1],
+    )
+    yield from finding(
+        "single-pair",
+        "{n} question pairs have one figure only",
+        items=[pair for pair, members in pairs.items() if len(members) == 1],
+    )
     figures = {(i.cluster, i.meta["figure"]) for i in form.items if not text_only(i)}
     keys = {(cluster.partition("_")[2], figure) for cluster, figure in figures}
     yield Finding(

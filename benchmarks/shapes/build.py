@@ -36,20 +36,23 @@ def build_rows() -> dict[str, list[dict[str, Any]]]:
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("scenes", *TASKS)}
     for i in range(IMAGES):
         kinds = TYPES[:4] if i % 2 == 0 else TYPES[4:]
-        wanted = {kind: truths[kind][i // 2] for kind in kinds}
-        scene, questions = _scene_for(wanted, rng)
+        scene, questions = _scene_for(
+            wanted={kind: truths[kind][i // 2] for kind in kinds}, rng=rng
+        )
         image = f"scene-{i:03}.png"
         rows["scenes"].append({"image": image, **scene.to_dict()})
         for kind, (polar, four, short) in questions.items():
             rows["yesno"].append(_row("y", rows["yesno"], image, polar, {"target": polar.answer}))
-            letter = "ABCD"[four.options.index(four.answer)]
             rows["choice"].append(
                 _row(
                     "c",
                     rows["choice"],
                     image,
                     four,
-                    {"target": letter, "options": list(four.options)},
+                    {
+                        "target": "ABCD"[four.options.index(four.answer)],
+                        "options": list(four.options),
+                    },
                 )
             )
             rows["vqa"].append(_row("v", rows["vqa"], image, short, _short_answer(short, kind)))

@@ -139,26 +139,24 @@ def _yes_no_existence(scene: Scene, truth: bool, rng: np.random.Generator) -> Qu
     if rng.random() < 0.2:
         word, there = _pick(rng, [("person", scene.action), ("sign", scene.sign)])
         if (there is not None) == truth:
-            fact = f"there is {'a' if truth else 'no'} {word}"
             return _polar(
                 "existence",
                 f"Is there a {word} in the image?",
                 truth,
-                fact,
-                word if truth else "no",
+                fact=f"there is {'a' if truth else 'no'} {word}",
+                value=word if truth else "no",
             )
     if truth:
         thing = _pick(rng, scene.things)
         color, shape = thing.color, thing.shape
     else:
         color, shape = _absent(scene, rng)
-    fact = f"there is {'a' if truth else 'no'} {color} {shape}"
     return _polar(
         "existence",
         f"Is there a {color} {shape} in the image?",
         truth,
-        fact,
-        shape if truth else "no",
+        fact=f"there is {'a' if truth else 'no'} {color} {shape}",
+        value=shape if truth else "no",
     )
 
 
@@ -205,8 +203,15 @@ def _yes_no_counting(scene: Scene, truth: bool, rng: np.random.Generator) -> Que
         number = _pick(rng, [n for n in (1, 2, 3) if n != number])
     if number > 3:
         return None
-    text = f"{'Is' if number == 1 else 'Are'} there exactly {counted(number, shape)} in the image?"
-    return _polar("counting", text, truth, _count_fact(scene, shape), _number(scene.count(shape)))
+    return _polar(
+        "counting",
+        text=(
+            f"{'Is' if number == 1 else 'Are'} there exactly {counted(number, shape)} in the image?"
+        ),
+        truth=truth,
+        fact=_count_fact(scene, shape),
+        value=_number(scene.count(shape)),
+    )
 
 
 def _yes_no_environment(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
@@ -216,8 +221,13 @@ def _yes_no_environment(scene: Scene, truth: bool, rng: np.random.Generator) -> 
             "environment", f"Is it {sky} in the image?", truth, f"it is {scene.sky}", scene.sky
         )
     ground = scene.ground if truth else _pick(rng, [g for g in GROUNDS if g != scene.ground])
-    fact = f"the ground is covered with {scene.ground}"
-    return _polar("environment", f"Is the ground covered with {ground}?", truth, fact, scene.ground)
+    return _polar(
+        "environment",
+        f"Is the ground covered with {ground}?",
+        truth,
+        fact=f"the ground is covered with {scene.ground}",
+        value=scene.ground,
+    )
 
 
 def _yes_no_relation(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
@@ -227,8 +237,13 @@ def _yes_no_relation(scene: Scene, truth: bool, rng: np.random.Generator) -> Que
     a, b = _pick(rng, pairs)
     lies = relation(a, b)
     said: str = lies if truth and lies else _pick(rng, [d for d in DIRECTIONS if d != lies])
-    text = f"Is the {a.name} {DIRECTIONS[said]} the {b.name}?"
-    return _polar("relation", text, truth, _relation_fact(a, b), str(lies))
+    return _polar(
+        "relation",
+        text=f"Is the {a.name} {DIRECTIONS[said]} the {b.name}?",
+        truth=truth,
+        fact=_relation_fact(a, b),
+        value=str(lies),
+    )
 
 
 def _yes_no_comparison(scene: Scene, truth: bool, rng: np.random.Generator) -> Question | None:
@@ -248,10 +263,13 @@ def _yes_no_comparison(scene: Scene, truth: bool, rng: np.random.Generator) -> Q
     if not pairs:
         return None
     a, b = _pick(rng, pairs)
-    text = f"Are there more {plural(a)} than {plural(b)} in the image?"
     fact = _comparison_fact(scene, a, b)
     return _polar(
-        "comparison", text, truth, fact, next(w for w in ("more", "fewer", "many") if w in fact)
+        "comparison",
+        text=f"Are there more {plural(a)} than {plural(b)} in the image?",
+        truth=truth,
+        fact=fact,
+        value=next(w for w in ("more", "fewer", "many") if w in fact),
     )
 
 

@@ -134,8 +134,12 @@ def _official_words(
     truth: Iterable[str], generated: Any, matched: Mapping[str, Any], key: str
 ) -> Counts:
     hits = list(matched[key].values())
-    faithful = len(hits) + len(set(matched["broader_concept"].keys()))
-    return _counts(len(generated), faithful, len(set(truth)), len(set(hits)))
+    return _counts(
+        len(generated),
+        faithful=len(hits) + len(set(matched["broader_concept"].keys())),
+        truth=len(set(truth)),
+        covered=len(set(hits)),
+    )
 
 
 def _official_objects(

@@ -28,7 +28,7 @@ _PARALLEL = {
     "yes_no": "Every question is negated, which reverses its right answer (`hqm.forms.negate`).",
     "choice": "The options are put in another order (`hqm.forms.wording`).",
     "caption": "The instruction is put in other words (`hqm.forms.wording`).",
-    "vqa": "The question is put in other words (`hqm.forms.wording`, `hqm.forms.open`).",
+    "vqa": "The question is put in other words (`hqm.forms.wording`, `hqm.forms.rephrase`).",
 }
 _BETTER = {"higher": "higher", "lower": "lower", "neither": ""}
 

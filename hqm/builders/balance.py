@@ -241,9 +241,7 @@ def shares(items: int, parts: Sequence[str]) -> Mapping[str, int]:
     }
 
 
-# ----------------------------------------------------------------------
-# How often things are there, and how often together: over the pictures of a source.
-# ----------------------------------------------------------------------
+# --- how often things occur, alone and together ---
 
 SKEWS = ("max", "mean", "max - mean", "mean - min", "max - min")
 

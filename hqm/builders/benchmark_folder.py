@@ -56,8 +56,10 @@ def name_for(folder: Path) -> str:
     """
     name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
-        remedy = "Use at most 100 letters, digits and underscores."
-        raise UsageError(f"{folder.name!r:.200} cannot be a benchmark's name", remedy=remedy)
+        raise UsageError(
+            f"{folder.name!r:.200} cannot be a benchmark's name",
+            remedy="Use at most 100 letters, digits and underscores.",
+        )
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UsageError(
             "it is there already",
@@ -186,11 +188,10 @@ def _card(
     records: Sequence[Mapping[str, Any]],
     types: Sequence[str],
 ) -> str:
-    version = f"1.0.0-{digest([dict(record) for record in records]).partition(':')[2][:12]}"
     card = {
         "name": name,
         "title": recipe.title,
-        "version": version,
+        "version": f"1.0.0-{digest([dict(record) for record in records]).partition(':')[2][:12]}",
         "task": recipe.task,
         "summary": recipe.summary,
         "types": list(types),
@@ -212,9 +213,16 @@ def _review(records: Sequence[Mapping[str, Any]]) -> str:
     writer.writerow(("item", "decision", "text", "target", "question", "key", "image"))
     for record in records[:100]:
         key = record.get("target", "")
-        shown = ", ".join(map(str, key)) if isinstance(key, list) else key
         writer.writerow(
-            (record["id"], "", "", "", record["prompt"], shown, record.get("image", ""))
+            (
+                record["id"],
+                "",
+                "",
+                "",
+                record["prompt"],
+                ", ".join(map(str, key)) if isinstance(key, list) else key,
+                record.get("image", ""),
+            )
         )
     return out.getvalue()
 

@@ -96,18 +96,25 @@ def build(
         folder is there.
     """
     made = recipe_named(recipe)
-    roles = _roles(made, writer, checker, store)
     name = name_for(folder)
     review = read_review(reviewed) if reviewed is not None else None
     source = open_annotations(place)
     pictures = Pictures(source, images)
     source = _usable(source, pictures)
-    order = Order(source=source, items=items, rng=stream(seed, f"build.{recipe}"), roles=roles)
+    order = Order(
+        source=source,
+        items=items,
+        rng=stream(seed, f"build.{recipe}"),
+        roles=_roles(made, writer, checker, store),
+    )
     draft = made.draft(order)
     if not draft.chosen:
         said = f": {'; '.join(draft.notes)}" if draft.notes else ""
-        what = f"the recipe {recipe} makes no item of it{said}"
-        raise DataError(what, place=place, remedy=f"It needs {made.needs}.")
+        raise DataError(
+            f"the recipe {recipe} makes no item of it{said}",
+            place=place,
+            remedy=f"It needs {made.needs}.",
+        )
     with beside(folder) as written:
         result = _written(written, name, made, source, draft, pictures, seed, review)
     benchmark = result.measured.benchmark
@@ -123,9 +130,8 @@ def _roles(recipe: Recipe, writer: str, checker: str, store: Store | None) -> Ro
         return None
     option, name = next(iter(models.items()))
     if not recipe.writes:
-        what = f"{option} {name!r:.60}: the recipe {recipe.name} writes no captions"
         raise UsageError(
-            what,
+            f"{option} {name!r:.60}: the recipe {recipe.name} writes no captions",
             remedy="Leave it out, or take the recipe halcaption.",
             given=name,
             known=(OFFLINE,),
@@ -144,12 +150,11 @@ def _usable(source: Source, pictures: Pictures) -> Source:
     """
     graphs = [graph for graph in source.graphs if pictures.has(graph.image.file)]
     if not graphs:
-        what = (
-            f"none of the {len(source.graphs)} pictures of the annotations is there, such as"
-            f" {source.graphs[0].image.file!r}"
-        )
         raise DataError(
-            what, place=source.name, remedy="Name the folder of the pictures with --images."
+            f"none of the {len(source.graphs)} pictures of the annotations is there, such as"
+            f" {source.graphs[0].image.file!r}",
+            place=source.name,
+            remedy="Name the folder of the pictures with --images.",
         )
     if pictures.at_hand and len(graphs) <= _LOOKED_AT:
         twins = _twins([graph.image.file for graph in graphs], pictures)
@@ -231,18 +236,15 @@ def _written(
         # a cue of the order is nobody's choice: another order is drawn
         if recipe.task != "yes_no" or not any(code.startswith("L2") for code in measured.codes):
             break
-    forms = tuple(sorted(path.stem for path in (folder / "forms").glob("*.jsonl")))
-    promises = recipe.promises(measured)
-    matched = sum(each.matched is not None for _, each, kept in rows if kept)
     return Build(
         folder=folder,
         recipe=recipe,
         source=source,
         measured=measured,
-        promises=promises,
+        promises=recipe.promises(measured),
         claimed=claimed,
-        matched=matched,
-        forms=forms,
+        matched=sum(each.matched is not None for _, each, kept in rows if kept),
+        forms=tuple(sorted(path.stem for path in (folder / "forms").glob("*.jsonl"))),
         review=review,
     )
 
@@ -295,9 +297,8 @@ def _reviewed(
         return [(row, each, True) for row, each in paired]
     unknown = sorted(review.by_item.keys() - {row["id"] for row in rows})
     if unknown:
-        what = f"it decides on {unknown[0]}, which is no item of this build"
         raise DataError(
-            what,
+            f"it decides on {unknown[0]}, which is no item of this build",
             place=review.path,
             remedy="Build with the arguments with which the reviewed items were built.",
         )
@@ -351,8 +352,10 @@ def _decided(
         }
     elif decided.decision == "wrong key":
         if row["target"] not in ("yes", "no"):
-            what = f"the key of {row['id']} is called wrong, and no other one is given"
-            raise DataError(what, remedy="Write the right answer in the column target.")
+            raise DataError(
+                f"the key of {row['id']} is called wrong, and no other one is given",
+                remedy="Write the right answer in the column target.",
+            )
         row = {**row, "target": "no" if row["target"] == "yes" else "yes"}
     return row, each, decided.decision == "keep"
 

@@ -1,4 +1,4 @@
-"""What the result of a recipe must not have, as it was measured."""
+"""A question that a recipe makes, before and after it is chosen, and what a recipe promises."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ class Promise:
         return 0.0 if self.kept else abs(self.value - self.limit)
 
 
-# ----------------------------------------------------------------------
-# A question before it is chosen: what is asked about which picture, why that is known, and what
-# else could have been asked.
-# ----------------------------------------------------------------------
+# --- questions ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

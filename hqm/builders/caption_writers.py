@@ -212,9 +212,14 @@ def _annotated(graph: SceneGraph) -> Iterator[Caption]:
                     and frozenset((word, other)) not in _BOTH
                 )
                 if others:
-                    why = "no caption and no object of the picture has it"
                     slots.append(
-                        Slot(kind=kind, start=match.start(), text=match[0], others=others, why=why)
+                        Slot(
+                            kind=kind,
+                            start=match.start(),
+                            text=match[0],
+                            others=others,
+                            why="no caption and no object of the picture has it",
+                        )
                     )
         yield Caption(image=graph.image.id, file=graph.image.file, text=clean, slots=tuple(slots))
 
@@ -225,17 +230,14 @@ def _fits(kind: str, text: str, match: re.Match[str]) -> bool:
     """
     before = text[: match.start()].lower().split()
     if kind == "relation":
-        return not _is_adverb(text, match.end())
+        # a preposition with nothing behind it is an adverb
+        behind = r" (?:of |the |a |an |his |her |their |its |some |two )"
+        return re.match(behind, text[match.end() :]) is not None
     if kind == "event":
         return bool(_LIVING & set(before[-4:]))
     if kind == "object":
         return not match[0][0].isupper() or not before
     return not text[match.end() :].startswith((" fashioned", "-fashioned"))
-
-
-def _is_adverb(text: str, end: int) -> bool:
-    """Whether a preposition has nothing behind it."""
-    return not re.match(r" (?:of |the |a |an |his |her |their |its |some |two )", text[end:])
 
 
 def _described(
@@ -369,14 +371,11 @@ def _acting(builder: _Builder, actor: Object, actions: Sequence[tuple[str, str]]
     )
 
 
-# ----------------------------------------------------------------------
-# Captions that a model makes wrong, and a model that checks wrong captions: the writer and the
-# filter of `hqm build`.
-#
+# --- captions that a model writes, and a model that checks them ---
+
 # Hal-Eval (Jiang et al. 2024, arXiv 2402.15721) has both roles. The prompts are ours. What the
 # writer says is taken only where it changed one span of the true caption, within two words of its
 # length; what the filter does not clearly call false is left out.
-# ----------------------------------------------------------------------
 
 LONGEST = 5
 """Words that the changed span may have."""
@@ -520,12 +519,11 @@ def _change(text: str, response: Response | None, kind: str, why: str) -> Change
         return "words were only added or left out"
     if max(len(before), len(after)) > LONGEST or set(before[1:-1]) & set(after[1:-1]):
         return "more than one span was changed"
-    start = len(" ".join(new[:first])) + (first > 0)
     values = [" ".join(words).rstrip(".,;") for words in (before, after)]
     return Change(
         kind=kind,
         text=" ".join(new),
-        start=start,
+        start=len(" ".join(new[:first])) + (first > 0),
         before=values[0],
         after=values[1],
         others=(values[1],),

@@ -1,5 +1,5 @@
-"""What a build says of its result: items by part and label, leaks, duplicates, types, and whether
-the recipe's promises are kept.
+"""What a build says of its result: items by part and label, leaks, duplicates, types, people's
+decisions, and whether the recipe's promises are kept.
 """
 
 from __future__ import annotations
@@ -24,14 +24,11 @@ from hqm.psychometrics.bootstrap import stream
 from hqm.signature import digest_file
 from hqm.types import Form, Item
 
-# ----------------------------------------------------------------------
-# Decisions of people about built items: keep, ambiguous, wrong key, bad picture, and texts that
-# they corrected.
-#
+# --- decisions of people about built items ---
+
 # Read are CSV and JSON lines with `item` and `decision`, and the CSV which the report's page
 # "Read these items" downloads (`item`, `mark`, `target`). A text may be corrected in the column
 # `text`.
-# ----------------------------------------------------------------------
 
 Decision = Literal["keep", "ambiguous", "wrong key", "bad picture", "fixed text"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -108,11 +105,10 @@ def read_review(path: Path) -> Review:
             continue  # a row of the page that nobody has marked
         decision = _SYNONYMS.get(mark, mark)
         if decision not in DECISIONS:
-            remedy = f"Write {', '.join(DECISIONS)}."
             raise DataError(
                 f"the decision on {item} is {mark!r:.40}",
                 place=place,
-                remedy=remedy,
+                remedy=f"Write {', '.join(DECISIONS)}.",
                 given=mark,
                 known=DECISIONS,
             )
@@ -130,9 +126,10 @@ def read_review(path: Path) -> Review:
             note=str(record.get("note") or "").strip(),
         )
         if item in decided and _core(decided[item]) != _core(reviewed):
-            remedy = "Adjudicate them, and keep one row."
             raise DataError(
-                f"the item {item!r} has two different decisions", place=place, remedy=remedy
+                f"the item {item!r} has two different decisions",
+                place=place,
+                remedy="Adjudicate them, and keep one row.",
             )
         decided[item] = reviewed
     if not decided:
@@ -291,9 +288,12 @@ def _words(part: str, items: Sequence[Item]) -> PartWords:
         clusters=clusters_of(items),
         folds=_FOLDS,
     )
-    value = study.accuracy.value if study.status == "ok" else math.nan
     return PartWords(
-        part=part, items=len(items), accuracy=value, baseline=study.baseline, reason=study.reason
+        part=part,
+        items=len(items),
+        accuracy=study.accuracy.value if study.status == "ok" else math.nan,
+        baseline=study.baseline,
+        reason=study.reason,
     )
 
 

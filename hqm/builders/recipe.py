@@ -96,11 +96,15 @@ def recipe_named(name: str) -> Recipe:
     try:
         brought = points[0].load()
     except Exception as error:
-        what = f"its entry point cannot be loaded: {type(error).__name__}: {error}"
-        raise CardError(what, place=name, remedy="Ask the maker of the package.") from error
-    if not isinstance(brought, Recipe):
-        what = f"its entry point is {type(brought).__name__}, which is no recipe"
         raise CardError(
-            what, place=name, remedy="Name a Recipe: mine = my_package.my_recipe:RECIPE."
+            f"its entry point cannot be loaded: {type(error).__name__}: {error}",
+            place=name,
+            remedy="Ask the maker of the package.",
+        ) from error
+    if not isinstance(brought, Recipe):
+        raise CardError(
+            f"its entry point is {type(brought).__name__}, which is no recipe",
+            place=name,
+            remedy="Name a Recipe: mine = my_package.my_recipe:RECIPE.",
         )
     return brought

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from hqm.builders.graph import SceneGraph
 from hqm.errors import DataError, UsageError
+from hqm.files.records import read_json
 from hqm.signature import digest_file
 
 READERS = (
@@ -98,12 +99,14 @@ def open_annotations(place: str) -> Source:
         return _read(known[prefix], Path(rest))
     path = Path(place)
     if not path.exists():
-        remedy = (
-            f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
-            " coco:annotations/."
-        )
         raise UsageError(
-            f"there is no source {place!r:.200}", remedy=remedy, given=place, known=["shapes"]
+            f"there is no source {place!r:.200}",
+            remedy=(
+                f"Name a file or folder, or one of {', '.join(known)} with what it reads:"
+                " coco:annotations/."
+            ),
+            given=place,
+            known=["shapes"],
         )
     for reader in known.values():
         with _sentences(path):
@@ -174,12 +177,32 @@ def rows(value: Any, what: str, place: Path) -> list[dict[str, Any]]:
     return [table(row, f"row {i} of {what}", place) for i, row in enumerate(value, 1)]
 
 
+def words(value: Any, what: str, place: Path) -> list[str]:
+    """A list of texts without the empty ones; `what` is the subject and its verb."""
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise DataError(f"{what} {value!r:.60}", place=str(place), remedy="Write a list of words.")
+    return [" ".join(word.split()) for word in value if word.strip()]
+
+
+def first_value(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
+    """The first value of a JSON file that holds an object or a list; None where it holds neither."""
+    if not path.is_file() or path.suffix != ".json":
+        return None
+    held = read_json(path)
+    if not isinstance(held, kind):
+        return None
+    return next(iter(held.values() if isinstance(held, dict) else held), None)
+
+
 def text(record: Mapping[str, Any], name: str, what: str, place: Path) -> str:
     """A field that is a text or a number, as a text."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-        sentence = f"the field {name!r} of {what} is {value!r:.60}"
-        raise DataError(sentence, place=str(place), remedy="Write a text or a whole number.")
+        raise DataError(
+            f"the field {name!r} of {what} is {value!r:.60}",
+            place=str(place),
+            remedy="Write a text or a whole number.",
+        )
     return " ".join(str(value).split())
 
 
@@ -187,6 +210,9 @@ def number(record: Mapping[str, Any], name: str, what: str, place: Path) -> floa
     """A field that is a finite number."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
-        sentence = f"the field {name!r} of {what} is {value!r:.60}"
-        raise DataError(sentence, place=str(place), remedy="Write a number of pixels.")
+        raise DataError(
+            f"the field {name!r} of {what} is {value!r:.60}",
+            place=str(place),
+            remedy="Write a number of pixels.",
+        )
     return float(value)

@@ -288,13 +288,11 @@ def _requests(words: list[str]) -> bool:
     )
 
 
-# ----------------------------------------------------------------------
-# The mode of a prompt: a question, a command, or a statement.
-#
+# --- the mode of a prompt ---
+
 # A rewording that turns a question into a command ("Tell me who ...") asks for the same in
 # another mode, which may change how long a model answers. Such changes are counted beside the
 # rules.
-# ----------------------------------------------------------------------
 
 Mode = Literal["question", "command", "statement"]
 

@@ -1,8 +1,7 @@
 """The grammar of a question: its words with their parts of speech, and where its subject ends.
 
 The parts of speech come from the HanTa tagger (pure Python, with its English model inside the
-package). Nothing here rewrites a question; `hqm.forms.negate`, `hqm.forms.negate` and
-`hqm.forms.open` do.
+package). Nothing here rewrites a question; `hqm.forms.negate` and `hqm.forms.rephrase` do.
 """
 
 from __future__ import annotations
@@ -24,13 +23,9 @@ AUXILIARIES = BE | DO | HAVE | MODAL
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,/:][^\W_]+)*[%°]?|\S")
 QUOTES = frozenset("\"“”'‘’`")
-_LIKE_ADVERBS = frozenset(
-    {"brand", "horseback", "latex"}
-)  # "brand new": the noun belongs to what follows
 _NOUNS = frozenset(
     {"hydrant", "moped", "topping", "toppings", "uniform"}
 )  # what the tagger takes for adjectives or verbs
-_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
 _MEDIA = frozenset("image picture photo photograph figure scene video chart map table".split())
 # colours, materials, shapes and sports that English dictionaries list as nouns only
 _SAID_OF_THINGS = frozenset(
@@ -84,6 +79,18 @@ _CLASSES = (
     ("VVD", "E"),
     ("V", "V"),
 )
+_LETTERS = {
+    **dict.fromkeys(("this", "that", "these", "those"), "M"),
+    **dict.fromkeys(("brand", "horseback", "latex"), "R"),  # "brand new": belongs to what follows
+    **dict.fromkeys(_NOUNS, "N"),
+    **dict.fromkeys("=<>≤≥≠", "="),
+    **dict.fromkeys("+-−*", "&"),
+    **dict.fromkeys(",，", ","),
+    **dict.fromkeys("∠△", "D"),
+    "worldwide": "C",  # stands behind its noun
+    "aged": "O",  # "the population aged between 15 and 29"
+}
+"""Words and signs whose letter does not depend on the tagger."""
 # M is a demonstrative: a determiner ("this dog") or the whole subject ("this")
 _SIMPLE = (
     r"(?:[DMS]*(?:R*[ACN]*S)*[DM]*(?:R*[AC](?:&A)?)*[GE]?N+C?|[DM]*T|[DM]*C|[DM]+[AG]|M|[DM](?=O))"
@@ -135,24 +142,9 @@ def _tag(text: str) -> list[Token]:
 def _letter(token: Token) -> str:
     if token.word in {"'s", "’s"} or token.word.endswith(("'s", "’s", "s'", "s’")):
         return "S"
-    if token.word in _DEMONSTRATIVES:
-        return "M"
-    if token.word in _LIKE_ADVERBS:
-        return "R"
-    if token.word in _NOUNS:
-        return "N"
-    if token.text in {"=", "<", ">", "≤", "≥", "≠"}:
-        return "="
-    if token.text in {"+", "-", "−", "*"}:
-        return "&"
-    if token.text in {",", "，"}:
-        return ","
-    if token.text in {"∠", "△"}:
-        return "D"
-    if token.word == "worldwide":
-        return "C"  # stands behind its noun
-    if token.word == "aged":
-        return "O"  # "the population aged between 15 and 29"
+    fixed = _LETTERS.get(token.word)
+    if fixed is not None:
+        return fixed
     if token.text in {"BE", "AM", "DO"} or re.search("[a-z][A-Z]", token.text):
         return "N"  # a line of a figure, "angleA"
     if token.text[0].isdigit():
@@ -469,9 +461,7 @@ def verb_behind(clause: list[Token], end: int) -> int | None:
     return at if at < len(clause) and is_base_verb(clause[at].word) else None
 
 
-# ----------------------------------------------------------------------
-# A rewritten question and the rule that made it.
-# ----------------------------------------------------------------------
+# --- rewritten questions ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,11 +471,6 @@ class Rewrite:
     prompt: str
     rule: str
 
-
-# ----------------------------------------------------------------------
-# The names of the rules that turn a question round, for whoever reads the answers and builds no
-# form.
-# ----------------------------------------------------------------------
 
 STRAIGHT = frozenset({"polar.true", "polar.quoted_true"})
 """The rules of yes/no questions whose right answer stays."""

@@ -27,8 +27,7 @@ from hqm.files.records import read_records, take
 from hqm.forms.find_question import mode_of
 from hqm.forms.grammar import Rewrite
 from hqm.forms.negate import PLAINEST, affirm, flip
-from hqm.forms.open import look_first, rephrase_open
-from hqm.forms.questions import reword
+from hqm.forms.rephrase import look_first, rephrase_open, reword
 from hqm.forms.wording import rephrase, shuffle_item
 from hqm.scoring.rules import yes_no_truth
 from hqm.types import LETTERS, PARALLEL, REWORDINGS, Form, Item, LeftOut, Task
@@ -65,7 +64,7 @@ def rephrase_item(item: Item) -> Item:
 
 
 def reword_item(item: Item) -> Item:
-    """An open question in other words, chosen by the way it opens (`hqm.forms.questions`); the
+    """An open question in other words, chosen by the way it opens (`hqm.forms.rephrase`); the
     target stays the same.
     """
     made = reword(item.prompt)
@@ -244,8 +243,11 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
         place = f"{path}: record {i}"
         key = str(take(row, "id", place))
         if key not in original.by_id:
-            what = f"the item {key!r} is not in the original form"
-            raise DataError(what, place=place, remedy="Forms share item ids.")
+            raise DataError(
+                f"the item {key!r} is not in the original form",
+                place=place,
+                remedy="Forms share item ids.",
+            )
         if key in seen:
             raise DataError(
                 f"the item {key!r} stands twice", place=place, remedy="Keep one of the two."
@@ -266,9 +268,17 @@ def read_form(path: Path, original: Form, name: str = PARALLEL) -> Form:
                 f"the prompt is {prompt!r:.60}", place=place, remedy="Write the question as a text."
             )
         options = _options(row.get("options"), base, place)
-        target = _target(row["target"], base, options, place) if "target" in row else base.target
-        rule = str(row.get("rule") or base.rule)
-        items.append(replace(base, prompt=prompt, target=target, options=options, rule=rule))
+        items.append(
+            replace(
+                base,
+                prompt=prompt,
+                target=(
+                    _target(row["target"], base, options, place) if "target" in row else base.target
+                ),
+                options=options,
+                rule=str(row.get("rule") or base.rule),
+            )
+        )
     return Form(name, tuple(items), tuple(left_out))
 
 
@@ -283,15 +293,19 @@ def _another(value: Any, base: Item, place: str) -> Item:
             remedy="Write it as `hqm shorten NAME AUDIT --out FOLDER` does.",
         ) from None
     if made.task != base.task:
-        what = f"the item is of the task {made.task!r}, and the original form is {base.task!r}"
         raise DataError(
-            what, place=place, remedy="A parallel form asks questions of the same task."
+            f"the item is of the task {made.task!r}, and the original form is {base.task!r}",
+            place=place,
+            remedy="A parallel form asks questions of the same task.",
         )
-    image = safe_name(made.image, place) if made.image and not is_url(made.image) else made.image
     # pictures differ between the two; what is left out together is what belongs together in the
     # original form
     return replace(
-        made, id=base.id, image=image, cluster=base.cluster, rule=made.rule or "another item"
+        made,
+        id=base.id,
+        image=safe_name(made.image, place) if made.image and not is_url(made.image) else made.image,
+        cluster=base.cluster,
+        rule=made.rule or "another item",
     )
 
 
@@ -305,8 +319,11 @@ def _options(value: Any, base: Item, place: str) -> tuple[str, ...]:
         isinstance(option, str) and option.strip() for option in value
     )
     if not texts or len(set(value)) != len(value) or len(value) != len(base.options):
-        remedy = f"Write a list of {len(base.options)} different texts, or leave the field out."
-        raise DataError(f"the options are {value!r:.60}", place=place, remedy=remedy)
+        raise DataError(
+            f"the options are {value!r:.60}",
+            place=place,
+            remedy=f"Write a list of {len(base.options)} different texts, or leave the field out.",
+        )
     return tuple(value)
 
 

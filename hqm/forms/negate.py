@@ -1,10 +1,11 @@
-"""Put a question into the order of a statement: the auxiliary moves behind its subject, do and did
-merge into the verb.
+"""Turn a yes/no question round, and put one into the order of a statement.
+
+In a statement the auxiliary moves behind its subject, and do and did merge into the verb:
 
     is the bowl with broccoli on top of the bowl   ->  the bowl with broccoli is on top of the bowl
     does the woman have on her wrist               ->  the woman has on her wrist
 
-The end of the subject is found as for flipping (`hqm.forms.negate`), but more cautiously: where a
+The end of the subject is found as for turning round, but more cautiously: where a
 noun is followed by words that could be the predicate themselves ("the man holding a stick
 successful in ..."), nothing is guessed.
 """
@@ -34,7 +35,6 @@ from hqm.forms.grammar import (
     reading,
     subject_end,
     subject_end_with_worth,
-    tag,
     verb_behind,
 )
 from hqm.forms.tag_cache import Readings
@@ -89,7 +89,8 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     sure = (
         (clause[0].word in DO and not _RELATIVE & {t.word for t in clause[1 : end + 1]})
         or clause[1].word in PRONOUNS
-        or _is_sure(clause[min(end, len(clause) - 1)])
+        or clause[min(end, len(clause) - 1)].word in _SURE
+        or clause[min(end, len(clause) - 1)].text in QUOTES
     )
     if not sure and end < len(clause) and not _fits(clause, end):
         return None
@@ -194,10 +195,6 @@ def _may_end_later(clause: list[Token], letters: str, end: int) -> bool:
     return letters[end] == "P" and letters.endswith("NN") and said
 
 
-def _is_sure(token: Token) -> bool:
-    return token.word in _SURE or token.text in QUOTES
-
-
 def ends_in_a_verb(subject: list[Token]) -> bool:
     """Whether the last word may begin the predicate: "the woman surfing", where the tagger sees a
     compound.
@@ -238,17 +235,14 @@ def _finite(clause: list[Token], end: int, body: str) -> str | None:
     return f"{before}{finite}{body[clause[verb].end : clause[-1].end]}" if finite else None
 
 
-# ----------------------------------------------------------------------
-# Where the words behind a subject may belong to it after all, so that no statement is made of the
-# question.
-#
+# --- questions whose subject is a guess ---
+
 #     Is the giraffe eating leaves from the tree?    what the giraffe does, or what it is?
 #     Is the liquid in the glass water?              the predicate stands behind a place
 #     Is the lady behind the desk on the phone?      two places: one may belong to the lady
 #
 # Each case was met in a question that a reader took otherwise than the rules did. A question in
 # doubt is quoted as a whole.
-# ----------------------------------------------------------------------
 
 _GUESSED = 0.5
 """At this worth or below it the end of a subject is no ground for a statement."""
@@ -387,9 +381,8 @@ def count_places(words: list[Token]) -> int:
     return 1 + sum(words[i].word not in {"with", "without"} for i in further)
 
 
-# ----------------------------------------------------------------------
-# Turn a yes/no question round, so that yes to the new question means no to the old one.
-#
+# --- turning a question round ---
+
 #     Is there a dog in the image?         ->  Is there no dog in the image?
 #     Are there two dogs in this image?    ->  Is the number of dogs in this image other than two?
 #     Is the sky sunny in this image?      ->  Is the sky not sunny in this image?
@@ -399,7 +392,6 @@ def count_places(words: list[Token]) -> int:
 # the plain question, so "not" stands only behind a short subject with "the", before a short
 # predicate. Everything else is denied as a whole: "Is it false that ...?". Where the order of a
 # statement would be a guess, the question is quoted: 'Is "no" the right answer to "..."?'.
-# ----------------------------------------------------------------------
 
 _SCOPE = frozenset(
     (
@@ -781,6 +773,3 @@ def _is_sound(clause: list[Token]) -> bool:
         reading(word, "NN"), reading(word, "AJ")
     )
     return not bare or (word in getInflection(word, tag="VBN") and word not in {"run", "come"})
-
-
-__all__ = ["MATERIALS", "PRONOUNS", "as_statement", "tag"]

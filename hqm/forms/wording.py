@@ -82,6 +82,39 @@ INSTRUCTIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
+PAIRS: tuple[tuple[str, str], ...] = (
+    ("List the main instances in the image.", "Name the main instances in the picture."),
+    ("Describe the following image.", "Provide a description of the following picture."),
+    (
+        "Can you elaborate on the elements of the picture provided?",
+        "Could you describe the elements of the given picture more fully?",
+    ),
+    ("What do you see happening in this image?", "What can you see going on in this picture?"),
+    (
+        "What do you think is going on in this snapshot?",
+        "What, in your opinion, is happening in this snapshot?",
+    ),
+    ("Write a detailed description of the given image.", "Describe the given picture in detail."),
+    ("What is this photo about'?", "What does this photo show?"),
+    (
+        "Can you describe the main features of this image for me?",
+        "Could you tell me the main features of this picture?",
+    ),
+    (
+        "Analyze the image in a comprehensive and detailed manner.",
+        "Give a comprehensive and detailed analysis of the picture.",
+    ),
+    (
+        "Explain the visual content of the image in great detail.",
+        "Give a very detailed explanation of what the picture shows.",
+    ),
+    (
+        "What are the key elements in this picture?",
+        "Which elements of this picture are the key ones?",
+    ),
+)
+"""Instructions of open benchmarks (HQH, FaithScore), each with the one that stands for it."""
+
 # (name, pattern, replacement); the first that matches the whole question is used.
 _TEMPLATES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     (name, re.compile(pattern, re.IGNORECASE), replacement)
@@ -145,10 +178,7 @@ def rephrase(prompt: str, draw: int = 1) -> Rewrite:
     raise NoRule(prompt, "neither the bank of instructions nor a template knows its wording")
 
 
-# ----------------------------------------------------------------------
-# Multiple choice: write the options under the question, and shuffle them so that the right letter
-# follows its option.
-# ----------------------------------------------------------------------
+# --- the options of a multiple choice ---
 
 
 def render_options(question: str, options: Sequence[str]) -> str:
@@ -189,9 +219,11 @@ def shuffle_item(item: Item, draw: int = 1) -> Item:
     if math.factorial(len(letters)) <= draw:
         raise NoRule(item.prompt, f"{len(letters)} options have no {draw + 1} orders")
     ranked = _orders(item.id, len(letters), right, draw)[-1]
-    moved = letters[ranked.index(right)]
     return replace(
-        item, options=tuple(item.options[i] for i in ranked), target=moved, rule="options.shuffled"
+        item,
+        options=tuple(item.options[i] for i in ranked),
+        target=letters[ranked.index(right)],
+        rule="options.shuffled",
     )
 
 

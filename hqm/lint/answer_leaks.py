@@ -132,9 +132,7 @@ def clusters_of(items: Sequence[Item]) -> list[str]:
     return [item.cluster or item.id for item in items]
 
 
-# ----------------------------------------------------------------------
-# Checks for cues that give the right answers away, and for types that have too few items.
-# ----------------------------------------------------------------------
+# --- findings about leaks and types ---
 
 LARGEST_ERROR = 0.03
 """The standard error up to which a type's score is worth reading by itself."""
@@ -162,61 +160,64 @@ def check_leaks(form: Form) -> Iterable[Finding]:
     if cues:
         first, names = cues[0], list(dict.fromkeys(stratum.cue for stratum in cues))
         many = "one cue predicts" if len(names) == 1 else f"{len(names)} cues predict"
-        sentence = (
-            f"{many} the right answers of unseen items in {_places(cues)}; the strongest,"
-            f" {first.cue} in {first.name}, gets {first.accuracy:.3f} right where the commonest"
-            f" answer gets {first.baseline:.3f}"
-        )
-        shown = tuple(
-            f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
-            for s in cues[:_SHOWN]
-        )
-        rows = tuple(_leak_row(s) for s in cues)
         yield Finding(
-            "leakage-cue", sentence, sum(s.items for s in _smallest(cues)), shown, rows=rows
+            "leakage-cue",
+            sentence=(
+                f"{many} the right answers of unseen items in {_places(cues)}; the strongest,"
+                f" {first.cue} in {first.name}, gets {first.accuracy:.3f} right where the commonest"
+                f" answer gets {first.baseline:.3f}"
+            ),
+            count=sum(s.items for s in _smallest(cues)),
+            examples=tuple(
+                f"{s.cue} in {s.name}: {s.accuracy:.3f} right, gain at least {s.low:.3f}"
+                for s in cues[:_SHOWN]
+            ),
+            rows=tuple(_leak_row(s) for s in cues),
         )
     yield from _counting(leaks)
     giveaways = leaks.cues.giveaways
     if giveaways:
-        shown = tuple(
-            f"{g.phrase!r}: {g.share:.0%} of {g.items} {g.type} items have the answer {g.label!r}"
-            for g in giveaways[:_SHOWN]
-        )
         n = len(giveaways)
-        sentence = (
-            f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly always"
+        yield Finding(
+            "giveaway-phrase",
+            sentence=(
+                f"{n} {'phrase goes' if n == 1 else 'phrases go'} with one right answer nearly"
+                " always"
+            ),
+            count=giveaways[0].items,
+            examples=tuple(
+                f"{g.phrase!r}: {g.share:.0%} of {g.items} {g.type} items have the answer"
+                f" {g.label!r}"
+                for g in giveaways[:_SHOWN]
+            ),
+            rows=tuple(
+                {
+                    "phrase": g.phrase,
+                    "type": g.type,
+                    "answer": str(g.label),
+                    "share": float(g.share),
+                    "items in all": g.items,
+                }
+                for g in giveaways
+            ),
         )
-        rows = tuple(
-            {
-                "phrase": g.phrase,
-                "type": g.type,
-                "answer": str(g.label),
-                "share": float(g.share),
-                "items in all": g.items,
-            }
-            for g in giveaways
-        )
-        yield Finding("giveaway-phrase", sentence, giveaways[0].items, shown, rows=rows)
     if leaks.words.leaks:
         first = leaks.words.leaks[0]
-        sentence = (
-            "the questions' words alone predict the right answers of unseen items in"
-            f" {_places(leaks.words.leaks)}; in {first.name} they get {first.accuracy:.3f} right"
-            f" where the commonest answer gets {first.baseline:.3f}, and a language model will do"
-            " better"
-        )
-        shown = tuple(
-            f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f},"
-            f" gain at least {s.low:.3f}"
-            for s in leaks.words.leaks[:_SHOWN]
-        )
-        rows = tuple(_leak_row(s) for s in leaks.words.leaks)
         yield Finding(
             "blind-solvable",
-            sentence,
-            sum(s.items for s in _smallest(leaks.words.leaks)),
-            shown,
-            rows=rows,
+            sentence=(
+                "the questions' words alone predict the right answers of unseen items in"
+                f" {_places(leaks.words.leaks)}; in {first.name} they get {first.accuracy:.3f}"
+                f" right where the commonest answer gets {first.baseline:.3f}, and a language model"
+                " will do better"
+            ),
+            count=sum(s.items for s in _smallest(leaks.words.leaks)),
+            examples=tuple(
+                f"{s.name}: {s.accuracy:.3f} of {s.items} items, commonest answer {s.baseline:.3f},"
+                f" gain at least {s.low:.3f}"
+                for s in leaks.words.leaks[:_SHOWN]
+            ),
+            rows=tuple(_leak_row(s) for s in leaks.words.leaks),
         )
 
 
@@ -255,7 +256,7 @@ def check_places(form: Form) -> Iterable[Finding]:
         tests = options * len(kept)
         if (
             n / len(letters) - 1 / options >= _SURPLUS
-            and tests * _at_least(n, len(letters), 1 / options) < 0.01
+            and tests * float(binomial_above(n - 1, len(letters), 1 / options)) < 0.01
         ):
             rows.append(
                 {
@@ -288,11 +289,6 @@ def check_places(form: Form) -> Iterable[Finding]:
         )
 
 
-def _at_least(n: int, of: int, chance: float) -> float:
-    """The chance of n hits or more."""
-    return float(binomial_above(n - 1, of, chance))
-
-
 def _counting(leaks: Leaks) -> Iterable[Finding]:
     """The number of words, where each type has one label and is compared with items of no type: no
     other cue is tried there.
@@ -302,17 +298,20 @@ def _counting(leaks: Leaks) -> Iterable[Finding]:
         return
     rules.sort(key=lambda rule: -rule.stratum.gain)
     first = rules[0]
-    sentence = (
-        f"the number of words predicts the right answers of unseen items; in {first.stratum.name},"
-        f" {first.sentence} gets {first.accuracy.value:.3f} right where the commonest answer gets"
-        f" {first.baseline:.3f}"
+    yield Finding(
+        "leakage-cue",
+        sentence=(
+            "the number of words predicts the right answers of unseen items; in"
+            f" {first.stratum.name}, {first.sentence} gets {first.accuracy.value:.3f} right where"
+            f" the commonest answer gets {first.baseline:.3f}"
+        ),
+        count=first.stratum.items,
+        examples=tuple(
+            f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
+            for rule in rules[:_SHOWN]
+        ),
+        rows=tuple(_leak_row(rule.stratum) for rule in rules),
     )
-    shown = tuple(
-        f"{rule.stratum.name}: {rule.accuracy.value:.3f} right, {rule.sentence}"
-        for rule in rules[:_SHOWN]
-    )
-    rows = tuple(_leak_row(rule.stratum) for rule in rules)
-    yield Finding("leakage-cue", sentence, first.stratum.items, shown, rows=rows)
 
 
 def _places(strata: Iterable[Stratum]) -> str:
@@ -354,9 +353,11 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     claimed = tuple(claimed)
     empty = [kind for kind in claimed if kind not in groups]
     if empty:
-        sentence = f"the card claims {', '.join(empty)}, and no item is labelled so"
         yield Finding(
-            "type-without-items", sentence, len(empty), rows=tuple({"type": kind} for kind in empty)
+            "type-without-items",
+            sentence=f"the card claims {', '.join(empty)}, and no item is labelled so",
+            count=len(empty),
+            rows=tuple({"type": kind} for kind in empty),
         )
     least = items_for_error(LARGEST_ERROR)
     counts = {kind: len(groups.get(kind, ())) for kind in HALLUCINATION_TYPES}
@@ -366,17 +367,19 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
     extra = [kind for kind in HALLUCINATION_TYPES if kind in groups and kind not in claimed]
     if extra:
         n = sum(len(groups[kind]) for kind in extra)
-        sentence = f"{n} items are labelled {', '.join(extra)}, which the card does not claim"
-        rows = tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra)
-        yield Finding("type-not-claimed", sentence, n, rows=rows)
+        yield Finding(
+            "type-not-claimed",
+            sentence=f"{n} items are labelled {', '.join(extra)}, which the card does not claim",
+            count=n,
+            rows=tuple({"type": kind, "items in all": len(groups[kind])} for kind in extra),
+        )
     bare = groups.get("", [])
     if bare and (labelled or len(groups) > 1):
-        shown = tuple(f"{item.id}: {item.prompt}" for item in bare[:3])
         yield Finding(
             "items-unlabelled",
             f"{len(bare)} of {len(form)} items have no type",
             len(bare),
-            shown,
+            examples=tuple(f"{item.id}: {item.prompt}" for item in bare[:3]),
             rows=tuple(map(row_of, bare)),
         )
 
@@ -404,7 +407,10 @@ def too_few(few: Mapping[str, TooFew]) -> Iterable[Finding]:
     how = (
         "and the answers say so" if measured else "by the number of items, before anybody answered"
     )
-    sentence = f"{which} a standard error above {LARGEST_ERROR:g} ({how}): no score of its own"
     yield Finding(
-        TYPE_NOT_MEASURABLE, sentence, sum(row.items for row in few.values()), shown, rows=rows
+        TYPE_NOT_MEASURABLE,
+        sentence=f"{which} a standard error above {LARGEST_ERROR:g} ({how}): no score of its own",
+        count=sum(row.items for row in few.values()),
+        examples=shown,
+        rows=rows,
     )

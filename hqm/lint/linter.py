@@ -38,10 +38,7 @@ from hqm.lint.question_checks import WORDING_FINDINGS, check_wordings, check_wor
 from hqm.psychometrics import Stratum
 from hqm.types import ORIGINAL, PARALLEL, Form, Item
 
-# ----------------------------------------------------------------------
-# Read a card and its items file, note every fault with its file and line, and keep what has no
-# fault.
-# ----------------------------------------------------------------------
+# --- reading a card and its items, fault by fault ---
 
 _SHOWN = 10
 """How many faults of a kind are findings of their own; further ones share one, with a list."""
@@ -118,8 +115,7 @@ def _repair(data: dict[str, Any], error: Any, text: str, path: Path, faults: Fau
 
 
 def _line_of(text: str, key: str) -> int:
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if re.match(rf"\s*\[*\s*[\"']?{re.escape(key)}\b", line):
             return number
     return 1
@@ -202,38 +198,29 @@ def _records(path: Path, encoding: str, faults: Faults) -> Iterator[tuple[str, d
     if path.suffix.lower() == ".csv":
         yield from _rows(text, path, faults)
     elif _is_lines(text):
-        for number, line in enumerate(
-            text.split("\n"), 1
-        ):  # a text may hold the line ends of other scripts
+        # a text may hold the line ends of other scripts
+        for number, line in enumerate(text.split("\n"), 1):
             if not line.strip():
                 continue
             place = f"{path}:{number}"
+            fault = ""
             try:
                 record = json.loads(line, object_pairs_hook=no_key_twice)
             except json.JSONDecodeError as error:
-                faults.add(
-                    "record-broken", f"it is no JSON: {error.msg} (column {error.colno})", place
-                )
-                continue
+                fault = f"it is no JSON: {error.msg} (column {error.colno})"
             except DataError as error:
-                faults.add("record-broken", error.what, place)
-                continue
+                fault = error.what
             except RecursionError:
-                faults.add("record-broken", "it is nested too deeply", place)
-                continue
+                fault = "it is nested too deeply"
             except ValueError as error:  # a number of more than 4,300 digits
-                faults.add(
-                    "record-broken", f"it cannot be read: {str(error).partition(';')[0]}", place
-                )
-                continue
-            if isinstance(record, dict):
-                yield place, record
+                fault = f"it cannot be read: {str(error).partition(';')[0]}"
             else:
-                faults.add(
-                    "record-broken",
-                    f"a record must be a JSON object, not {type(record).__name__}",
-                    place,
-                )
+                if not isinstance(record, dict):
+                    fault = f"a record must be a JSON object, not {type(record).__name__}"
+            if fault:
+                faults.add("record-broken", fault, place)
+            else:
+                yield place, record
     else:
         for number, record in enumerate(read_records(path, encoding), 1):
             yield f"{path}: record {number}", record
@@ -312,14 +299,6 @@ class Checked:
     def to_dict(self, selection: Selection) -> dict[str, Any]:
         """Counts and findings as JSON data."""
         items = self.form.items if self.form else ()
-        types = (
-            {
-                kind or "(unlabelled)": len(of_type)
-                for kind, of_type in group_by_type(self.form).items()
-            }
-            if self.form
-            else {}
-        )
         targets = (
             Counter(str(item.target) for item in items)
             if self.task in ("yes_no", "choice")
@@ -333,7 +312,14 @@ class Checked:
             "items": len(items),
             "images": len({item.image for item in items if item.image}),
             "parts": dict(Counter(item.part for item in items if item.part)),
-            "types": types,
+            "types": (
+                {
+                    kind or "(unlabelled)": len(of_type)
+                    for kind, of_type in group_by_type(self.form).items()
+                }
+                if self.form
+                else {}
+            ),
             "targets": dict(sorted(targets.items())),
             "claimed": list(self.claimed),
             "digest": self.form.digest if self.form else None,
@@ -343,10 +329,9 @@ class Checked:
 
 
 def _plain(stratum: Stratum) -> dict[str, Any]:
-    values = {**asdict(stratum), "name": stratum.name}
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in values.items()
+        for key, value in {**asdict(stratum), "name": stratum.name}.items()
     }
 
 
@@ -442,8 +427,11 @@ def _read(name: str, faults: Faults, settings: dict[str, Any]) -> tuple[Benchmar
         if card is None:
             return None, Form(ORIGINAL, ())
         if not card.adapter:
-            without = {key: value for key, value in settings.items() if key != "fitting"}
-            benchmark = make(card, path.parent, **without)
+            benchmark = make(
+                card,
+                path.parent,
+                **{key: value for key, value in settings.items() if key != "fitting"},
+            )
             return benchmark, read_form(card, benchmark.data, faults)
     benchmark = load(name, **settings)
     return benchmark, benchmark.original

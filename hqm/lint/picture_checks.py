@@ -250,41 +250,56 @@ def check_images(pictures: Pictures, brought: bool) -> Iterable[Finding]:
         )
         return
     if pictures.elsewhere:
-        sentence = (
-            f"{len(pictures.elsewhere)} of {len(wanted)} pictures are on the web and not fetched"
-            " yet: nothing was checked about them"
+        yield Finding(
+            "images-not-checked",
+            sentence=(
+                f"{len(pictures.elsewhere)} of {len(wanted)} pictures are on the web and not"
+                " fetched yet: nothing was checked about them"
+            ),
+            count=len(pictures.elsewhere),
         )
-        yield Finding("images-not-checked", sentence, len(pictures.elsewhere))
         wanted = tuple(name for name in wanted if name not in pictures.elsewhere)
     if brought and wanted and len(pictures.missing) == len(wanted):
-        sentence = (
-            f"none of the {len(wanted)} pictures is in {pictures.place}: nothing was checked about"
-            " them"
+        yield Finding(
+            "images-not-checked",
+            sentence=(
+                f"none of the {len(wanted)} pictures is in {pictures.place}: nothing was checked"
+                " about them"
+            ),
+            count=len(wanted),
         )
-        yield Finding("images-not-checked", sentence, len(wanted))
         return
-    sentence = f"{{n}} of {len(wanted)} pictures are not in {pictures.place}"
     yield from _of_images(
-        "image-missing", sentence, [{"images": [name]} for name in pictures.missing]
+        "image-missing",
+        sentence=f"{{n}} of {len(wanted)} pictures are not in {pictures.place}",
+        rows=[{"images": [name]} for name in pictures.missing],
     )
-    broken = [{"images": [name], "what": why} for name, why in pictures.broken.items()]
-    yield from _of_images("image-broken", "{n} pictures cannot be decoded", broken)
-    twice = [{"images": group} for group in pictures.same_bytes if len(group) > 1]
     yield from _of_images(
-        "image-twice", "{n} pictures stand under several names, byte for byte", twice, " = "
+        "image-broken",
+        "{n} pictures cannot be decoded",
+        rows=[{"images": [name], "what": why} for name, why in pictures.broken.items()],
     )
-    near = [{"images": list(pair)} for pair in pictures.alike]
     yield from _of_images(
-        "near-duplicate-image", "{n} pairs of pictures look the same", near, " ~ "
+        "image-twice",
+        "{n} pictures stand under several names, byte for byte",
+        rows=[{"images": group} for group in pictures.same_bytes if len(group) > 1],
+        between=" = ",
+    )
+    yield from _of_images(
+        "near-duplicate-image",
+        "{n} pairs of pictures look the same",
+        rows=[{"images": list(pair)} for pair in pictures.alike],
+        between=" ~ ",
     )
     if folder is not None:
         here = (path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES)
         unused = sorted(
             {path.relative_to(folder).as_posix() for path in here} - set(pictures.names)
         )
-        rows = [{"images": [name]} for name in unused]
         yield from _of_images(
-            "image-unused", "{n} pictures in the folder are asked about by no item", rows
+            "image-unused",
+            "{n} pictures in the folder are asked about by no item",
+            rows=[{"images": [name]} for name in unused],
         )
 
 
@@ -292,11 +307,16 @@ def _of_images(
     name: str, sentence: str, rows: Sequence[Mapping[str, Any]], between: str = ""
 ) -> Iterable[Finding]:
     if rows:
-        shown = tuple(
-            ": ".join(filter(None, (between.join(row["images"]), row.get("what"))))
-            for row in rows[:3]
+        yield Finding(
+            name,
+            sentence.format(n=len(rows)),
+            len(rows),
+            examples=tuple(
+                ": ".join(filter(None, (between.join(row["images"]), row.get("what"))))
+                for row in rows[:3]
+            ),
+            rows=tuple(rows),
         )
-        yield Finding(name, sentence.format(n=len(rows)), len(rows), shown, rows=tuple(rows))
 
 
 def _pairs(names: Sequence[str], looks: Mapping[str, Look]) -> Iterable[tuple[str, str]]:

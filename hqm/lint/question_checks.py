@@ -1,5 +1,5 @@
-"""Checks of the questions' words: near-duplicates, twins that contradict each other, wordings,
-templates.
+"""Checks of the questions' words: near-duplicates, twins that contradict each other, templates, and
+the wordings of forms.
 """
 
 from __future__ import annotations
@@ -53,13 +53,15 @@ def check_words(form: Form, copies: Mapping[str, str] = NO_COPIES) -> Iterable[F
     for kind, items in group_by_type(form).items():
         if form.items[0].task != "caption" and len(items) >= _ENOUGH:
             yield from _wordings(kind or "unlabelled", items)
-    sentence = "{n} questions show signs of a wrong decoding, or hold control characters"
     yield from finding(
-        "mojibake", sentence, [item for item in form.items if _ODD.search(item.prompt)]
+        "mojibake",
+        sentence="{n} questions show signs of a wrong decoding, or hold control characters",
+        items=[item for item in form.items if _ODD.search(item.prompt)],
     )
-    sentence = "{n} ids have spaces or control characters"
     yield from finding(
-        "id-odd", sentence, [item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)]
+        "id-odd",
+        sentence="{n} ids have spaces or control characters",
+        items=[item for item in form.items if re.search(r"\s|[\x00-\x1f]", item.id)],
     )
 
 
@@ -85,21 +87,26 @@ def _twins(form: Form, copies: Mapping[str, str]) -> Iterable[Finding]:
         "near-duplicate-question", "questions about one picture differ in no word: {n} times", near
     )
     contradictory += list(_denied(form, groups))
-    sentence = (
-        "equal words have different right answers, or a question and its negation the same one: {n}"
-        " times"
+    yield from _listed(
+        "contradictory-twins",
+        sentence=(
+            "equal words have different right answers, or a question and its negation the same one:"
+            " {n} times"
+        ),
+        groups=contradictory,
     )
-    yield from _listed("contradictory-twins", sentence, contradictory)
 
 
 def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Iterable[Finding]:
     if groups:
-        shown = tuple(map(_together, groups[:3]))
         yield Finding(
             name,
             sentence.format(n=len(groups)),
             len(groups),
-            shown,
+            examples=tuple(
+                " / ".join(f"{item.id}: {item.prompt} [{item.target}]" for item in group[:3])
+                for group in groups[:3]
+            ),
             rows=tuple(row_of(*g) for g in groups),
         )
 
@@ -116,37 +123,42 @@ def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:
                 yield [other, group[0]]
 
 
-def _together(items: Sequence[Item]) -> str:
-    return " / ".join(f"{item.id}: {item.prompt} [{item.target}]" for item in items[:3])
-
-
 def _wordings(kind: str, items: Sequence[Item]) -> Iterable[Finding]:
     wordings = Counter(bare(item.prompt) for item in items)
     if len(wordings) < _WORDINGS:
         many = "one wording" if len(wordings) == 1 else f"{len(wordings)} wordings"
-        sentence = (
-            f"the {len(items)} {kind} items have {many}: a score says how respondents take that"
-            " sentence"
+        yield Finding(
+            "few-wordings",
+            sentence=(
+                f"the {len(items)} {kind} items have {many}: a score says how respondents take that"
+                " sentence"
+            ),
+            count=len(items),
+            examples=tuple(text for text, _ in wordings.most_common(3)),
+            rows=tuple(
+                {"type": kind, "wording": text, "items with it": n}
+                for text, n in wordings.most_common()
+            ),
         )
-        shown = tuple(text for text, _ in wordings.most_common(3))
-        rows = tuple(
-            {"type": kind, "wording": text, "items with it": n}
-            for text, n in wordings.most_common()
-        )
-        yield Finding("few-wordings", sentence, len(items), shown, rows=rows)
         return
     questions = [bare(item.prompt) for item in items]
     # evenly spaced ones of a large file: the share is then known to about a hundredth
     pattern, share = commonest_template(questions[:: 1 + len(questions) // _SAMPLE])
     if share > _MONOTONY:
-        sentence = f"{share:.0%} of the {len(items)} {kind} items follow one template: {pattern!r}"
         row = {
             "type": kind,
             "template": pattern,
             "share": round(share, 4),
             "items in all": len(items),
         }
-        yield Finding("template-monotony", sentence, round(share * len(items)), rows=(row,))
+        yield Finding(
+            "template-monotony",
+            sentence=(
+                f"{share:.0%} of the {len(items)} {kind} items follow one template: {pattern!r}"
+            ),
+            count=round(share * len(items)),
+            rows=(row,),
+        )
 
 
 def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
@@ -175,10 +187,7 @@ def commonest_template(questions: Sequence[str]) -> tuple[str, float]:
     return pattern, n / len(questions)
 
 
-# ----------------------------------------------------------------------
-# Checks of a form's wordings against the original: negations that do not turn the answer round,
-# equal words, another mode.
-# ----------------------------------------------------------------------
+# --- the wordings of a form against the original ---
 
 AFFIRMS, SPLIT, DOUBLED, SCOPE = (
     "negation-affirms",

@@ -20,7 +20,7 @@ from hqm.errors import NoRule
 from hqm.forms.grammar import tag
 from hqm.forms.make_forms import build_parallel
 from hqm.forms.negate import flip
-from hqm.forms.open import rephrase_open
+from hqm.forms.rephrase import rephrase_open
 from hqm.scoring.words.interfaces import LONGEST_WORD, capped
 from hqm.scoring.words.offline import HantaNouns
 from hqm.types import Form, Item

@@ -449,7 +449,7 @@ def judge(given: argparse.Namespace) -> None:
 def cache(given: argparse.Namespace) -> None:
     """Hits of the prefix cache: HQM's order, and the same requests shuffled."""
     import numpy as np
-    from hqm.benchmarks.shapes.widening import save
+    from hqm.benchmarks.shapes.train.widening import save
     from PIL import Image
 
     import hqm

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hqm.builders.graph import Attribute, Image, Object, Relation, SceneGraph
 from hqm.builders.lexicon import NUMBERS, kind_of_attribute, singular
-from hqm.builders.source import Reader, Source, digest_of, rows, text
+from hqm.builders.source import Reader, Source, digest_of, rows, text, words
 from hqm.errors import DataError
 from hqm.files.records import read_json
 
@@ -60,35 +60,33 @@ def read_amber(path: Path) -> Source:
             text(row, "query", "a query", files[1]),
         )
         if key not in answers:
-            what = f"the query {key} has no annotation"
-            raise DataError(what, place=str(files[0]), remedy="Take both files from one release.")
+            raise DataError(
+                f"the query {key} has no annotation",
+                place=str(files[0]),
+                remedy="Take both files from one release.",
+            )
         answer = answers[key]
         if answer.get("type") == "generative":
-            for name in ("truth", "hallu"):
-                listed = answer.get(name)
-                if not isinstance(listed, list) or not all(
-                    isinstance(word, str) for word in listed
-                ):
-                    what = f"{name} of the annotation {key} is {listed!r:.60}"
-                    raise DataError(what, place=str(files[0]), remedy="Write a list of words.")
-            facts[image].present += [
-                " ".join(word.split()) for word in answer["truth"] if word.strip()
-            ]
-            facts[image].made_up |= {
-                " ".join(word.split()) for word in answer["hallu"] if word.strip()
-            }
+            true, made_up = (
+                words(answer.get(name), f"{name} of the annotation {key} is", files[0])
+                for name in ("truth", "hallu")
+            )
+            facts[image].present += true
+            facts[image].made_up |= set(made_up)
             continue
         said = str(answer.get("truth")).lower()
         if said not in ("yes", "no"):
-            what = f"the truth of the annotation {key} is {answer.get('truth')!r:.40}"
-            raise DataError(what, place=str(files[0]), remedy="Write yes or no.")
+            raise DataError(
+                f"the truth of the annotation {key} is {answer.get('truth')!r:.40}",
+                place=str(files[0]),
+                remedy="Write yes or no.",
+            )
         _note(facts[image], query, said == "yes", str(answer.get("type")))
-    graphs = tuple(_graph(image, held) for image, held in facts.items())
     return Source(
         name=str(path),
         reader="amber",
         digest=digest_of(files),
-        graphs=graphs,
+        graphs=tuple(_graph(image, held) for image, held in facts.items()),
         licence="Apache-2.0 (annotations)",
         citation=_CITATION,
     )
@@ -156,15 +154,14 @@ def _graph(image: str, held: _Facts) -> SceneGraph:
         for (a, b), holds in held.contact.items()
         if a != b
     ]
-    about = Image(
-        id=image,
-        file=image,
-        source="AMBER",
-        exhaustive=frozenset({*names, *held.made_up} - doubtful),
-        counted=frozenset(held.numbers),
-    )
     return SceneGraph(
-        image=about,
+        image=Image(
+            id=image,
+            file=image,
+            source="AMBER",
+            exhaustive=frozenset({*names, *held.made_up} - doubtful),
+            counted=frozenset(held.numbers),
+        ),
         objects=tuple(objects),
         relations=tuple(relations),
         denied=frozenset(held.denied),

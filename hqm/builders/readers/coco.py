@@ -73,21 +73,23 @@ def read_coco(path: Path) -> Source:
         for row in rows(held.get("annotations"), "annotations", file):
             key = text(row, "image_id", "an annotation", file)
             if key not in images:
-                what = (
+                raise DataError(
                     f"the annotation {row.get('id')!r:.40} belongs to the picture {key!r:.40},"
-                    " which is not listed"
+                    " which is not listed",
+                    place=str(file),
+                    remedy="List the picture under images.",
                 )
-                raise DataError(what, place=str(file), remedy="List the picture under images.")
             if "caption" in row:
                 captions[key].append(text(row, "caption", "an annotation", file))
                 continue
             category = text(row, "category_id", "an annotation", file)
             if category not in categories:
-                what = (
+                raise DataError(
                     f"the annotation {row.get('id')!r:.40} is of the category {category!r:.40},"
-                    " which is not listed"
+                    " which is not listed",
+                    place=str(file),
+                    remedy="List the category under categories.",
                 )
-                raise DataError(what, place=str(file), remedy="List the category under categories.")
             name = categories[category]
             if row.get("iscrowd"):
                 crowded[key].add(name)
@@ -99,19 +101,22 @@ def read_coco(path: Path) -> Source:
     graphs = []
     for key, row in images.items():
         exhaustive = frozenset(classes) if key in complete else frozenset()
-        image = Image(
-            id=key,
-            file=str(row.get("file_name") or f"{key}.jpg"),
-            address=address_of(row.get("coco_url")),
-            width=_pixels(row, "width", path),
-            height=_pixels(row, "height", path),
-            licence=licences.get(str(row.get("license")), ""),
-            source="COCO",
-            exhaustive=exhaustive,
-            counted=exhaustive - crowded[key],
-        )
         graphs.append(
-            SceneGraph(image=image, objects=tuple(objects[key]), captions=tuple(captions[key]))
+            SceneGraph(
+                image=Image(
+                    id=key,
+                    file=str(row.get("file_name") or f"{key}.jpg"),
+                    address=address_of(row.get("coco_url")),
+                    width=_pixels(row, "width", path),
+                    height=_pixels(row, "height", path),
+                    licence=licences.get(str(row.get("license")), ""),
+                    source="COCO",
+                    exhaustive=exhaustive,
+                    counted=exhaustive - crowded[key],
+                ),
+                objects=tuple(objects[key]),
+                captions=tuple(captions[key]),
+            )
         )
     return Source(
         name=str(path),

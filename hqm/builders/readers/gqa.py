@@ -12,7 +12,7 @@ from typing import Any
 
 from hqm.builders.graph import Attribute, Box, Image, Object, Relation, SceneGraph, Setting
 from hqm.builders.lexicon import kind_of_attribute
-from hqm.builders.source import Reader, Source, digest_of, number, rows, table, text
+from hqm.builders.source import Reader, Source, digest_of, first_value, number, rows, table, text
 from hqm.errors import DataError
 from hqm.files.records import read_json
 
@@ -26,10 +26,7 @@ def _files(path: Path) -> list[Path]:
 def is_gqa(path: Path) -> bool:
     """Whether there is a file of scene graphs."""
     files = _files(path)
-    if not files or files[0].suffix != ".json":
-        return False
-    held = read_json(files[0])
-    first = next(iter(held.values()), None) if isinstance(held, dict) else None
+    first = first_value(files[0], dict) if files else None
     return isinstance(first, dict) and "objects" in first
 
 
@@ -79,28 +76,34 @@ def _graph(key: str, row: dict[str, Any], file: Path) -> SceneGraph:
         ):
             other = text(relation, "object", what, file)
             if other not in records:
-                sentence = (
-                    f"{what} has a relation to {other!r:.40}, which is no object of the picture"
+                raise DataError(
+                    f"{what} has a relation to {other!r:.40}, which is no object of the picture",
+                    place=str(file),
+                    remedy="Correct the relation.",
                 )
-                raise DataError(sentence, place=str(file), remedy="Correct the relation.")
-            predicate = text(relation, "name", what, file).lower()
             relations.append(
-                Relation(id=f"{name}-{i}", subject=name, predicate=predicate, object=other)
+                Relation(
+                    id=f"{name}-{i}",
+                    subject=name,
+                    predicate=text(relation, "name", what, file).lower(),
+                    object=other,
+                )
             )
-    settings = tuple(
-        Setting(
-            kind={"location": "place"}.get(kind, kind),
-            value=text(row, kind, f"the picture {key}", file),
-        )
-        for kind in ("location", "weather")
-        if row.get(kind)
-    )
     width, height = (
         int(number(row, side, f"the picture {key}", file)) for side in ("width", "height")
     )
-    image = Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA")
     return SceneGraph(
-        image=image, objects=tuple(objects), relations=tuple(relations), settings=settings
+        image=Image(id=key, file=f"{key}.jpg", width=width, height=height, source="GQA"),
+        objects=tuple(objects),
+        relations=tuple(relations),
+        settings=tuple(
+            Setting(
+                kind={"location": "place"}.get(kind, kind),
+                value=text(row, kind, f"the picture {key}", file),
+            )
+            for kind in ("location", "weather")
+            if row.get(kind)
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from hqm.builders.graph import Image, SceneGraph
-from hqm.builders.source import Reader, Source, digest_of, rows, text
+from hqm.builders.source import Reader, Source, digest_of, first_value, rows, text
 from hqm.files.records import read_json
 
 _CITATION = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
@@ -15,15 +15,8 @@ _CITATION = "Jiang et al. (2024), Hal-Eval (arXiv 2402.15721)"
 
 def is_hal_eval(path: Path) -> bool:
     """Whether a file is a list of captions with wrong ones."""
-    if not path.is_file() or path.suffix != ".json":
-        return False
-    held = read_json(path)
-    return (
-        isinstance(held, list)
-        and bool(held)
-        and isinstance(held[0], dict)
-        and "hal_caption" in held[0]
-    )
+    first = first_value(path, list)
+    return isinstance(first, dict) and "hal_caption" in first
 
 
 def read_hal_eval(path: Path) -> Source:
@@ -34,10 +27,11 @@ def read_hal_eval(path: Path) -> Source:
         what = f"row {i}"
         image = text(row, "image", what, path)
         made_up = rows(row.get("hal_caption"), f"hal_caption of {what}", path)
-        name = PurePosixPath(image).name
         key = f"{i}-{PurePosixPath(image).stem}"
-        about = Image(id=key, file=name, source="Hal-Eval")
-        graphs[key] = SceneGraph(image=about, captions=(text(row, "caption", what, path),))
+        graphs[key] = SceneGraph(
+            image=Image(id=key, file=PurePosixPath(image).name, source="Hal-Eval"),
+            captions=(text(row, "caption", what, path),),
+        )
         wrong[key] = tuple(
             (text(each, "type", what, path), text(each, "caption", what, path)) for each in made_up
         )

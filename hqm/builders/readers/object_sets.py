@@ -8,45 +8,42 @@ from __future__ import annotations
 from pathlib import Path
 
 from hqm.builders.graph import Image, Object, SceneGraph
-from hqm.builders.source import Reader, Source, digest_of, table
-from hqm.errors import DataError
+from hqm.builders.source import Reader, Source, digest_of, first_value, table, words
 from hqm.files.records import read_json
 
 _CITATION = "Lin et al. (2014), Microsoft COCO: Common Objects in Context (arXiv 1405.0312)"
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
-
-
 def is_object_sets(path: Path) -> bool:
     """Whether a file's values are lists of words."""
-    if not path.is_file() or path.suffix != ".json":
-        return False
-    held = read_json(path)
-    return isinstance(held, dict) and bool(held) and _is_list(next(iter(held.values())))
+    first = first_value(path, dict)
+    return isinstance(first, list) and all(isinstance(word, str) for word in first)
 
 
 def read_object_sets(path: Path) -> Source:
     """A scene graph for each picture; every class of the file is known to be there or not."""
-    held = table(read_json(path), "the file", path)
-    for key, names in held.items():
-        if not _is_list(names):
-            what = f"the objects of the picture {key!r:.40} are {names!r:.60}"
-            raise DataError(what, place=str(path), remedy="Write a list of words.")
-    classes = frozenset(
-        " ".join(name.split()) for names in held.values() for name in names if name.strip()
-    )
+    held = {
+        key: dict.fromkeys(words(names, f"the objects of the picture {key!r:.40} are", path))
+        for key, names in table(read_json(path), "the file", path).items()
+    }
+    classes = frozenset(name for names in held.values() for name in names)
     graphs = []
     for key, names in held.items():
-        plain = dict.fromkeys(" ".join(name.split()) for name in names if name.strip())
-        objects = tuple(Object(id=name, names=(name,)) for name in plain)
         # the ids of COCO 2014 are its pictures' numbers
         of_coco = key.isascii() and key.isdecimal() and len(key) <= 12
-        name = f"COCO_val2014_{int(key):012}.jpg" if of_coco else f"{key}.jpg"
-        address = f"http://images.cocodataset.org/val2014/{name}" if of_coco else ""
-        image = Image(id=key, file=name, address=address, source=path.name, exhaustive=classes)
-        graphs.append(SceneGraph(image=image, objects=objects))
+        file = f"COCO_val2014_{int(key):012}.jpg" if of_coco else f"{key}.jpg"
+        graphs.append(
+            SceneGraph(
+                image=Image(
+                    id=key,
+                    file=file,
+                    address=f"http://images.cocodataset.org/val2014/{file}" if of_coco else "",
+                    source=path.name,
+                    exhaustive=classes,
+                ),
+                objects=tuple(Object(id=name, names=(name,)) for name in names),
+            )
+        )
     return Source(
         name=str(path),
         reader="object_sets",

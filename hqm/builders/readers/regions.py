@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hqm.builders.graph import Image, SceneGraph, Text
 from hqm.builders.readers.visual_genome import _SAYS
-from hqm.builders.source import Reader, Source, digest_of, table, text
+from hqm.builders.source import Reader, Source, digest_of, first_value, table, text
 from hqm.files.records import read_json
 
 _LINE = re.compile(r"\s*X:\s*-?\d+\s*Y:\s*-?\d+\s*Width:\s*\d+\s*Height:\s*\d+\s*")
@@ -21,10 +21,7 @@ _CITATION = "Yan et al. (2024), HQH (arXiv 2406.17115); regions of Visual Genome
 
 def is_regions(path: Path) -> bool:
     """Whether a file's values have a caption and regions."""
-    if not path.is_file() or path.suffix != ".json":
-        return False
-    held = read_json(path)
-    first = next(iter(held.values()), None) if isinstance(held, dict) else None
+    first = first_value(path, dict)
     return isinstance(first, dict) and "image_information" in first
 
 
@@ -47,9 +44,13 @@ def read_regions(path: Path) -> Source:
             for i, phrase in enumerate(phrases)
             if (said := _SAYS.match(phrase)) is not None and said["string"].strip()
         ]
-        image = Image(id=key, file=f"{key}.jpg", source="Visual Genome")
-        captions = (text(record, "caption", what, path), *phrases)
-        graphs.append(SceneGraph(image=image, captions=captions, texts=tuple(texts)))
+        graphs.append(
+            SceneGraph(
+                image=Image(id=key, file=f"{key}.jpg", source="Visual Genome"),
+                captions=(text(record, "caption", what, path), *phrases),
+                texts=tuple(texts),
+            )
+        )
     return Source(
         name=str(path),
         reader="regions",

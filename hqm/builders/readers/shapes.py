@@ -33,16 +33,13 @@ def read_shapes(_: Path) -> Source:
     def draw(name: str, file: Path) -> None:
         scenes.draw(held[name]).save(file, "PNG")
 
-    graphs = tuple(_graph(name, scene, scenes) for name, scene in held.items())
-    licence = card("shapes_yesno").licence
-    citation = "Drawn scenes that come with hqm-audit (https://pypi.org/project/hqm-audit/)"
     return Source(
         name="shapes",
         reader="shapes",
         digest=digest_file(path),
-        graphs=graphs,
-        licence=licence,
-        citation=citation,
+        graphs=tuple(_graph(name, scene, scenes) for name, scene in held.items()),
+        licence=card("shapes_yesno").licence,
+        citation="Drawn scenes that come with hqm-audit (https://pypi.org/project/hqm-audit/)",
         draw=draw,
         respondents=_RESPONDENTS,
     )
@@ -73,13 +70,12 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
         for i, thing in enumerate(scene.things)
     ]
     if scene.action is not None:
-        action = (Attribute(value=scene.action, kind="action"),)
         objects.append(
             Object(
                 id="person",
                 names=("person",),
                 box=_box(scene.action_cell, scenes),
-                attributes=action,
+                attributes=(Attribute(value=scene.action, kind="action"),),
             )
         )
     if scene.sign is not None:
@@ -95,33 +91,30 @@ def _graph(name: str, scene: Any, scenes: Any) -> SceneGraph:
         for j, b in enumerate(scene.things)
         if i != j and (lies := scenes.relation(a, b)) is not None
     ]
-    texts = (
-        ()
-        if scene.sign is None
-        else (Text(id="text", string=scene.sign, region=_box(scene.sign_cell, scenes)),)
-    )
     classes = frozenset((*scenes.SHAPES, "person", "sign"))
-    image = Image(
-        id=name,
-        file=name,
-        width=scenes.SIDE,
-        height=scenes.SIDE,
-        licence="Apache-2.0",
-        source="shapes",
-        exhaustive=classes,
-        counted=classes,
-        complete=frozenset(("color", "size", "action")),
-    )
-    settings = (
-        Setting(kind="time of day", value=scene.sky),
-        Setting(kind="ground", value=scene.ground),
-    )
     return SceneGraph(
-        image=image,
+        image=Image(
+            id=name,
+            file=name,
+            width=scenes.SIDE,
+            height=scenes.SIDE,
+            licence="Apache-2.0",
+            source="shapes",
+            exhaustive=classes,
+            counted=classes,
+            complete=frozenset(("color", "size", "action")),
+        ),
         objects=tuple(objects),
         relations=tuple(relations),
-        texts=texts,
-        settings=settings,
+        texts=(
+            ()
+            if scene.sign is None
+            else (Text(id="text", string=scene.sign, region=_box(scene.sign_cell, scenes)),)
+        ),
+        settings=(
+            Setting(kind="time of day", value=scene.sky),
+            Setting(kind="ground", value=scene.ground),
+        ),
     )
 
 

@@ -50,8 +50,11 @@ def read_valor(path: Path) -> Source:
                 if not isinstance(names, list) or not all(
                     isinstance(name, str) and name.strip() for name in names
                 ):
-                    what = f"the objects of the picture {key} are {names!r:.60}"
-                    raise DataError(what, place=str(file), remedy="Write a list of words.")
+                    raise DataError(
+                        f"the objects of the picture {key} are {names!r:.60}",
+                        place=str(file),
+                        remedy="Write a list of words.",
+                    )
                 objects[key] += [
                     Object(id=f"object-{i}", names=(" ".join(name.lower().split()),))
                     for i, name in enumerate(names)
@@ -108,9 +111,14 @@ def _pairs(name: str, said: str) -> list[Object]:
 def _person(name: str, said: dict[str, Any], key: str, file: Path) -> list[Object]:
     who = text(said, "person" if "person" in said else "perosn", f"the picture {key}", file).lower()
     actions = [part.strip() for part in str(said.get("action") or "").split(",") if part.strip()]
-    attributes = tuple(Attribute(value=value, kind="action") for value in dict.fromkeys(actions))
     return [
-        Object(id=name, names=(who,), attributes=attributes),
+        Object(
+            id=name,
+            names=(who,),
+            attributes=tuple(
+                Attribute(value=value, kind="action") for value in dict.fromkeys(actions)
+            ),
+        ),
         *_pairs(name, str(said.get("object") or "")),
     ]
 

@@ -70,9 +70,13 @@ def read_visual_genome(path: Path) -> Source:
                 objects[key].setdefault(thing.id, thing)
                 ends.append(thing.id)
             name = text(record, "relationship_id", "a relationship", file)
-            predicate = text(record, "predicate", "a relationship", file).lower()
             relations[key].append(
-                Relation(id=name, subject=ends[0], predicate=predicate, object=ends[1])
+                Relation(
+                    id=name,
+                    subject=ends[0],
+                    predicate=text(record, "predicate", "a relationship", file).lower(),
+                    object=ends[1],
+                )
             )
     captions: dict[str, list[str]] = defaultdict(list)
     texts: dict[str, list[Text]] = defaultdict(list)
@@ -99,17 +103,16 @@ def read_visual_genome(path: Path) -> Source:
             int(number(row, side, "a picture", file)) if row.get(side) is not None else 0
             for side in ("width", "height")
         )
-        image = Image(
-            id=key,
-            file=f"{key}.jpg",
-            address=address_of(row.get("url")),
-            width=wide,
-            height=high,
-            source="Visual Genome",
-        )
         graphs.append(
             SceneGraph(
-                image=image,
+                image=Image(
+                    id=key,
+                    file=f"{key}.jpg",
+                    address=address_of(row.get("url")),
+                    width=wide,
+                    height=high,
+                    source="Visual Genome",
+                ),
                 objects=tuple(objects[key].values()),
                 relations=tuple(relations[key]),
                 texts=tuple(texts[key]),
@@ -129,24 +132,24 @@ def read_visual_genome(path: Path) -> Source:
 def _object(record: dict[str, Any], file: Path) -> Object:
     names = record.get("names", record.get("name"))
     names = [names] if isinstance(names, str) else names
-    plain = tuple(
-        dict.fromkeys(text({"names": name}, "names", "an object", file).lower() for name in names)
-        if isinstance(names, list) and names
-        else (text({"names": None}, "names", "an object", file),)
-    )
     given = record.get("attributes") or []
     values = [
         text({"attributes": value}, "attributes", "an object", file).lower()
         for value in (given if isinstance(given, list) else [given])
     ]
-    attributes = tuple(
-        Attribute(value=value, kind=kind_of_attribute(value)) for value in dict.fromkeys(values)
-    )
     return Object(
         id=text(record, "object_id", "an object", file),
-        names=plain,
+        names=tuple(
+            dict.fromkeys(
+                text({"names": name}, "names", "an object", file).lower() for name in names
+            )
+            if isinstance(names, list) and names
+            else (text({"names": None}, "names", "an object", file),)
+        ),
         box=_box(record, "w", "h", file),
-        attributes=attributes,
+        attributes=tuple(
+            Attribute(value=value, kind=kind_of_attribute(value)) for value in dict.fromkeys(values)
+        ),
     )
 
 

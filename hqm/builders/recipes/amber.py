@@ -314,9 +314,14 @@ def draft(order: Order) -> Draft:
 def promises(measured: Measured) -> tuple[Promise, ...]:
     """No finding about labels: neither L1xx nor L2xx."""
     codes = [code for code in measured.codes if code.startswith(("L1", "L2"))]
-    sentence = f"findings about the answers (L1xx, L2xx): {', '.join(codes) or 'none'}"
     return (
-        Promise(name="L1xx and L2xx", sentence=sentence, value=len(codes), limit=0, kept=not codes),
+        Promise(
+            name="L1xx and L2xx",
+            sentence=f"findings about the answers (L1xx, L2xx): {', '.join(codes) or 'none'}",
+            value=len(codes),
+            limit=0,
+            kept=not codes,
+        ),
     )
 
 

@@ -81,10 +81,6 @@ def _candidates(captions: Captions, part: str) -> Iterator[Question]:
             yield _question(caption, change, change.text, "no")
 
 
-def _words(question: Question) -> int:
-    return len(question.prompts[0].split())
-
-
 def _captions(order: Order) -> tuple[Captions, tuple[str, ...]]:
     """The captions with their changes, by rules or by the models that were named; and what the
     models left out.
@@ -112,9 +108,10 @@ def draft(order: Order) -> Draft:
         if any(change.kind == kind for _, changes in captions for change in changes)
     ]
     if not there:
-        remedy = "Take annotations with captions, or with attributes and relations."
         raise DataError(
-            "no caption has a span that can be exchanged", place=order.source.name, remedy=remedy
+            "no caption has a span that can be exchanged",
+            place=order.source.name,
+            remedy="Take annotations with captions, or with attributes and relations.",
         )
     notes = [
         *said,
@@ -128,7 +125,13 @@ def draft(order: Order) -> Draft:
     taken: set[tuple[str, str]] = set()
     for part, wanted in shares(order.items, there).items():
         pool = list(_candidates(captions, part))
-        made = balanced(pool, wanted, order.rng, taken=taken, length=_words)
+        made = balanced(
+            pool,
+            wanted,
+            order.rng,
+            taken=taken,
+            length=lambda question: len(question.prompts[0].split()),
+        )
         if len(made) < wanted:
             notes.append(
                 f"{part}: {len(made)} items of {wanted}, for want of values that are both said and"

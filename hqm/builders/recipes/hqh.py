@@ -116,19 +116,18 @@ def _attributes(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
             if len(own) == 1:
                 name = thing.name
                 be = "are" if plural(singular(name)) == name and name != singular(name) else "is"
-                prompts = (
-                    f"What color {be} the {name}?",
-                    f"What is the color of the {name}?",
-                    f"In the image, what color {be} the {name}?",
-                )
                 yield _question(
                     graph,
                     "attribute",
-                    prompts,
-                    own[0],
-                    name,
-                    f"the only {name} of the picture has one color",
-                    [thing],
+                    prompts=(
+                        f"What color {be} the {name}?",
+                        f"What is the color of the {name}?",
+                        f"In the image, what color {be} the {name}?",
+                    ),
+                    target=own[0],
+                    key=name,
+                    rule=f"the only {name} of the picture has one color",
+                    objects=[thing],
                     rivals=tuple(colors),
                     competing=tuple(colors),
                 )
@@ -145,19 +144,18 @@ def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
             ):
                 continue
             many = plural(singular(name))
-            prompts = (
-                f"How many {many} are there in the image?",
-                f"What is the number of {many} in the image?",
-                f"How many {many} are in the image?",
-            )
             yield _question(
                 graph,
                 "counting",
-                prompts,
-                NUMBERS[len(things)],
-                name,
-                f"every instance is annotated: {len(things)}, no two overlapping by half",
-                things,
+                prompts=(
+                    f"How many {many} are there in the image?",
+                    f"What is the number of {many} in the image?",
+                    f"How many {many} are in the image?",
+                ),
+                target=NUMBERS[len(things)],
+                key=name,
+                rule=f"every instance is annotated: {len(things)}, no two overlapping by half",
+                objects=things,
                 rivals=NUMBERS[: MOST + 1],
                 competing=NUMBERS[: MOST + 1],
                 extra={"none": NUMBERS[0]},
@@ -195,23 +193,24 @@ def _relations(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                 lies = direction(a.box, b.box)
                 if not lies or said.get((a.id, b.id), lies) != lies:
                     continue
-                prompts = (
-                    f"Where is the {first} relative to the {second}?",
-                    f"Where is the {first} relative to the {second} in the image?",
-                    f"Where is the {first} in the image relative to the {second}?",
-                )
-                relations = tuple(
-                    r.id for r in graph.relations if (r.subject, r.object) == (a.id, b.id)
-                )
                 yield _question(
                     graph,
                     "relation",
-                    prompts,
-                    _SHORT[lies],
-                    f"{first} and {second}",
-                    "both are the only things of their names, and the centres of their boxes agree",
-                    [a, b],
-                    relations=relations,
+                    prompts=(
+                        f"Where is the {first} relative to the {second}?",
+                        f"Where is the {first} relative to the {second} in the image?",
+                        f"Where is the {first} in the image relative to the {second}?",
+                    ),
+                    target=_SHORT[lies],
+                    key=f"{first} and {second}",
+                    rule=(
+                        "both are the only things of their names, and the centres of their boxes"
+                        " agree"
+                    ),
+                    objects=[a, b],
+                    relations=tuple(
+                        r.id for r in graph.relations if (r.subject, r.object) == (a.id, b.id)
+                    ),
                     rivals=tuple(_SHORT.values()),
                     competing=tuple(_SHORT.values()),
                 )
@@ -232,19 +231,20 @@ def _acts(graph: SceneGraph) -> Iterator[Question]:
             continue
         phrase = phrase_for(graph, subject)
         if phrase:
-            prompts = (
-                f"What is the {phrase} {relation.predicate}?",
-                f"In the image, what is the {phrase} {relation.predicate}?",
-            )
             yield _question(
                 graph,
                 "relation",
-                prompts,
-                other.name,
-                f"{phrase} {relation.predicate}",
-                "the subject is the only thing of its name, and the annotation has one object of"
-                " the relation",
-                [subject, other],
+                prompts=(
+                    f"What is the {phrase} {relation.predicate}?",
+                    f"In the image, what is the {phrase} {relation.predicate}?",
+                ),
+                target=other.name,
+                key=f"{phrase} {relation.predicate}",
+                rule=(
+                    "the subject is the only thing of its name, and the annotation has one object"
+                    " of the relation"
+                ),
+                objects=[subject, other],
                 relations=(relation.id,),
             )
 
@@ -265,22 +265,20 @@ def _comparisons(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
                 # of its own
                 if bool(a.values("size")) != bool(b.values("size")):
                     continue
-                larger = first if areas[0] > areas[1] else second
                 # whose turn it is to be named first does not hang on which is larger
                 x, y = (first, second) if (number + i) % 2 else (second, first)
-                prompts = (
-                    f"Which is larger in the image, the {x} or the {y}?",
-                    f"Which takes up more of the image, the {x} or the {y}?",
-                    f"Which covers more of the image, the {x} or the {y}?",
-                )
                 yield _question(
                     graph,
                     "comparison",
-                    prompts,
-                    larger,
-                    f"{first} and {second}",
-                    "the area of its box is over 1.5 times that of the other",
-                    [a, b],
+                    prompts=(
+                        f"Which is larger in the image, the {x} or the {y}?",
+                        f"Which takes up more of the image, the {x} or the {y}?",
+                        f"Which covers more of the image, the {x} or the {y}?",
+                    ),
+                    target=first if areas[0] > areas[1] else second,
+                    key=f"{first} and {second}",
+                    rule="the area of its box is over 1.5 times that of the other",
+                    objects=[a, b],
                     statistic="ratio of the areas",
                     value=max(areas) / min(areas),
                     rivals=(first, second),
@@ -297,19 +295,18 @@ def _actions(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
             own = thing.values("action")
             if len(own) == 1:
                 rivals = tuple(sorted(value for name, value in values if name == thing.name))
-                prompts = (
-                    f"What is the {thing.name} doing?",
-                    f"What is the {thing.name} in the image doing?",
-                    f"Which action does the {thing.name} perform?",
-                )
                 yield _question(
                     graph,
                     "action",
-                    prompts,
-                    own[0],
-                    thing.name,
-                    f"the only {thing.name} does one thing by the annotation",
-                    [thing],
+                    prompts=(
+                        f"What is the {thing.name} doing?",
+                        f"What is the {thing.name} in the image doing?",
+                        f"Which action does the {thing.name} perform?",
+                    ),
+                    target=own[0],
+                    key=thing.name,
+                    rule=f"the only {thing.name} does one thing by the annotation",
+                    objects=[thing],
                     rivals=rivals,
                     competing=rivals,
                 )
@@ -343,18 +340,17 @@ def _texts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
     for graph in graphs:
         for text in graph.texts:
             if sum(other.carrier == text.carrier for other in graph.texts) == 1:
-                prompts = (
-                    f"What does the {text.carrier} say?",
-                    f"What is written on the {text.carrier}?",
-                    f"What does the {text.carrier} in the image say?",
-                )
                 yield _question(
                     graph,
                     "ocr",
-                    prompts,
-                    text.string,
-                    text.carrier,
-                    f"only one {text.carrier} of the picture has a text",
+                    prompts=(
+                        f"What does the {text.carrier} say?",
+                        f"What is written on the {text.carrier}?",
+                        f"What does the {text.carrier} in the image say?",
+                    ),
+                    target=text.string,
+                    key=text.carrier,
+                    rule=f"only one {text.carrier} of the picture has a text",
                     rivals=rivals,
                     competing=rivals[:10],
                 )
@@ -373,19 +369,18 @@ def _existences(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
         if len(listed) < 2:
             continue
         words = f"{', '.join(listed[:-1])} or {listed[-1]}"
-        prompts = (
-            f"Which of these are in the image: {words}?",
-            f"Of these, what does the image show: {words}?",
-            f"What can be seen in the image: {words}?",
-        )
         right = sorted(set(present))
         yield _question(
             graph,
             "existence",
-            prompts,
-            right if len(right) > 1 else right[0],
-            words,
-            "the annotation is complete about these classes",
+            prompts=(
+                f"Which of these are in the image: {words}?",
+                f"Of these, what does the image show: {words}?",
+                f"What can be seen in the image: {words}?",
+            ),
+            target=right if len(right) > 1 else right[0],
+            key=words,
+            rule="the annotation is complete about these classes",
             rivals=tuple(listed),
             competing=tuple(listed),
         )
@@ -432,8 +427,15 @@ def promises(measured: Measured) -> tuple[Promise, ...]:
         if measured.by_part.get(kind, 0) < measured.draft.measures.get(f"wanted {kind}", 0)
         and not any(note.startswith(f"{kind}:") for note in measured.notes)
     ]
-    sentence = f"types short of their number without a word: {', '.join(unsaid) or 'none'}"
-    return (Promise(name="types", sentence=sentence, value=len(unsaid), limit=0, kept=not unsaid),)
+    return (
+        Promise(
+            name="types",
+            sentence=f"types short of their number without a word: {', '.join(unsaid) or 'none'}",
+            value=len(unsaid),
+            limit=0,
+            kept=not unsaid,
+        ),
+    )
 
 
 RECIPE = Recipe(

@@ -75,8 +75,11 @@ def draft(order: Order) -> Draft:
     graphs = order.source.graphs
     vocabulary = vocabulary_of(graphs)
     if not vocabulary:
-        remedy = "Take annotations with objects: COCO's instances, Visual Genome, GQA, AMBER."
-        raise DataError("the annotations name no object", place=order.source.name, remedy=remedy)
+        raise DataError(
+            "the annotations name no object",
+            place=order.source.name,
+            remedy="Take annotations with objects: COCO's instances, Visual Genome, GQA, AMBER.",
+        )
     pool = []
     for graph in graphs:
         there = inventory_of(graph, vocabulary)

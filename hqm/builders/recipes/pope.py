@@ -74,7 +74,6 @@ def asked_about(
     graph: SceneGraph, name: str, seen: CoOccurrence, part: str, there: list[str]
 ) -> Question:
     """The question whether a present class is there."""
-    size = max((share_of_picture(graph, graph.by_id[key]) for key in there), default=0.0)
     return Question(
         image=graph.image.id,
         file=graph.image.file,
@@ -88,7 +87,7 @@ def asked_about(
         value=seen.frequency(name),
         objects=tuple(there),
         frequency=seen.frequency(name),
-        size=size,
+        size=max((share_of_picture(graph, graph.by_id[key]) for key in there), default=0.0),
     )
 
 
@@ -123,9 +122,6 @@ def candidates(graphs: tuple[SceneGraph, ...], seen: CoOccurrence, part: str) ->
             yield asked_about(graph, name, seen, part, there)
         ranked = absent_ranked(graph, seen, part) if held else []
         for value, name in ranked:
-            others = tuple(
-                f"{other} ({share:.4f})" for share, other in ranked[:_TOP] if other != name
-            )
             yield Question(
                 image=graph.image.id,
                 file=graph.image.file,
@@ -137,7 +133,9 @@ def candidates(graphs: tuple[SceneGraph, ...], seen: CoOccurrence, part: str) ->
                 rule="the annotation is complete about this class and has no object of it",
                 statistic=_STATISTIC[part],
                 value=value,
-                competing=others,
+                competing=tuple(
+                    f"{other} ({share:.4f})" for share, other in ranked[:_TOP] if other != name
+                ),
                 frequency=seen.frequency(name),
             )
 
@@ -152,12 +150,9 @@ def draft(order: Order) -> Draft:
     """Three parts; no picture is asked about one class twice."""
     graphs = order.source.graphs
     if not any(graph.image.exhaustive for graph in graphs):
-        what = (
-            f"{order.source.reader} annotations are complete about no class: nothing can be called"
-            " absent"
-        )
         raise DataError(
-            what,
+            f"{order.source.reader} annotations are complete about no class: nothing can be called"
+            " absent",
             place=order.source.name,
             remedy="Take annotations that are, such as COCO's instances.",
         )

@@ -160,8 +160,11 @@ def draft(order: Order) -> Draft:
     held = {graph.image.id: features_of(graph) for graph in graphs}
     seen = CoOccurrence.of(features for features in held.values() if features)
     if not habits(seen, objects):
-        what = f"no two objects are in {LEAST} pictures or more"
-        raise DataError(what, place=order.source.name, remedy="Take annotations of more pictures.")
+        raise DataError(
+            f"no two objects are in {LEAST} pictures or more",
+            place=order.source.name,
+            remedy="Take annotations of more pictures.",
+        )
     order_of = [graphs[int(i)] for i in order.rng.permutation(len(graphs))]
     notes = []
     for share in _SHARES:

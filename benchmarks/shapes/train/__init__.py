@@ -17,6 +17,8 @@ Minutes on a CPU are enough because of three choices: weights are drawn at 1/sqr
 makes each image token give, through the output matrix, the words of its cell (this is the only loss
 for the first eighth of the first stage); and a loss makes the state at the end of the question, two
 layers below the top, give the word that decides the question.
+
+The wheel leaves this package out: it holds the trained models.
 """
 
 from __future__ import annotations
@@ -35,9 +37,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from hqm.benchmarks.shapes.recipes import RECIPES, Recipe, cell_words, make_rows, training_scenes
 from hqm.benchmarks.shapes.scene import Scene, draw
-from hqm.benchmarks.shapes.widening import narrowed, save, widened
+from hqm.benchmarks.shapes.train.recipes import (
+    RECIPES,
+    Recipe,
+    cell_words,
+    make_rows,
+    training_scenes,
+)
+from hqm.benchmarks.shapes.train.widening import narrowed, save, widened
 
 from hqm.respondents.hf_loading import pack, unpacked
 
@@ -95,25 +103,7 @@ def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     tokenizer.train_from_iterator(corpus, trainer)
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        bos_token="<bos>",
-        eos_token="<eos>",
-        unk_token="<unk>",
-        padding_side="left",
-        model_max_length=256,
-        extra_special_tokens={"image_token": "<image>"},
-    )
     side = {"height": SIZE, "width": SIZE}
-    pictures = CLIPImageProcessorPil(
-        size=side,
-        crop_size=side,
-        do_center_crop=False,
-        resample=resample,
-        image_mean=[0.5] * 3,
-        image_std=[0.5] * 3,
-    )
     # the picture stands first, so that all questions about it share a prefix
     template = (
         "{% for m in messages %}{% if m['role'] == 'user' %}<bos><user>{% for c in m['content']"
@@ -123,8 +113,24 @@ def make_processor(corpus: list[str], resample: int = BICUBIC) -> Any:
         " %}<assistant>{% endif %}"
     )
     return LlavaProcessor(
-        image_processor=pictures,
-        tokenizer=fast,
+        image_processor=CLIPImageProcessorPil(
+            size=side,
+            crop_size=side,
+            do_center_crop=False,
+            resample=resample,
+            image_mean=[0.5] * 3,
+            image_std=[0.5] * 3,
+        ),
+        tokenizer=PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer,
+            pad_token="<pad>",
+            bos_token="<bos>",
+            eos_token="<eos>",
+            unk_token="<unk>",
+            padding_side="left",
+            model_max_length=256,
+            extra_special_tokens={"image_token": "<image>"},
+        ),
         patch_size=PATCH,
         chat_template=template,
         vision_feature_select_strategy="default",
@@ -440,7 +446,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="*", help="names of recipes")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "respondents")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parents[1] / "respondents"
+    )
     parser.add_argument("--steps", type=int, help="overrides every recipe's steps (for a trial)")
     parser.add_argument(
         "--scenes",
@@ -478,7 +486,3 @@ def main() -> None:
             made = [pool.submit(train_one, recipe, *settings) for recipe in chosen]
         for future in made:
             future.result()
-
-
-if __name__ == "__main__":
-    main()

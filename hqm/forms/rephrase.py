@@ -1,34 +1,38 @@
-"""Say an open question or an instruction in other words, and leave what it is about as it stands.
+"""Put an open question or an instruction in other words, and leave what it is about as it stands.
+
+`rephrase_open` parses the grammar of a question or an instruction of any kind:
 
     Who is sitting on the bench?            ->  Could you tell me who is sitting on the bench?
     What is the color of the ball?          ->  Could you tell me the color of the ball?
-    Where is the girl positioned?           ->  Could you tell me where the girl is positioned?
     Is there a dog at X:105 Y:350?          ->  Would you say that there is a dog at X:105 Y:350?
     Compare the tomatoes in the photo.      ->  Make a comparison of the tomatoes in the photo.
 
-A question stays a question and becomes an indirect one; an instruction stays an instruction and
-gets a synonym or "please". The same words as a command ("Tell me whether there is a dog ...") are a
-wording of their own (`keep_mode=False`), because they change the mode: the rules are called
-`open.tell_...`. Every word of the content stays, so a false presupposition, a coordinate or a list
-of options survives; only the auxiliary moves behind its subject. Sentences before and after the
-question keep their places. `NoRule` is raised for what no rule fits: statements, tag questions
-("..., isn't it?"), and questions whose subject cannot be separated from the rest.
+It makes the parallel form of every benchmark of open questions (GAVIE, MMHal-Bench, one of your
+own) unless the adapter chooses otherwise. Only the auxiliary moves, behind its subject, so a false
+presupposition, a coordinate or a list of options survives. `NoRule` is raised for what no rule
+fits: statements, tag questions, and questions whose subject cannot be separated from the rest.
 
-This module parses the grammar and takes instructions of any kind. It makes the parallel form of
-every benchmark of open questions (GAVIE, MMHal-Bench, one of your own) unless the adapter chooses
-otherwise. HQH, whose thousands of short questions are often misspelt, and FaithScore use the
-templates of `hqm.forms.questions` instead. Both modules stay because their published forms must not
-change.
+`reword` needs no grammar. It rewrites a question by the way it opens, whatever follows:
+
+    What is behind the man?                 ->  What can be seen behind the man?
+    How many chairs?                        ->  What is the number of chairs?
+
+HQH, whose thousands of short questions are often misspelt, and FaithScore use it. A question that
+is too broken for any template is asked unchanged behind the words "Looking at the picture,".
+
+The two answer differently for one question, and both forms are published: neither may change.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from hqm.errors import NoRule
 from hqm.forms.grammar import AUXILIARIES, BE, DO, HAVE, Rewrite, Token, letters_of, tag
 from hqm.forms.negate import PRONOUNS, as_statement
+from hqm.forms.wording import PAIRS
 
 # what a question asks for by name: "What is the color of X?" asks for the color of X
 _ATTRIBUTES = frozenset(
@@ -101,13 +105,14 @@ _TAG = re.compile(
 
 
 class _Parts(NamedTuple):
-    """A prompt cut into what stands before the sentence to be rewritten, that sentence, and what
-    follows it.
-    """
+    """A prompt cut at the sentence that is rewritten."""
 
     before: str
     sentence: str
     after: str
+
+    def rewritten(self, sentence: str, rule: str) -> Rewrite:
+        return Rewrite(f"{self.before}{sentence}{self.after}", rule)
 
 
 def rephrase_open(prompt: str, *, keep_mode: bool = True) -> Rewrite:
@@ -248,7 +253,7 @@ def _question(parts: _Parts, keep_mode: bool) -> Rewrite | None:
         opening = "would you say that" if rule == "open.whether" else "could you tell me"
         asked = asked.removeprefix("whether ") if rule == "open.whether" else asked
         said = f"{lead}, {opening} {asked}" if lead else f"{opening.capitalize()} {asked}"
-        return Rewrite(f"{parts.before}{said}?{parts.after}", rule)
+        return parts.rewritten(f"{said}?", rule)
     rule = rule.replace("open.", "open.tell_")
     said = f"Tell me, {_lower(lead)}, {asked}" if lead else f"Tell me {asked}"
     colon = parts.after.lstrip().startswith("(") or bool(_LISTED.match(":" + parts.after))
@@ -284,8 +289,7 @@ def _asks_at(words: list[Token]) -> int | None:
 def _indirect(body: str, words: list[Token]) -> tuple[str, str] | None:
     """The indirect question, and the rule that made it."""
     if words[0].word in AUXILIARIES:
-        wish = _wish(body, words)
-        if wish is not None:
+        if _wish(body, words) is not None:
             return None
         turned = as_statement(body, words)
         return None if turned is None else (f"whether {turned}", "open.whether")
@@ -379,34 +383,25 @@ def _instruction(parts: _Parts, keep_mode: bool) -> Rewrite | None:
     text = parts.sentence.rstrip()
     if text.endswith(("?", "？")):
         words = tag(text[:-1])
-        at = _asks_at(words)
-        wish = _wish(text[:-1], words[at:]) if at == 0 else None
-        if wish and keep_mode:
+        wish = _wish(text[:-1], words) if _asks_at(words) == 0 else None
+        if not wish:
+            return None
+        if keep_mode:
             modal = _OTHER_MODAL[words[0].word]
-            return Rewrite(
-                f"{parts.before}{modal}{text[words[0].end :]}{parts.after}", "open.could"
-            )
-        return (
-            Rewrite(f"{parts.before}I would like you to {wish}.{parts.after}", "open.request")
-            if wish
-            else None
-        )
-    for name, pattern, said in _VERBS:
+            return parts.rewritten(f"{modal}{text[words[0].end :]}", "open.could")
+        return parts.rewritten(f"I would like you to {wish}.", "open.request")
+    for name, pattern, synonym in _VERBS:
         match = re.match(pattern, text)
         if match and keep_mode and not _SECOND_VERB.search(text):
-            return Rewrite(
-                f"{parts.before}{match.expand(said)}{text[match.end() :]}{parts.after}",
-                f"open.{name}",
-            )
+            return parts.rewritten(f"{match.expand(synonym)}{text[match.end() :]}", f"open.{name}")
     please = re.match(r"Please,?\s+", text)
-    head = _head(text[please.end() :] if please else text)
-    if head not in _IMPERATIVES:
-        return _led(parts, text, keep_mode)
     bare = text[please.end() :] if please else text
+    if _head(bare) not in _IMPERATIVES:
+        return _led(parts, text, keep_mode)
     if keep_mode:
-        said = bare[0].upper() + bare[1:] if please else f"Please {_lower(bare)}"
-        return Rewrite(f"{parts.before}{said}{parts.after}", "open.please")
-    return Rewrite(f"{parts.before}I would like you to {_lower(bare)}{parts.after}", "open.request")
+        polite = bare[0].upper() + bare[1:] if please else f"Please {_lower(bare)}"
+        return parts.rewritten(polite, "open.please")
+    return parts.rewritten(f"I would like you to {_lower(bare)}", "open.request")
 
 
 def _led(parts: _Parts, text: str, keep_mode: bool) -> Rewrite | None:
@@ -414,10 +409,388 @@ def _led(parts: _Parts, text: str, keep_mode: bool) -> Rewrite | None:
     match = re.match(r"((?:Based|In|From|As|Using|Looking)\b[^,]*), (?:please )?([a-z]+)\b", text)
     if not match or match[2] not in _IMPERATIVES:
         return None
-    at = match.start(2)
+    clause, command = match[1], text[match.start(2) :]
     if keep_mode:
         please = "" if "please" in match[0] else "please "
-        return Rewrite(f"{parts.before}{match[1]}, {please}{text[at:]}{parts.after}", "open.please")
-    return Rewrite(
-        f"{parts.before}{match[1]}, I would like you to {text[at:]}{parts.after}", "open.request"
+        return parts.rewritten(f"{clause}, {please}{command}", "open.please")
+    return parts.rewritten(f"{clause}, I would like you to {command}", "open.request")
+
+
+# --- templates by the opening of a question ---
+
+_OTHER = {**dict(PAIRS), **{other: first for first, other in PAIRS}}
+"""An instruction -> the one that stands for it; either may be asked."""
+_PICTURE = r"(?:photo|picture|image|pic|photograph)"
+_PLACE = (
+    r"(?:(?:directly|right|just) )?(?:in|on|to the|above|under|underneath|below|beneath|next"
+    r" to|near|around|beside|between|"
+    r"behind|at|across|against|over|along|inside|outside|by|through|beyond|among|atop|throughout|all"
+    r" over|before|after|with)"
+)
+_STRANDED = (
+    r"(?:made of|made out of|on|in|at|with|to|near|behind|next to|in front"
+    r" of|under|over|from|by|for|about|through|against|toward|towards|around|into|of|up|out|off)"
+)
+_DET = (
+    r"(?:the|this|that|these|those|his|her|their|its|a|an|one|two|three|most of|\w+['’]s|\w+s['’])"
+)
+_COMPARED = (
+    r"(?:taller|bigger|smaller|larger|shorter|older|younger|higher|lower|longer|heavier|closer"
+    r"|farther|further|wider|thicker|thinner|brighter|darker|more|less|fuller|newer|cleaner|fatter)"
+)
+_NOUNS = (
+    "building ceiling clothing painting railing thing wing ring string awning evening morning king"
+    " frosting icing siding flooring bedding topping lighting marking earring wedding lettering"
+    " covering opening crossing landing parking writing drawing spring swing wiring something"
+    " nothing anything sling sibling topping".split()
+)
+_VERB_ING = rf"(?!(?:{'|'.join(_NOUNS)})s?\b)\w+ing"
+_TRANSITIVE = (
+    r"(?:holding|wearing|eating|carrying|riding|playing|using|watching|reading|drinking|throwing"
+    r"|catching|pulling|pushing|hitting|kicking|driving|cutting|touching|making|selling|cooking"
+    r"|preparing|chasing|grabbing|trying|about|getting|showing|displaying)"
+)
+_PEOPLE = re.compile(
+    r"(?:people|men|women|boys|girls|players|kids|children|persons|surfers|skiers|skateboarders"
+    r"|bikers|adults|police)$"
+)
+
+
+def _noun_ing(text: str) -> bool:
+    return text.split()[-1].lower().removesuffix("s") in _NOUNS
+
+
+def _noun_phrase(text: str) -> bool:
+    """Whether the text reads as one noun phrase: it begins with a determiner and does not end in a
+    verb.
+    """
+    last = text.split()[-1].lower()
+    clause = re.search(r"\b(?:is|was|were)\b", text) is not None
+    verbal = (
+        clause
+        or (last.endswith("ing") and not _noun_ing(last))
+        or last in {"called", "for", "do", "of", "on", "in", "at", "with", "from", "to"}
     )
+    return re.match(rf"{_DET} \w", text, re.IGNORECASE) is not None and not verbal
+
+
+def _third(verb: str) -> str:
+    return {"have": "has", "do": "does", "go": "goes", "be": "is"}.get(verb, f"{verb}s")
+
+
+_Maker = Callable[[re.Match[str]], str | None]
+
+
+def _cleft(m: re.Match[str]) -> str:
+    """Move the verb behind its subject: "What is the man holding?" becomes "What is it that the man
+    is holding?".
+    """
+    return f"{m['w']} is it that {m['x']} {m['be']} {m['v']}{m['y'] or ''}?"
+
+
+def _when_taken(m: re.Match[str]) -> str:
+    thing = (
+        "this" if m["this"] else f"{m['det']} {'photo' if m['thing'] == 'picture' else 'picture'}"
+    )
+    return f"{m['w']} did the photographer {m['likely'] or ''}take {thing}?"
+
+
+def _many_that(m: re.Match[str]) -> str | None:
+    if re.match(rf"(?:is|are|was|were) (?:{_DET}|they|it|he|she|there|each|both) ", f"{m['y']} "):
+        return None
+    return f"What is the number of {m['x']} {'who' if _PEOPLE.search(m['x']) else 'that'} {m['y']}?"
+
+
+def _wants(make: str, test: Callable[[str], bool]) -> _Maker:
+    """Expand a template where the words of its group `x` pass a test."""
+    return lambda m: m.expand(make) if test(m["x"]) else None
+
+
+def _article(text: str) -> bool:
+    return text.lower() not in ("the", "a", "an", "this", "these")
+
+
+_OPENINGS: tuple[tuple[str, str, str | _Maker], ...] = (
+    # when and where a picture was taken
+    (
+        "taken",
+        (
+            r"(?P<w>When|Where) (?:was|is) (?:(?P<this>this)|(?P<det>the|this|that)"
+            rf" (?P<thing>{_PICTURE})) (?P<likely>most likely |likely )?taken\?"
+        ),
+        _when_taken,
+    ),
+    ("weather", r"What is the weather like(?P<x> in .+| today)?\?", r"How is the weather\g<x>?"),
+    ("weather", r"How is the weather(?P<x> in .+| today)?\?", r"What is the weather like\g<x>?"),
+    # writing
+    ("written", rf"What is written(?P<x> {_PLACE} .+)?\?", r"What does the writing\g<x> say?"),
+    ("written", rf"What does it say(?P<x> {_PLACE} .+)\?", r"What is written\g<x>?"),
+    (
+        "say",
+        r"What does (?P<x>(?:the|this|his|her) .+) say\?",
+        lambda m: (
+            None
+            if re.search(r"text|word|logo|letter|number|writing", m["x"])
+            else f"What is written on {m['x']}?"
+        ),
+    ),
+    # colour
+    ("color", r"What (?P<c>colou?r) are they\?", r"What is their \g<c>?"),
+    (
+        "color",
+        r"What (?P<c>colou?r) (?:is|are) (?P<x>[^?]+)\?",
+        _wants(r"What is the \g<c> of \g<x>?", lambda x: _noun_phrase(x) and " peeking" not in x),
+    ),
+    (
+        "color",
+        r"What (?P<c>colou?rs) are (?P<x>[^?]+)\?",
+        _wants(r"What are the \g<c> of \g<x>?", _noun_phrase),
+    ),
+    (
+        "color",
+        r"What (?P<c>colou?r) (?:is|are) (?P<x>(?!there|part|on|painted)\w+(?: \w+)?)\?",
+        _wants(r"What is the \g<c> of \g<x>?", lambda x: not x.endswith("ing")),
+    ),
+    ("color-which", r"What (?P<x>colou?rs? .+)\?", r"Which \g<x>?"),
+    # what is somewhere
+    (
+        "place",
+        rf"What (?:is|are) (?P<x>{_PLACE} (?!.* doing\?)[^?]+)\?",
+        r"What can be seen \g<x>?",
+    ),
+    ("place", rf"What (?:is|are|can be) (?:seen|shown) (?P<x>{_PLACE} .+)\?", r"What is \g<x>?"),
+    # what somebody does
+    (
+        "doing",
+        r"(?P<w>What) (?P<be>is|are) (?P<x>(?!doing).+?) (?P<v>doing)(?P<y> .+)?\?",
+        lambda m: _cleft(m) if _article(m["x"]) else None,
+    ),
+    (
+        "doing",
+        r"What does (?P<x>.+) appear to be doing\?",
+        r"What is it that \g<x> appears to be doing?",
+    ),
+    (
+        "verb",
+        (
+            rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>(?:(?!\b{_VERB_ING}\b).)+?)"
+            rf" (?P<v>{_TRANSITIVE})(?P<y> .+)?\?"
+        ),
+        lambda m: _cleft(m) if _article(m["x"]) else None,
+    ),
+    (
+        "verb",
+        (
+            rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>{_DET} (?:(?!\b{_VERB_ING}\b).)+?)"
+            rf" (?P<v>{_VERB_ING} {_STRANDED})(?P<y>)\?"
+        ),
+        _cleft,
+    ),
+    (
+        "verb",
+        rf"(?P<w>What|Who) (?P<be>is|are) (?P<x>{_DET} .+) (?P<v>{_VERB_ING})(?P<y>)\?",
+        _cleft,
+    ),
+    (
+        "verb",
+        (
+            rf"(?P<w>What) (?P<be>is|are) (?P<x>{_DET} (?:(?!\b{_VERB_ING}\b).)+?)"
+            rf" (?P<v>{_STRANDED})(?P<y>)\?"
+        ),
+        _cleft,
+    ),
+    (
+        "verb",
+        r"What does (?P<x>.+?) (?P<v>say|have|wear|show|look like)(?P<y> .+)?\?",
+        lambda m: (
+            f"What is it that {m['x']}"
+            f" {_third(m['v'].split()[0])}{m['v'][len(m['v'].split()[0]) :]}{m['y'] or ''}?"
+        ),
+    ),
+    # comparison
+    (
+        "compare-two",
+        rf"(?:What|Who|Which) is (?P<x>{_COMPARED}\b.* or .+)\?",
+        r"Which one is \g<x>?",
+    ),
+    ("compare", rf"Who is (?P<x>{_COMPARED}\b.*)\?", r"Which one is \g<x>?"),
+    # what or who somebody is
+    (
+        "name-it",
+        r"(?P<w>What|Who) (?P<be>is|are) (?P<x>this|that|it|these|those|they|he|she)\?",
+        lambda m: f"Say {m['w'].lower()} {m['x']} {m['be']}.",
+    ),
+    (
+        "name-it",
+        r"Who (?P<be>is|are) (?P<x>[^?]+)\?",
+        _wants(r"Say who \g<x> \g<be>.", _noun_phrase),
+    ),
+    ("identify", r"What (?:is|are) (?P<x>[^?,]+)\?", _wants(r"Identify \g<x>.", _noun_phrase)),
+    (
+        "which-things",
+        rf"What are (?P<x>(?!{_DET} |there |they |\w+ \w+ing\b)\w+ (?:{_PLACE}) .+)\?",
+        r"Which things are \g<x>?",
+    ),
+    (
+        "subject",
+        (
+            rf"(?P<w>What|Who) is (?P<x>(?!{_DET} |there |he |she |it |\w+ (?:is|are)"
+            rf" )(?:\w+ing|\w+ed|\w+n|{_COMPARED}|\w+ in colou?r|\w+"
+            r" and|large|wrong|bright|long|hidden|most)\b.*)\?"
+        ),
+        r"\g<w> is it that is \g<x>?",
+    ),
+    ("subject", rf"Who is (?P<x>(?:{_PLACE}) .+)\?", r"Who is it that is \g<x>?"),
+    (
+        "subject",
+        (
+            r"(?P<w>What|Who)"
+            r" (?P<x>(?:has|was|were|can|could|may|might|would|makes?|made|hits|takes|drives|appears"
+            r"|seems|covers?|helps?) .+)\?"
+        ),
+        r"\g<w> is it that \g<x>?",
+    ),
+    # how many
+    (
+        "number-there",
+        r"How many (?P<x>[^?]+?) (?:are|is|were) there(?P<y>,? [^?]+)?\?",
+        r"What is the number of \g<x>\g<y>?",
+    ),
+    (
+        "number-place",
+        rf"How many (?P<x>(?!more )[^?]+?) (?:are|is|were) (?P<y>{_PLACE} [^?]+)\?",
+        r"What is the number of \g<x> \g<y>?",
+    ),
+    (
+        "number-seen",
+        r"How many (?P<x>[^?]+?) (?P<can>do|can) you see(?P<y> [^?]+)?\?",
+        lambda m: (
+            f"What is the number of {m['x']} that you"
+            f" {'can ' if m['can'] == 'can' else ''}see{m['y'] or ''}?"
+        ),
+    ),
+    (
+        "number-that",
+        (
+            r"How many (?P<x>(?!more |are |is |of )(?:(?! are | is | was | were | can | have | has"
+            r" | appear | do | does | did ).)+?) (?P<y>(?:are|is|was|were|can be|have|has|appear)"
+            r" [^?]+)\?"
+        ),
+        _many_that,
+    ),
+    (
+        "number",
+        (
+            r"How many (?P<x>(?!more |are |is )(?:(?! are | is | was | were | can | have | has | do"
+            r" | does | did | written\b).)+)\?"
+        ),
+        r"What is the number of \g<x>?",
+    ),
+    ("number-of", r"How many of (?P<x>[^?]+)\?", r"What number of \g<x>?"),
+    ("number-of", r"What number of (?P<x>[^?]+)\?", r"How many \g<x>?"),
+    ("number-of", r"How many (?P<x>(?!more |are |is )[^?]+)\?", r"What number of \g<x>?"),
+    # where and when
+    (
+        "direction",
+        (
+            r"Where (?P<be>is|are|was) (?P<x>.+)"
+            r" (?P<v>looking|facing|pointing|pointed|heading|headed)\?"
+        ),
+        r"In which direction \g<be> \g<x> \g<v>?",
+    ),
+    (
+        "where",
+        r"Where (?:is|are) (?P<x>[^?]+?)(?: located| positioned| placed| situated| pictured)?\?",
+        _wants(r"What is the location of \g<x>?", _noun_phrase),
+    ),
+    (
+        "where",
+        r"Where (?P<x>(?:is|are|was|were|did|does|do|can|could|would|might) .+)\?",
+        r"In what place \g<x>?",
+    ),
+    (
+        "when",
+        r"When (?P<x>(?:is|are|was|were|did|does|do|will|during) .+)\?",
+        r"At what time \g<x>?",
+    ),
+    # why and how
+    (
+        "why",
+        r"Why (?P<x>(?:is|are|was|were|does|do|did|would|might|could|can) (?!written).+)\?",
+        r"For what reason \g<x>?",
+    ),
+    ("look", r"How (?P<d>does|do) (?P<x>.+) look\?", r"What \g<d> \g<x> look like?"),
+    (
+        "way",
+        (
+            r"How (?P<x>(?:is|are|was|were) .+"
+            r" (?:colou?red|made|taken|built|decorated|cooked|cut|prepared)|(?:could|can|might|may)"
+            r" .+)\?"
+        ),
+        r"In what way \g<x>?",
+    ),
+    ("imagine", r"Imagine (?:that )?you (?P<x>.+\?)", r"Suppose that you \g<x>"),
+    # what, before a noun
+    ("kind", r"What (?:kind|sort) of (?P<x>.+)\?", r"What type of \g<x>?"),
+    ("kind", r"What type of (?P<x>.+)\?", r"What kind of \g<x>?"),
+    (
+        "which",
+        (
+            r"What (?P<x>(?!is |are |was |were |do |does |did |the |they |there |else |you"
+            rf" |{_PLACE} )\w.+)\?"
+        ),
+        r"Which \g<x>?",
+    ),
+    ("what", r"Which (?P<x>(?!is |are )\w.+)\?", r"What \g<x>?"),
+)
+
+
+_RULES = tuple((name, re.compile(pattern), make) for name, pattern, make in _OPENINGS)
+
+
+def _swap(text: str) -> str:
+    """Use another word for the picture where it ends a phrase: "in the photo?" becomes "in the
+    picture?".
+    """
+    return re.sub(
+        rf"\b((?:in|of|from) (?:the|this)) ({_PICTURE})(?=[?,.]|$)",
+        lambda m: f"{m[1]} {'photo' if m[2] == 'picture' or 'pictured' in text else 'picture'}",
+        text,
+    )
+
+
+def reword(question: str) -> Rewrite:
+    """Ask an open question in other words; what it asks about stays as it is.
+
+    Raises
+    ------
+    NoRule
+        The text is no question and no known instruction.
+
+    Examples
+    --------
+    >>> reword("What is behind the man?").prompt
+    'What can be seen behind the man?'
+    >>> reword("How many chairs?")
+    Rewrite(prompt='What is the number of chairs?', rule='questions.number')
+    >>> reword("Who is taller, the man or the boy?").prompt
+    'Which one is taller, the man or the boy?'
+    >>> reword("What they are doing?")
+    Rewrite(prompt='Looking at the picture, what they are doing?', rule='questions.frame')
+    """
+    asked = question.strip()
+    other = _OTHER.get(asked)
+    if other is not None:
+        return Rewrite(other, "questions.bank")
+    # slips at the very start are corrected, so that the templates need not know them
+    text = re.sub(r"^WHat\b", "What", " ".join(asked.split()))
+    text = re.sub(r"^(What|How|Where|Who)['’]s\b", r"\1 is", text)
+    for name, pattern, make in _RULES:
+        match = pattern.fullmatch(text)
+        if match:
+            made = make(match) if callable(make) else match.expand(make)
+            if made:
+                return Rewrite(_swap(made), f"questions.{name}")
+    if not text.endswith("?"):
+        raise NoRule(question, "it is neither a question nor an instruction that the bank knows")
+    return Rewrite(f"Looking at the picture, {text[0].lower()}{text[1:]}", "questions.frame")
