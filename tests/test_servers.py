@@ -22,7 +22,6 @@ import hqm
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.base import RespondentName, picture_part
 from hqm.respondents.openai_server import OpenAIRespondent
-from hqm.respondents.server_client import Client
 from hqm.respondents.server_limits import wanted_pause
 from hqm.signature import request_seed
 from tests.messages import pattern_of, tells
@@ -570,12 +569,10 @@ def test_wrong_settings_are_refused_before_anything_is_asked() -> None:
             make_respondent(name)
 
 
-def test_later_requests_repeat_the_head_that_the_openai_package_wrote(
+def test_requests_have_the_head_that_the_openai_package_writes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first request of a run is the package's own; what follows differs from it in nothing but
-    body and length.
-    """
+    """The requests of a run differ in nothing but body and length."""
     monkeypatch.setenv("THEIR_KEY", "sk-of-this-server")
     heads: list[dict[str, str]] = []
 
@@ -599,10 +596,7 @@ def test_later_requests_repeat_the_head_that_the_openai_package_wrote(
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 413, 418, 422, 429, 500, 503])
-def test_a_refusal_reads_the_same_whoever_wrote_the_request(status: int) -> None:
-    """What the `openai` package makes of a status, for the first request, and what is made of it
-    for later ones.
-    """
+def test_a_refusal_reads_the_same_for_the_first_request_and_later(status: int) -> None:
     bodies = [
         b'{"error": {"message": "too much", "code": "insufficient_quota"}}',
         b'{"message": "no"}',
@@ -637,19 +631,6 @@ def test_a_refusal_reads_the_same_whoever_wrote_the_request(status: int) -> None
                 (last.state, last.reason, {k: v for k, v in last.detail.items() if k != "seconds"})
             )
     assert got[True] == got[False]
-
-
-def test_a_package_that_hides_its_transport_is_asked_for_every_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def nothing(_client: Client, _request: Any) -> None: ...
-
-    monkeypatch.setattr(Client, "_remember", nothing)
-    with PlannedServer(lambda _n, body, _h: completion(question(body))) as server:
-        got = ask(server, [f"q{i}" for i in range(20)], concurrency=4)
-    assert {text: answer.text for text, answer in got.items()} == {
-        f"q{i}": f"q{i}" for i in range(20)
-    }
 
 
 def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

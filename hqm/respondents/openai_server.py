@@ -20,6 +20,7 @@ from hqm.respondents.server_client import (
     Done,
     Floor,
     Redaction,
+    RefusedRequest,
     ReplyTooLarge,
     batches,
     check_variable,
@@ -329,11 +330,7 @@ class OpenAIRespondent:
         self._clean = Redaction(key)
         try:
             client = Client(
-                self.base_url,
-                key,
-                timeout=self.timeout,
-                largest=self.max_reply,
-                connections=self.concurrency.most,
+                self.base_url, key, largest=self.max_reply, connections=self.concurrency.most
             )
         except (openai.OpenAIError, ValueError) as error:
             what = shown(self._clean(str(error)))
@@ -524,7 +521,7 @@ class OpenAIRespondent:
         """One attempt, and the seconds to wait before another; None where another would bring
         nothing.
         """
-        import openai
+        import aiohttp
 
         wait, sent = wanted_pause({}, attempt, self.backoff), time.monotonic()
         body = self._bodies.body(content, settings, request.seed)
@@ -535,74 +532,45 @@ class OpenAIRespondent:
             read = read_reply(json.loads(reply), took, self.model, request, processed=processed)
             response = self._clean.response(read)
             return response, wait if response.state == "error" else None
-        except (TimeoutError, openai.APITimeoutError) as error:
-            if not _is_broken_off(error):
-                self.concurrency.refused(sent, time.monotonic())
-                return (
-                    Response(
-                        "", "error", f"Timeout: no whole reply came within {self.timeout:g} s"
-                    ),
-                    wait,
-                )
-            return (
-                Response(
-                    "", "error", shown(self._clean(f"the connection broke off: {error.__cause__}"))
-                ),
-                wait,
-            )
-        except openai.APIStatusError as error:
-            too_much = error.status_code in (429, 503)
-            return self._turned_away(
-                error, attempt, too_much and self.concurrency.refused(sent, time.monotonic())
-            )
-        except (
-            Exception
-        ) as error:  # whatever a server may send, it costs one answer and never the run
-            cause = error.__cause__ if isinstance(error.__cause__, ReplyTooLarge) else error
-            reason = shown(self._clean(f"{type(cause).__name__}: {cause}"))
-            return Response("", "error", reason), None if isinstance(cause, ReplyTooLarge) else wait
+        except RefusedRequest as refusal:
+            too_much = refusal.status in (429, 503)
+            everybody = too_much and self.concurrency.refused(sent, time.monotonic())
+            return self._turned_away(refusal, attempt, everybody)
+        except TimeoutError:
+            self.concurrency.refused(sent, time.monotonic())
+            reason = f"Timeout: no whole reply came within {self.timeout:g} s"
+        except aiohttp.ClientConnectionError as error:
+            reason = f"the connection broke off: {error}"
+        except ReplyTooLarge as error:
+            reason, wait = f"ReplyTooLarge: {error}", None
+        except Exception as error:  # whatever a server sends costs one answer and never the run
+            reason = f"{type(error).__name__}: {error}"
+        return Response("", "error", shown(self._clean(reason))), wait
 
     def _turned_away(
-        self, error: Any, attempt: int, everybody: bool
+        self, refusal: RefusedRequest, attempt: int, everybody: bool
     ) -> tuple[Response, float | None]:
         """What a status other than success means: an end, an answer that never comes, or a pause,
         for `everybody` or for one.
         """
-        status, said = error.status_code, shown(self._clean(str(error.message)))
+        status, message = refusal.status, shown(self._clean(refusal.message))
         if status in _FATAL:
-            what = f"the server {_FATAL[status]} ({status}: {said})"
+            what = f"the server {_FATAL[status]} ({status}: {message})"
             raise RespondentError(what, place=self.name, remedy="Correct the name or the key.")
         if 300 <= status < 400 and not self.has_answered:
-            to = shown(self._clean(error.response.headers.get("location", "another address")))
+            to = shown(self._clean(refusal.headers.get("location", "another address")))
             what = f"the server answers {status} and redirects to {to}, which is not followed"
             raise RespondentError(what, place=self.name, remedy="Name the address that answers.")
         detail = {"status": status, **({"final": True} if status in _FINAL else {})}
-        response = Response("", "error", f"the server answered {status}: {said}", detail)
-        passing = (status in _PASSING or status >= 500) and getattr(
-            error, "code", None
-        ) != "insufficient_quota"
-        wait = wanted_pause(error.response.headers, attempt, self.backoff) if passing else None
+        response = Response("", "error", f"the server answered {status}: {message}", detail)
+        passing = status in _PASSING or status >= 500
+        passing = passing and refusal.code != "insufficient_quota"
+        wait = wanted_pause(refusal.headers, attempt, self.backoff) if passing else None
         # 503 with a time is about the server, 429 about what was turned away
-        everybody = everybody or (status == 503 and says_when(error.response.headers))
+        everybody = everybody or (status == 503 and says_when(refusal.headers))
         if wait is not None and everybody and attempt < self.retries:
             self.pace.pause(wait)
         return response, wait
 
     def close(self) -> None:
         picture_part.cache_clear()
-
-
-def _is_broken_off(error: BaseException) -> bool:
-    """Whether what is called a timeout is a server that hung up: the client's transport calls both
-    the same.
-    """
-    from aiohttp import ServerDisconnectedError
-
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, (ServerDisconnectedError, ConnectionError)) and not isinstance(
-            cause, TimeoutError
-        ):
-            return True
-        cause = cause.__cause__
-    return False

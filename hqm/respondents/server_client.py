@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import importlib
 import ipaddress
 import json
 import os
 import queue
 import re
+import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from hqm.errors import RespondentError, UsageError
 from hqm.respondents.base import Request
@@ -37,6 +38,25 @@ answer.
 
 class ReplyTooLarge(ValueError):  # noqa: N818 (it says what is wrong)
     """A reply that is not read to its end."""
+
+
+class RefusedRequest(Exception):  # noqa: N818 (it says what the server did)
+    """A reply with another status than success."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+        text = content.decode("utf-8", "replace").strip()
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = text
+        error = body.get("error", body) if isinstance(body, dict) else body
+        fields = error if isinstance(error, dict) else {}
+        reason = fields.get("message")
+        self.status, self.headers, self.code = status, headers, fields.get("code")
+        self.message = f"Error code: {status}"
+        if isinstance(reason, str) and reason:
+            self.message = f"{self.message} - {reason}"
+        super().__init__(self.message)
 
 
 def check_variable(url: str | None, variable: str, place: str) -> None:
@@ -121,22 +141,13 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-_PATH = "/chat/completions"
-_JSON = {"headers": {"Content-Type": "application/json"}}
-
-
 class Client:
-    """A client of the `openai` package that follows no redirection and reads no more than `largest`
-    bytes of a reply.
+    """Posts chat completions to one server, and reads no more than `largest` bytes of a reply.
 
-    The package writes the head of the first request: address, key, headers. Later requests repeat
-    that head with another body in the session that the package's aiohttp transport has opened,
-    because writing a head anew, and its response in the classes of two libraries, takes longer than
-    all the rest of a request. A request in flight has a connection of its own, which the next one
-    takes over. Where the transport shows no session, or asks through a proxy, the package writes
-    every request.
-
-    Later requests have no limit of time of their own: the caller sets one for the whole of each.
+    The `openai` package says where a request goes and what its head holds: address, key, headers.
+    aiohttp posts it, because the package's own way of writing a request and reading its response
+    takes longer than all the rest. No redirection is followed, and no request has a limit of time:
+    the caller sets one for the whole of each.
 
     Raises
     ------
@@ -144,137 +155,66 @@ class Client:
         The address cannot be used.
     """
 
-    def __init__(
-        self, url: str | None, key: str, *, timeout: float, largest: int, connections: int
-    ) -> None:
+    def __init__(self, url: str | None, key: str, *, largest: int, connections: int) -> None:
         import openai
 
-        self._largest = largest
-
-        async def hold(response: Any) -> None:
-            await _hold(response, largest)
-
-        # the class says which library's limits it takes: the client has changed it before
-        self._library = importlib.import_module(
-            openai.DefaultAioHttpClient.__mro__[2].__module__.partition(".")[0]
-        )
-        self._http = openai.DefaultAioHttpClient(
-            verify=urlsplit(_address(url)).scheme
-            != "http",  # certificates take half a second to read
-            follow_redirects=False,
-            timeout=timeout,
-            limits=self._library.Limits(
-                max_connections=connections, max_keepalive_connections=connections
-            ),
-            event_hooks={"request": [self._remember], "response": [hold]},
-        )
-        self._client: Any = openai.AsyncOpenAI(
+        package = openai.AsyncOpenAI(
             base_url=url,
-            # a server of one's own asks for no key, but the client insists on one
+            # a server of one's own asks for no key, but the package insists on one
             api_key=key or _NO_KEY,
-            max_retries=0,
-            timeout=timeout,
-            http_client=self._http,
             # compressed, a reply of a megabyte may unfold to a thousand
             default_headers={"Accept-Encoding": "identity"},
+            # never used; to read certificates for it would take half a second
+            http_client=openai.DefaultAsyncHttpxClient(verify=False),
         )
-        if not is_openai(str(self._client.base_url)):
-            self._client.organization = self._client.project = None  # they are the user's at OpenAI
-        self._first: Any = None
-        """The first request, as the package wrote it."""
-        self._transport: Any = None
-        """What sends it, which opens its session then."""
-        self._again: Callable[[bytes], Any] | None = None
-        """Posts another body with the same head."""
-        self._begun: asyncio.Event | None = None
-        """Set once the first request is on its way, which all others wait for."""
+        base = str(package.base_url).rstrip("/")
+        if not is_openai(base):
+            package.organization = package.project = None  # they are the user's at OpenAI
+        head = {**package.default_headers, **package.auth_headers}
+        self._headers = {name: value for name, value in head.items() if isinstance(value, str)}
+        self._url = f"{base}/chat/completions"
+        self._largest, self._connections = largest, connections
 
     async def __aenter__(self) -> Client:
+        import aiohttp
+
+        parts = urlsplit(self._url)
+        proxies = {} if proxy_bypass(parts.netloc) else getproxies()
+        context: Any = True
+        if parts.scheme == "https":
+            import certifi
+
+            trusted = os.environ.get("SSL_CERT_FILE") or certifi.where()
+            context = ssl.create_default_context(cafile=trusted)
+        self._session = aiohttp.ClientSession(
+            headers=self._headers,
+            connector=aiohttp.TCPConnector(limit=self._connections, ssl=context),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=proxies.get(parts.scheme) or proxies.get("all"),
+            timeout=aiohttp.ClientTimeout(),
+            auto_decompress=False,
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.close()
+        await self._session.close()
 
     async def post(self, body: bytes) -> bytes:
-        """The reply to a chat completion, as it is: the package's models take longer to make than
-        the reply to read.
+        """Return the reply to a chat completion, as it is.
 
         Raises
         ------
-        openai.APIError
-            The server answered with another status than success, or not at all, as the package says
-            it.
+        RefusedRequest
+            The server answered with another status than success.
+        ReplyTooLarge
+            The reply has more than `largest` bytes, or is compressed.
+        aiohttp.ClientError
+            The server cannot be reached, or the connection broke off.
         """
-        if self._again is None and self._begun is not None:
-            await self._begun.wait()
-            self._again = self._repeating()
-        if self._again is not None:
-            return await self._post_again(self._again(body))
-        self._begun = self._begun or asyncio.Event()
-        try:
-            return bytes(await self._client.post(_PATH, content=body, cast_to=bytes, options=_JSON))
-        finally:
-            self._begun.set()
-
-    async def _remember(self, request: Any) -> None:
-        # the transport by itself: the authentication and redirection that a client looks for around
-        # it are not used
-        choose = getattr(self._http, "_transport_for_url", None)
-        if self._first is None and choose is not None:
-            self._first, self._transport = request, choose(request.url)
-        if self._begun is not None:
-            self._begun.set()
-
-    def _repeating(self) -> Callable[[bytes], Any] | None:
-        """What posts a body with the head of the first request; None where the transport does not
-        show how.
-        """
-        import aiohttp
-        from multidict import CIMultiDict
-        from yarl import URL
-
-        session = getattr(self._transport, "client", None)
-        if (
-            not isinstance(session, aiohttp.ClientSession)
-            or getattr(self._transport, "proxy", None) is not None
-        ):
-            return None
-        names = (
-            (name.decode("latin-1"), value.decode("latin-1"))
-            for name, value in self._first.headers.raw
-        )
-        head = CIMultiDict(
-            (name, value) for name, value in names if name.lower() != "content-length"
-        )
-        url, endless = URL(str(self._first.url)), aiohttp.ClientTimeout()
-        return lambda body: session.post(
-            url,
-            data=body,
-            headers=head,
-            allow_redirects=False,
-            auto_decompress=False,
-            timeout=endless,
-        )
-
-    async def _post_again(self, posted: Any) -> bytes:
-        import aiohttp
-        import openai
-
-        try:
-            async with posted as reply:
-                content = await _read(reply, self._largest)
-        except (
-            aiohttp.ClientConnectionError
-        ) as error:  # the names that the package's transport gives them
-            raise openai.APITimeoutError(request=self._first) from error
-        except aiohttp.ClientPayloadError as error:
-            raise openai.APIConnectionError(request=self._first) from error
+        async with self._session.post(self._url, data=body, allow_redirects=False) as reply:
+            content = await _read(reply, self._largest)
         if not 200 <= reply.status < 300:
-            raise _refusal(
-                self._library.Response(
-                    reply.status, headers=reply.raw_headers, content=content, request=self._first
-                )
-            )
+            raise RefusedRequest(reply.status, reply.headers, content)
         return content
 
 
@@ -301,51 +241,11 @@ async def _read(reply: Any, largest: int) -> bytes:
 
 
 def _check_size(headers: Mapping[str, str], largest: int) -> None:
-    said = headers.get("Content-Length", "")
-    if said.isdecimal() and int(said[:20]) > largest:
-        raise ReplyTooLarge(f"the reply has {said[:20]} bytes, more than {largest}")
+    length = headers.get("Content-Length", "")[:20]
+    if length.isdecimal() and int(length) > largest:
+        raise ReplyTooLarge(f"the reply has {length} bytes, more than {largest}")
     if headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise ReplyTooLarge("the reply is compressed, which was not asked for")
-
-
-def _refusal(response: Any) -> Exception:
-    """The error that the package raises for a reply of another status than success."""
-    import openai
-
-    text = response.text.strip()
-    try:
-        body = json.loads(text)
-    except ValueError:
-        body = text
-    error = body.get("error", body) if isinstance(body, dict) else body
-    said = error.get("message") if isinstance(error, dict) else None
-    message = f"Error code: {response.status_code}" + (
-        f" - {said}" if isinstance(said, str) and said else ""
-    )
-    return openai.APIStatusError(message, response=response, body=error)
-
-
-async def _hold(response: Any, largest: int) -> None:
-    """Count a reply's bytes while it is read, and stop at the limit."""
-    _check_size(response.headers, largest)
-    # the client has changed the library that it speaks HTTP with: take the one that this reply
-    # comes from
-    streams: Any = importlib.import_module(type(response).__module__.partition(".")[0])
-    inner = response.stream
-
-    class Counted(streams.AsyncByteStream):  # type: ignore[misc]
-        async def __aiter__(self) -> Any:
-            size = 0
-            async for part in inner:
-                size += len(part)
-                if size > largest:
-                    raise ReplyTooLarge(f"the reply is larger than {largest} bytes")
-                yield part
-
-        async def aclose(self) -> None:
-            await inner.aclose()
-
-    response.stream = Counted()
 
 
 class Redaction:
