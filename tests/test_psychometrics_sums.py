@@ -8,6 +8,7 @@ from scipy import stats
 
 import hqm.psychometrics as psy
 from hqm.psychometrics.cross_validation import deal, gain_over
+from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.leaks import judge_strata, views
 from hqm.psychometrics.study_forecast import Contest
 from hqm.psychometrics.table_integrity import Span, accuracy_from
@@ -591,3 +592,119 @@ def test_ratios_of_nothing_have_no_value() -> None:
     assert accuracy_from(nothing, some, some) is None
     assert Contest(1.0, 1.0).choice == 0
     assert (Contest(1.1, 1.0).choice, Contest(-1.1, 1.0).choice) == (1, 2)
+
+
+def test_a_leak_is_tested_as_often_as_there_are_cues_and_strata() -> None:
+    """Bonferroni: the smallest p is 2^-clusters times the number of tests."""
+    labels, clusters = ["yes", "no"] * 60, np.repeat(np.arange(12), 10).tolist()
+    result = psy.leakage_cues(labels, rng=np.random.default_rng(25), clusters=clusters)
+    tests = len(result.strata)
+    assert tests == len({stratum.cue for stratum in result.strata}) > 2
+    assert min(stratum.p for stratum in result.strata) == pytest.approx(tests * 2.0**-12)
+
+
+def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
+    rng = np.random.default_rng(26)
+    ability, hard = rng.normal(size=(60, 1)), np.linspace(-1.5, 1.5, 15)
+    right = (rng.random((60, 15)) < 1 / (1 + np.exp(hard - ability))).astype(float)
+    model = psy.rasch(right)
+    errors = np.mean(np.square(model.ability_se))
+    assert model.separation == pytest.approx(1 - errors / np.var(model.ability, ddof=1))
+    # Wright and Masters (1982), chapter 5: variances of the mean squares, made normal by cube roots
+    b = np.array([item.difficulty for item in model.items])
+    p = 1 / (1 + np.exp(b - np.array(model.ability)[:, None]))
+    w = p * (1 - p)
+    squares = (right - p) ** 2
+    fourth = w * (p**3 + (1 - p) ** 3)
+    for mean, variance, name in (
+        ((squares / w).mean(axis=0), (fourth / w**2).sum(axis=0) / 60**2 - 1 / 60, "outfit_t"),
+        (
+            squares.sum(axis=0) / w.sum(axis=0),
+            (fourth - w**2).sum(axis=0) / w.sum(axis=0) ** 2,
+            "infit_t",
+        ),
+    ):
+        deviates = (np.cbrt(mean) - 1) * 3 / np.sqrt(variance) + np.sqrt(variance) / 3
+        assert [getattr(item, name) for item in model.items] == pytest.approx(deviates.tolist())
+
+
+def test_contradictions_beyond_one_answer_in_five_count() -> None:
+    scored = np.ones((8, 50))
+    labels = scored.copy()
+    labels[:, 7] = 0
+    result = psy.contradicted_items(scored, labels)
+    assert (result.usual, result.tested) == (pytest.approx(0.2), 50)
+    assert result.fewest == math.ceil(math.log(0.05 / 50) / math.log(0.2))
+    (row,) = result.items
+    assert row.p == pytest.approx(50 * 0.2**8)
+
+
+def test_chances_and_scores_at_their_ends() -> None:
+    """More than -1 successes are certain, more than all of them impossible."""
+    k = np.arange(-2, 6)
+    assert binomial_above(k, 4, 0.3) == pytest.approx(stats.binom.sf(k, 4, 0.3))
+    assert psy.Coefficient.absent("insufficient", "why").n == 0
+    few = psy.check_table(["m"], ["a"], [["0.748"]])
+    assert (few.status, few.grim_checked, few.means_checked) == ("not_informative", 0, 0)
+    agreed = psy.fleiss_kappa([[0, 1, 0, 1, 1, 0]] * 3)
+    assert (agreed.value, agreed.fixed) == (1, None)
+    assert math.isnan(agreed.se)
+    same = np.array([0.2, 0.4, 0.9, 0.7])
+    certain = psy.reliability_difference(
+        [same, same], [same, [0.3, 0.2, 0.8, 0.9]], np.random.default_rng(27)
+    )
+    other = stats.pearsonr(same, [0.3, 0.2, 0.8, 0.9]).statistic
+    assert certain.status == "degenerate"
+    assert certain.difference == pytest.approx(1 - other)
+
+
+def test_fifty_labels_are_enough() -> None:
+    rng = np.random.default_rng(28)
+    scores = (rng.random((1, 80)) < 0.6).astype(float)
+    for count in (49, 50):
+        labels = np.where(np.arange(80) < count, scores, np.nan)
+        flags = psy.ppi_scores(scores, labels).scores[0].flags
+        assert flags == (("FEW_LABELS",) if count < 50 else ()), count
+
+
+def test_two_clusters_give_no_interval_over_items() -> None:
+    rng = np.random.default_rng(29)
+    scores = rng.random((3, 6))
+    for clusters in (2, 3):
+        without = scores[:, :, None] + 0.01 * rng.normal(size=(3, 6, clusters))
+        result = psy.rho_g_of_scores(scores, noise=np.full(6, 1e-3), without=without).rho
+        assert (result.fixed is None) == (clusters == 2)
+
+
+def test_a_judge_without_errors_has_wilsons_ends() -> None:
+    """z^2 / (n + z^2) for 30 positives and 20 negatives, all judged rightly, or all wrongly."""
+    human = np.repeat([[1.0, 0]], [15, 10], axis=1).repeat(2, axis=0)
+    square = stats.norm.ppf(0.95) ** 2
+    right, wrong = (psy.judge_errors(judge, human, level=0.9) for judge in (human, 1 - human))
+    for one, other, count in (
+        (right.sensitivity, wrong.sensitivity, 30),
+        (right.specificity, wrong.specificity, 20),
+    ):
+        edge = square / (count + square)
+        assert (one.value, one.low, one.high) == pytest.approx((1, 1 - edge, 1))
+        assert (other.value, other.low, other.high) == pytest.approx((0, 0, edge))
+
+
+def test_means_of_administrations_closer_than_chance_add_no_error() -> None:
+    """Rows of mean 0.5, 2.5 and 4.5 with equal columns: MSC = 0, MSE = .5 * 3 / 2."""
+    result = psy.icc([[0.0, 1, 0.5], [3, 2, 2.5], [4.5, 4.5, 4.5]])
+    columns = [7.5 / 3, 7.5 / 3, 7.5 / 3]
+    assert len(set(columns)) == 1
+    rest = 0.5 + 0.5
+    assert result.ms_error == pytest.approx(rest / 4)
+    assert result.sem_agreement == result.sem_consistency == pytest.approx(math.sqrt(rest / 4))
+
+
+def test_a_correction_says_why_there_is_none() -> None:
+    human = np.tile([1.0, 0], (2, 50))
+    unlike = human.copy()
+    unlike[0, :60] = 1 - unlike[0, :60]
+    one = np.vstack([human[0], np.full(100, np.nan)])
+    reasons = [psy.rogan_gladen_scores(*pair)[0].reason for pair in ((unlike, human), (human, one))]
+    assert "differently" in reasons[0]
+    assert "could not be compared" in reasons[1]
