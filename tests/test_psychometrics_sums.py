@@ -708,3 +708,14 @@ def test_a_correction_says_why_there_is_none() -> None:
     reasons = [psy.rogan_gladen_scores(*pair)[0].reason for pair in ((unlike, human), (human, one))]
     assert "differently" in reasons[0]
     assert "could not be compared" in reasons[1]
+
+
+def test_graded_items_are_accused_by_the_share_of_permutations() -> None:
+    """(1 + none) / (permutations + 1) is below alpha: 1 / 20 < .051."""
+    steps = np.arange(30)[:, None] + np.arange(8) % 3
+    graded = (steps > 14) * 0.5 + (steps > 9) * 0.4
+    graded[:, 3] = 1 - graded[:, 3]
+    result = psy.label_error_candidates(
+        graded, rng=np.random.default_rng(31), permutations=19, alpha=0.051
+    )
+    assert [candidate.item for candidate in result.candidates] == [3]
