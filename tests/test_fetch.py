@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 import hqm
 from hqm.benchmark.card import Card
-from hqm.benchmark.download import data_root, fetch
+from hqm.benchmark.download import Origin, data_root, fetch
 from hqm.benchmark.registry import card, cards
 from tests.servers import AppServer
 
@@ -162,6 +162,18 @@ def test_the_command_says_what_is_missing(
     assert run("fetch", "shapes", "--data", tmp_path)[0] == 0
 
 
+@pytest.mark.parametrize("query", ["", "?part=2&raw=1"])
+def test_a_mirror_stands_before_host_path_and_query(query: str) -> None:
+    card = card_of(f"https://far.org/a/file.bin{query}")
+    (file,) = card.source.files
+    for mirror in ("http://here", "http://here/"):
+        found = Origin(mirror=mirror).of(card, file)
+        assert found.url == f"http://here/far.org/a/file.bin{query}"
+    assert Origin().of(card, file) == file
+    with pytest.raises(hqm.UsageError):
+        Origin(mirror="here")
+
+
 def test_the_data_root_is_the_variable_or_a_folder_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -169,4 +181,5 @@ def test_the_data_root_is_the_variable_or_a_folder_here(
     assert data_root(None) == Path("data")
     monkeypatch.setenv("HQM_DATA", str(tmp_path))
     assert data_root(None) == tmp_path
+    assert data_root(tmp_path / "other") == tmp_path / "other"
     assert [each.name for each in cards(["all"])] == list(hqm.names())

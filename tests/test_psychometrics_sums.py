@@ -7,8 +7,11 @@ import pytest
 from scipy import stats
 
 import hqm.psychometrics as psy
-from hqm.psychometrics.cross_validation import deal
+from hqm.psychometrics.cross_validation import deal, gain_over
+from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.leaks import judge_strata, views
+from hqm.psychometrics.study_forecast import Contest
+from hqm.psychometrics.table_integrity import Span, accuracy_from
 
 
 def test_williams_test_by_hand() -> None:
@@ -147,6 +150,7 @@ def test_the_gain_of_a_subscore_has_the_jackknife_over_respondents() -> None:
     rng = np.random.default_rng(10)
     ability = rng.normal(size=(15, 2))[:, [0] * 8 + [1] * 8]
     right = (rng.random((15, 16)) < 1 / (1 + np.exp(-2 * ability))).astype(float)
+    right += rng.uniform(0, 0.2, right.shape)
     kinds = ["a"] * 8 + ["b"] * 8
     (result, _) = psy.subscore_value(right, kinds, level=0.9)
     left = np.array(
@@ -389,3 +393,329 @@ def test_two_independent_respondents_are_enough_for_a_test_of_means() -> None:
     ratio = theirs.statistic**2 / 2
     assert (two.statistic, two.p) == pytest.approx((ratio, stats.f.sf(ratio, 1, 1)))
     assert psy.bias_test(x, n_effective=1.9).status == "not_applicable"
+
+
+def test_labels_drawn_with_probabilities_are_weighted_by_hand() -> None:
+    """Hajek's means with weights 1 / p; lambda from the variance of the design, w^2 (1 - p)."""
+    rng = np.random.default_rng(20)
+    chance = rng.choice([0.2, 0.5, 0.9], 30)
+    automatic = (rng.random(30) < 0.6).astype(float)
+    human = np.where(rng.random(30) < 0.25, 1 - automatic, automatic)
+    human[20:] = np.nan
+    result = psy.ppi_scores(automatic[None], human[None], probabilities=chance[None], fewest=5)
+    a, h, p = automatic[:20], human[:20], chance[:20]
+    w = 1 / p
+    mean_h, mean_a = (w * h).sum() / w.sum(), (w * a).sum() / w.sum()
+    counted = w**2 * (1 - p)
+    slope = (counted * (h - mean_h) * (a - mean_a)).sum() / (counted * (a - mean_a) ** 2).sum()
+    assert 0 < slope < 1
+    left = h - slope * a
+    parts = (1 - p) * (w * (left - (w * left).sum() / w.sum()) / w.sum()) ** 2
+    spread = (w * (h - mean_h) ** 2).sum() / w.sum() * 20 / 19
+    error = math.sqrt(20 / 19 * parts.sum() + spread / 30)
+    score = result.scores[0]
+    value = mean_h + slope * (automatic.mean() - mean_a)
+    assert (score.value, score.se) == pytest.approx((value, error))
+    assert result.lambdas[0] == pytest.approx(slope)
+
+
+def test_two_studies_are_compared_by_hand() -> None:
+    """log(U / Q), Q = E / pictures: its error is that of log U - log E."""
+    first, second = (
+        psy.StudyParts(
+            effects=(("respondent",), ("respondent", "item")),
+            values=values,
+            covariance=covariance,
+            respondents=20,
+            families=20,
+            items=pictures,
+            pictures=pictures,
+        )
+        for values, covariance, pictures in (
+            ((0.02, 0.2), ((4e-6, 1e-6), (1e-6, 9e-5)), 50),
+            ((0.01, 0.1), ((1e-6, 2e-7), (2e-7, 4e-5)), 20),
+        )
+    )
+    size = psy.StudySize(pictures=100)
+    result = psy.compare_studies(first, second, (size, psy.StudySize(pictures=80)), 0.9, 15)
+    difference = math.log(0.02 / 0.002) - math.log(0.01 / 0.00125)
+    variance = 4e-6 / 0.02**2 + 9e-5 / 0.2**2 - 2 * 1e-6 / (0.02 * 0.2)
+    variance += 1e-6 / 0.01**2 + 4e-5 / 0.1**2 - 2 * 2e-7 / (0.01 * 0.1)
+    assert result.g == pytest.approx((0.02 / 0.022, 0.01 / 0.01125))
+    assert result.these.difference == pytest.approx(difference)
+    assert result.these.error == pytest.approx(math.sqrt(variance), rel=1e-4)
+    one, other = 1 + 0.2 / 50 / 0.02, 1 + 0.1 / 20 / 0.01
+    own = 2 * (one**2 + other**2 - 2 * one * other * 0.9**2) / 14
+    assert result.others.error == pytest.approx(math.sqrt(variance + own), rel=1e-4)
+    without = psy.StudyParts(
+        effects=first.effects, values=first.values, status="degenerate", reason="equal scores"
+    )
+    for pair in ((without, second), (second, without)):
+        compared = psy.compare_studies(*pair, (size, size), 0.9, 15)
+        assert compared.these.reason == compared.others.reason == "equal scores"
+    # by the delta method on log(1 - G) = log Q - log(U + Q)
+    low, high = psy.forecast_bounds(first, "g", size, level=0.9)
+    slopes = np.array([-1 / 0.022, 1 / 0.2 - 0.01 / 0.022])
+    half = stats.norm.ppf(0.95) * math.sqrt(slopes @ np.array(first.covariance) @ slopes)
+    ends = [1 - math.exp(math.log(0.002 / 0.022) + side * half) for side in (1, -1)]
+    assert (low, high) == pytest.approx(tuple(ends), rel=1e-5)
+
+
+def test_the_half_width_of_rho_g_for_other_respondents_by_hand() -> None:
+    """The noise's share times half the range of a chi-square over its degrees of freedom."""
+    parts = psy.StudyParts(
+        effects=(("respondent",), ("respondent", "item"), ("respondent", "item", "run")),
+        values=(0.02, 0.1, 0.3),
+        respondents=12,
+        families=12,
+        runs=3,
+    )
+    sizes = psy.StudySize(pictures=[50, 200], runs=2, respondents=[9, 30])
+    widths = psy.forecast(parts, "rho_g_half_width", sizes)
+    for width, pictures, free in zip(widths, (50, 200), (8, 29), strict=True):
+        noise = 0.3 / (2 * pictures)
+        span = (stats.chi2.ppf(0.975, free) - stats.chi2.ppf(0.025, free)) / free
+        assert width == pytest.approx(noise / (0.02 + 0.1 / pictures + noise) * span / 2)
+
+
+def test_p_is_never_below_that_of_a_sign_test() -> None:
+    for clusters in (5, 9):
+        number = np.arange(clusters)
+        gain, p = gain_over(np.ones(clusters), np.zeros(clusters), number, 0.95)
+        assert (gain.value, p) == (1, 2.0**-clusters)
+        nearly = np.ones(clusters)
+        nearly[0] = 1 - 1e-9
+        assert gain_over(nearly, np.zeros(clusters), number, 0.95)[1] == 2.0**-clusters
+
+
+def test_parts_and_types_are_judged_apart() -> None:
+    """Each part; and each type of a part where that is neither the part nor the type."""
+    rng = np.random.default_rng(21)
+    labels, types = ["yes", "no"] * 8, ["a"] * 8 + ["b"] * 8
+    parts = ["p", "q"] * 4 + ["p"] * 8
+    items = deal(labels, range(16), types, rng, 4)
+    first, crossed = views(items, parts)
+    assert [(name, part, int(of.sum())) for name, part, of in first.strata] == [
+        ("a", "", 8),
+        ("b", "", 8),
+    ]
+    assert [(name, part, int(of.sum())) for name, part, of in crossed.strata] == [
+        ("", "p", 12),
+        ("", "q", 4),
+        ("a", "p", 4),
+    ]
+    alone = deal(labels, range(16), None, rng, 4)
+    assert [s[:2] for s in views(alone, parts)[1].strata] == [("", "p"), ("", "q")]
+
+
+def test_planted_faults_lie_in_different_items() -> None:
+    """A search that sees every changed item finds all, and half of them names half."""
+    right = np.ones((3, 20))
+    for part, power in ((1, 1.0), (2, 0.5)):
+        result = psy.planted_faults(
+            right,
+            lambda x, part=part: np.flatnonzero(x[0] == 0)[::part],
+            rng=np.random.default_rng(22),
+            share=0.9,
+        )
+        assert (result.planted, result.repeats, result.power) == (18, 12, power)
+        assert result.error == pytest.approx(math.sqrt(power * (1 - power) / (18 * 12)))
+
+
+def test_how_many_are_enough() -> None:
+    """At the number that the documentation names there is a result, and below it there is none."""
+    rng = np.random.default_rng(23)
+    scores = rng.random((2, 5))
+    assert psy.bland_altman(*scores).status == "ok"
+    assert psy.bland_altman(*scores[:, :4]).status == "insufficient"
+    few = [psy.reliability_difference(*rng.random((2, 2, n)), rng) for n in (3, 2)]
+    assert [math.isfinite(each.difference) for each in few] == [True, False]
+    labels = (rng.random((2, 10)) < 0.5).astype(float)
+    labels[:, :2] = [[0, 1], [1, 1]]
+    assert psy.rater_share(labels, rng).share.status != "insufficient"
+    for fewer in (labels[:, :9], labels[:1]):
+        assert psy.rater_share(fewer, rng).share.status == "insufficient"
+    pair = psy.mean_shift([0.5, 0.6], [0.6, 0.8], level=0.9)
+    half = stats.t.ppf(0.95, 1) * 0.05
+    assert (pair.low, pair.high) == pytest.approx((0.15 - half, 0.15 + half))
+    assert psy.pooled_labels([[1, 0], [np.nan, 1]], "mean").tolist() == [1, 0.5]
+    assert psy.judge_errors(np.tile([1.0, 0], (2, 4)), np.tile([1.0, 0], (2, 4))).flags == ()
+
+
+def test_agreement_of_three_respondents_has_mcgraw_and_wongs_interval() -> None:
+    x = np.array([[9.0, 7, 8, 7], [6, 5, 6, 4], [3, 3, 4, 1]])
+    n, k = x.shape
+    result = psy.icc(x, level=0.9).a1
+    rows, columns = x.mean(axis=1) - x.mean(), x.mean(axis=0) - x.mean()
+    msr, msc = k * (rows**2).sum() / (n - 1), n * (columns**2).sum() / (k - 1)
+    rest = x - x.mean() - rows[:, None] - columns
+    mse = (rest**2).sum() / ((n - 1) * (k - 1))
+    value = (msr - mse) / (msr + (k - 1) * mse + k * (msc - mse) / n)
+    a, b = k * value / (n * (1 - value)), 1 + k * value * (n - 1) / (n * (1 - value))
+    v = (a * msc + b * mse) ** 2 / ((a * msc) ** 2 / (k - 1) + (b * mse) ** 2 / ((n - 1) * (k - 1)))
+    above, below = stats.f.ppf(0.95, n - 1, v), stats.f.ppf(0.95, v, n - 1)
+    rest_of = k * msc + (k * n - k - n) * mse
+    low = n * (msr - above * mse) / (above * rest_of + n * msr)
+    high = n * (below * msr - mse) / (rest_of + n * below * msr)
+    assert (result.value, result.low, result.high) == pytest.approx((value, low, high))
+
+
+def test_the_noise_without_each_picture_by_loops() -> None:
+    rng = np.random.default_rng(24)
+    scores, without = rng.random((3, 4)), rng.random((3, 4, 5))
+    sizes, noise = np.array([2.0, 1, 4, 2, 3]), rng.random(4)
+    result = psy.LeftOutScores(scores, without, list("abcde"), noise, sizes).noise_without
+    for m in range(4):
+        own = [
+            np.var(12 * scores[:, m] - (12 - sizes[c]) * without[:, m, c], ddof=1) for c in range(5)
+        ]
+        for c in range(5):
+            kept = noise[m] * (1 - own[c] / sum(own)) * 12 / (12 - sizes[c])
+            assert result[m, c] == pytest.approx(kept)
+
+
+def test_leverage_alone_makes_a_respondent_dominant_above_one_half() -> None:
+    """1 / n + (x - mean)^2 / sum of squares."""
+
+    def level(kept: np.ndarray) -> float:
+        return float(kept.sum())
+
+    # 1/6 + 25/70 = .524 for the outer scores of -5, -3, -1, 1, 3, 5; 1/8 + 49/168 = .417 of eight
+    for n, dominant in ((6, True), (8, False)):
+        scores = np.arange(1.0 - n, n, 2)
+        result = psy.leave_one_out(level, n, correlation=False, scores=scores)
+        assert result.flags == (("DOMINANT_MODEL",) if dominant else ()), n
+
+
+def test_ratios_of_nothing_have_no_value() -> None:
+    nothing, some = Span(0.0, 0.0), Span(0.5, 0.5)
+    assert accuracy_from(nothing, some, some) is None
+    assert Contest(1.0, 1.0).choice == 0
+    assert (Contest(1.1, 1.0).choice, Contest(-1.1, 1.0).choice) == (1, 2)
+
+
+def test_a_leak_is_tested_as_often_as_there_are_cues_and_strata() -> None:
+    """Bonferroni: the smallest p is 2^-clusters times the number of tests."""
+    labels, clusters = ["yes", "no"] * 60, np.repeat(np.arange(12), 10).tolist()
+    result = psy.leakage_cues(labels, rng=np.random.default_rng(25), clusters=clusters)
+    tests = len(result.strata)
+    assert tests == len({stratum.cue for stratum in result.strata}) > 2
+    assert min(stratum.p for stratum in result.strata) == pytest.approx(tests * 2.0**-12)
+
+
+def test_separation_is_what_errors_leave_of_the_variance_of_abilities() -> None:
+    rng = np.random.default_rng(26)
+    ability, hard = rng.normal(size=(60, 1)), np.linspace(-1.5, 1.5, 15)
+    right = (rng.random((60, 15)) < 1 / (1 + np.exp(hard - ability))).astype(float)
+    model = psy.rasch(right)
+    errors = np.mean(np.square(model.ability_se))
+    assert model.separation == pytest.approx(1 - errors / np.var(model.ability, ddof=1))
+    # Wright and Masters (1982), chapter 5: variances of the mean squares, made normal by cube roots
+    b = np.array([item.difficulty for item in model.items])
+    p = 1 / (1 + np.exp(b - np.array(model.ability)[:, None]))
+    w = p * (1 - p)
+    squares = (right - p) ** 2
+    fourth = w * (p**3 + (1 - p) ** 3)
+    for mean, variance, name in (
+        ((squares / w).mean(axis=0), (fourth / w**2).sum(axis=0) / 60**2 - 1 / 60, "outfit_t"),
+        (
+            squares.sum(axis=0) / w.sum(axis=0),
+            (fourth - w**2).sum(axis=0) / w.sum(axis=0) ** 2,
+            "infit_t",
+        ),
+    ):
+        deviates = (np.cbrt(mean) - 1) * 3 / np.sqrt(variance) + np.sqrt(variance) / 3
+        assert [getattr(item, name) for item in model.items] == pytest.approx(deviates.tolist())
+
+
+def test_contradictions_beyond_one_answer_in_five_count() -> None:
+    scored = np.ones((8, 50))
+    labels = scored.copy()
+    labels[:, 7] = 0
+    result = psy.contradicted_items(scored, labels)
+    assert (result.usual, result.tested) == (pytest.approx(0.2), 50)
+    assert result.fewest == math.ceil(math.log(0.05 / 50) / math.log(0.2))
+    (row,) = result.items
+    assert row.p == pytest.approx(50 * 0.2**8)
+
+
+def test_chances_and_scores_at_their_ends() -> None:
+    """More than -1 successes are certain, more than all of them impossible."""
+    k = np.arange(-2, 6)
+    assert binomial_above(k, 4, 0.3) == pytest.approx(stats.binom.sf(k, 4, 0.3))
+    assert psy.Coefficient.absent("insufficient", "why").n == 0
+    few = psy.check_table(["m"], ["a"], [["0.748"]])
+    assert (few.status, few.grim_checked, few.means_checked) == ("not_informative", 0, 0)
+    agreed = psy.fleiss_kappa([[0, 1, 0, 1, 1, 0]] * 3)
+    assert (agreed.value, agreed.fixed) == (1, None)
+    assert math.isnan(agreed.se)
+    same = np.array([0.2, 0.4, 0.9, 0.7])
+    certain = psy.reliability_difference(
+        [same, same], [same, [0.3, 0.2, 0.8, 0.9]], np.random.default_rng(27)
+    )
+    other = stats.pearsonr(same, [0.3, 0.2, 0.8, 0.9]).statistic
+    assert certain.status == "degenerate"
+    assert certain.difference == pytest.approx(1 - other)
+
+
+def test_fifty_labels_are_enough() -> None:
+    rng = np.random.default_rng(28)
+    scores = (rng.random((1, 80)) < 0.6).astype(float)
+    for count in (49, 50):
+        labels = np.where(np.arange(80) < count, scores, np.nan)
+        flags = psy.ppi_scores(scores, labels).scores[0].flags
+        assert flags == (("FEW_LABELS",) if count < 50 else ()), count
+
+
+def test_two_clusters_give_no_interval_over_items() -> None:
+    rng = np.random.default_rng(29)
+    scores = rng.random((3, 6))
+    for clusters in (2, 3):
+        without = scores[:, :, None] + 0.01 * rng.normal(size=(3, 6, clusters))
+        result = psy.rho_g_of_scores(scores, noise=np.full(6, 1e-3), without=without).rho
+        assert (result.fixed is None) == (clusters == 2)
+
+
+def test_a_judge_without_errors_has_wilsons_ends() -> None:
+    """z^2 / (n + z^2) for 30 positives and 20 negatives, all judged rightly, or all wrongly."""
+    human = np.repeat([[1.0, 0]], [15, 10], axis=1).repeat(2, axis=0)
+    square = stats.norm.ppf(0.95) ** 2
+    right, wrong = (psy.judge_errors(judge, human, level=0.9) for judge in (human, 1 - human))
+    for one, other, count in (
+        (right.sensitivity, wrong.sensitivity, 30),
+        (right.specificity, wrong.specificity, 20),
+    ):
+        edge = square / (count + square)
+        assert (one.value, one.low, one.high) == pytest.approx((1, 1 - edge, 1))
+        assert (other.value, other.low, other.high) == pytest.approx((0, 0, edge))
+
+
+def test_means_of_administrations_closer_than_chance_add_no_error() -> None:
+    """Rows of mean 0.5, 2.5 and 4.5 with equal columns: MSC = 0, MSE = .5 * 3 / 2."""
+    result = psy.icc([[0.0, 1, 0.5], [3, 2, 2.5], [4.5, 4.5, 4.5]])
+    columns = [7.5 / 3, 7.5 / 3, 7.5 / 3]
+    assert len(set(columns)) == 1
+    rest = 0.5 + 0.5
+    assert result.ms_error == pytest.approx(rest / 4)
+    assert result.sem_agreement == result.sem_consistency == pytest.approx(math.sqrt(rest / 4))
+
+
+def test_a_correction_says_why_there_is_none() -> None:
+    human = np.tile([1.0, 0], (2, 50))
+    unlike = human.copy()
+    unlike[0, :60] = 1 - unlike[0, :60]
+    one = np.vstack([human[0], np.full(100, np.nan)])
+    reasons = [psy.rogan_gladen_scores(*pair)[0].reason for pair in ((unlike, human), (human, one))]
+    assert "differently" in reasons[0]
+    assert "could not be compared" in reasons[1]
+
+
+def test_graded_items_are_accused_by_the_share_of_permutations() -> None:
+    """(1 + none) / (permutations + 1) is below alpha: 1 / 20 < .051."""
+    steps = np.arange(30)[:, None] + np.arange(8) % 3
+    graded = (steps > 14) * 0.5 + (steps > 9) * 0.4
+    graded[:, 3] = 1 - graded[:, 3]
+    result = psy.label_error_candidates(
+        graded, rng=np.random.default_rng(31), permutations=19, alpha=0.051
+    )
+    assert [candidate.item for candidate in result.candidates] == [3]
