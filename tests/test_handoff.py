@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hqm.benchmark.log_answers import take_logs
 from hqm.benchmark.registry import load
-from hqm.logs import lmms_eval
+from hqm.imports.log_answers import take_logs
+from hqm.imports.readers import lmms_eval
 from tests.conftest import Run
 from tests.messages import tells
 
@@ -118,7 +118,7 @@ def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(
     ]
     assert {row.form for row in log.rows} == {"parallel"}
     forms = {form.name: form for form in (benchmark.original, benchmark.parallel_form)}
-    taken = take_logs(benchmark, forms, [samples])
+    taken = take_logs(forms, [samples])
     assert [(r.form, len(r.answers)) for r in taken.recordings] == [("parallel", 6)]
     assert taken.matchings[0].how == {"id": 6}
 

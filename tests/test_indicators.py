@@ -15,7 +15,7 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import Policy
-from hqm.benchmark.recordings import Recording
+from hqm.imports.recordings import Recording
 from hqm.indicators import Case, Indicator, case, catalogue, comparisons, engine
 from hqm.judges.judge_stages import StageEvidence
 from hqm.judges.people_labels import FAITHFUL

@@ -22,14 +22,15 @@ from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.human_labels import read_criterion
 from hqm.benchmark.items import read_items
-from hqm.benchmark.judge_api import AskJudge, JudgedRow, Part, Prompts, Replies, Stage, read_replies
-from hqm.benchmark.recordings import Recording, read_answers
+from hqm.benchmark.judge_api import AskJudge, Part, Prompts, Replies, Stage, read_replies
 from hqm.errors import AnswerError, CardError, DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import Checksums, ImageSource, open_images
 from hqm.files.records import read_json, read_text
 from hqm.forms.grammar import is_negated
 from hqm.forms.wording import render_options
+from hqm.imports.recordings import Recording, read_answers
+from hqm.imports.row import Row
 from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import (
@@ -320,7 +321,7 @@ class Adapter:
         """
         return read_replies(path, form)
 
-    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+    def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
         """The rows of a release's own file of judgements, for `hqm audit --judgements`; None where
         the file is no such file.
 

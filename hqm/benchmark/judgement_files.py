@@ -12,24 +12,33 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import ROLES, Heard, JudgedRow
+from hqm.benchmark.judge_api import ROLES
 from hqm.errors import AnswerError, DataError
-from hqm.files.records import read_records, whole_number
-from hqm.logs.row import first_text
-from hqm.types import ORIGINAL, STATES, Form, Response
+from hqm.files.records import read_records
+from hqm.imports.row import (
+    ANSWERS,
+    IDS,
+    IMAGES,
+    PARTS,
+    QUESTIONS,
+    RESPONDENTS,
+    JudgeOutput,
+    Row,
+    count_in,
+    first_text,
+    ids_in,
+    no_field,
+    parts_in,
+)
+from hqm.types import STATES, Form, Response
 
-_IDS = ("item", "id", "question_id", "sample_id", "index", "image_id")
-_IMAGES = ("image", "image_path", "image_source", "image_id")
-_QUESTIONS = ("question", "prompt", "query", "instruction")
-_RESPONDENTS = ("respondent", "model_id", "model")
 _JUDGES = ("judge", "judge_model", "judge_name")
 _MARKS = ("verdict", "score", "rating", "judgement", "judgment")
 _REPLIES = ("reply", "review", "judge_reply")
-_ANSWERS = ("answer", "response", "model_answer", "model_prediction", "prediction")
-_PARTS = ("category", "split", "part")
+_ANSWERS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
 
 
-def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[JudgedRow]:
+def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
     """The rows of a file of judgements, in the release's own layout or in the plain one.
 
     The plain layout is CSV or JSON lines of `item` (or what a log has: `id`, `question_id`, a
@@ -68,8 +77,10 @@ def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[JudgedRow]
             remedy="See `--judgements` in docs/formats.md.",
         )
     return [
-        JudgedRow(
-            place=f"{path}: {key}", heard=Heard({r: tuple(t) for r, t in said.items()}), ids=(key,)
+        Row(
+            place=f"{path}: {key}",
+            judgement=JudgeOutput({r: tuple(t) for r, t in said.items()}),
+            ids=(key,),
         )
         for key, said in replies.items()
     ]
@@ -88,38 +99,29 @@ def holds_marks(path: Path) -> bool:
     )
 
 
-def _row(record: Mapping[str, Any], place: str, form: Form) -> JudgedRow:
-    ids = tuple(
-        str(record[n])
-        for n in _IDS
-        if isinstance(record.get(n), (str, int)) and str(record[n]).strip()
-    )
-    images = [
-        name for name in _IMAGES if name != "image_id" or not any(key in form.by_id for key in ids)
-    ]
-    number = record.get("run") if record.get("run") not in (None, "") else record.get("asking")
+def _row(record: Mapping[str, Any], place: str, form: Form) -> Row:
+    ids = ids_in(record, (*IDS, "image_id"))
+    named = any(key in form.by_id for key in ids)  # then `image_id` is an id and not a picture
+    images = [name for name in IMAGES if name != "image_id" or not named]
+    asking = count_in(record, "run", place)
     answers = [record[name] for name in _ANSWERS if isinstance(record.get(name), str)]
-    return JudgedRow(
+    return Row(
         place=place,
-        heard=_heard(record, place),
-        ids=tuple(dict.fromkeys(ids)),
+        judgement=_output(record, place),
+        ids=ids,
         image=first_text(record, images),
-        question=first_text(record, _QUESTIONS),
-        parts=tuple(part.strip() for part in first_text(record, _PARTS).split(",") if part.strip()),
-        respondent=first_text(record, _RESPONDENTS),
+        question=first_text(record, QUESTIONS),
+        parts=parts_in(first_text(record, PARTS)),
+        respondent=first_text(record, RESPONDENTS),
         judge=first_text(record, _JUDGES),
-        asking=None if number in (None, "") else whole_number(number, "run", place),
-        form=first_text(record, ("form",)) or ORIGINAL,
-        run=(
-            whole_number(record["answer_run"], "answer_run", place)
-            if record.get("answer_run") not in (None, "")
-            else 0
-        ),
-        answer=answers[0] if answers else None,
+        asking=count_in(record, "asking", place) if asking is None else asking,
+        form=first_text(record, ("form",)),
+        run=count_in(record, "answer_run", place) or 0,
+        answer=Response(answers[0]) if answers else None,
     )
 
 
-def _heard(record: Mapping[str, Any], place: str) -> Heard:
+def _output(record: Mapping[str, Any], place: str) -> JudgeOutput:
     """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
     named = next((name for name in _REPLIES if name in record), None)
     if named is not None and (
@@ -140,16 +142,11 @@ def _heard(record: Mapping[str, Any], place: str) -> Heard:
                 remedy=f"It is one of {', '.join(STATES)}.",
             )
         text = "" if record[named] is None else str(record[named])
-        return Heard({role: (text if Response(text, state).outcome == "ok" else "",)})
+        return JudgeOutput({role: (text if Response(text, state).outcome == "ok" else "",)})
     marks = [record[name] for name in _MARKS if name in record]
     if not marks:
-        there = ", ".join(map(repr, record)) or "none"
-        what = (
-            f"none of the fields {', '.join(map(repr, (*_MARKS, *_REPLIES)))} is there (there are"
-            f" {there})"
-        )
-        raise AnswerError(what, place=place)
+        raise AnswerError(no_field((*_MARKS, *_REPLIES), record), place=place)
     given = next((mark for mark in marks if mark not in (None, "")), "")
     if isinstance(given, (dict, list)):
         raise AnswerError(f"the verdict is {given!r:.60}, which is no text or number", place=place)
-    return Heard(mark=str(given).strip())
+    return JudgeOutput(mark=str(given).strip())

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, ImageError
-from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, keep, safe_name
+from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, is_picture, keep, safe_name
 from hqm.signature import digest_file
+from hqm.text import unique_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +140,15 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
     images: list[str] = []
     for file in parquet_files(pattern):
         with _opened(file) as opened:
-            schema = opened.schema_arrow
-            images = image_columns(schema)
-            plain = [name for name in schema.names if name not in images]
+            names = opened.schema_arrow.names
+            unique_columns(names, str(file))
+            images = image_columns(opened, file)
+            plain = [name for name in names if name not in images]
             if plain:
-                records += opened.read(columns=plain).to_pylist()
+                rows = opened.read(columns=plain).to_pylist()
             else:
-                records += [{} for _ in range(opened.metadata.num_rows)]
+                rows = [{} for _ in range(opened.metadata.num_rows)]
+        records += [decoded(row, f"{file}: row {number}") for number, row in enumerate(rows, 1)]
     for column in images:
         for record, name in zip(records, ParquetImages(pattern, column).names, strict=True):
             record[column] = name
@@ -171,16 +174,67 @@ def pyarrow_library() -> Any:
     return pyarrow
 
 
-def image_columns(schema: Any) -> list[str]:
-    """The columns that hold pictures."""
+def image_columns(opened: Any, file: Path) -> list[str]:
+    """The columns of an opened file that hold pictures.
+
+    Raises
+    ------
+    DataError
+        The bytes of a column are neither pictures nor text.
+    """
     pa = pyarrow_library()
 
-    def holds(kind: Any) -> bool:
-        if pa.types.is_struct(kind):
-            return {"bytes", "path"} <= {kind.field(i).name for i in range(kind.num_fields)}
-        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    def holds(field: Any) -> bool:
+        if pa.types.is_struct(field.type):
+            return holds_pictures(pa, field.type)
+        if not (pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type)):
+            return False
+        some = next(opened.iter_batches(batch_size=_AT_ONCE, columns=[field.name]), None)
+        return some is None or not are_texts(some.column(0).to_pylist(), file, field.name)
 
-    return [field.name for field in schema if holds(field.type)]
+    return [field.name for field in opened.schema_arrow if holds(field)]
+
+
+def are_texts(values: Iterable[bytes | None], file: Path, column: str) -> bool:
+    """Whether bytes are texts in UTF-8 and no pictures, by the first of a column.
+
+    Raises
+    ------
+    DataError
+        They are neither.
+    """
+    there = [value for value in values if value]
+    if not there or any(map(is_picture, there)):
+        return False
+    for value in there:
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            raise DataError(
+                f"the bytes of the column {column!r} are neither pictures nor UTF-8",
+                place=str(file),
+                remedy="Write the column as text.",
+            ) from None
+    return True
+
+
+def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
+    """The cells of a row, with bytes as the text that they are in UTF-8.
+
+    Raises
+    ------
+    DataError
+        Bytes are not UTF-8.
+    """
+    for name, value in cells.items():
+        if isinstance(value, bytes):
+            try:
+                cells[name] = value.decode()
+            except UnicodeDecodeError as error:
+                bad = f"byte {error.start} (0x{value[error.start]:02x}) is not UTF-8"
+                remedy = "Write the column as text."
+                raise DataError(bad, place=f"{place}, column {name!r}", remedy=remedy) from None
+    return cells
 
 
 def _opened(file: Path) -> Any:
@@ -200,7 +254,7 @@ def _index(file: Path, column: str) -> list[_Row]:
     pa = pyarrow_library()
     key = digest_file(file).rpartition(":")[2]
     with _opened(file) as opened:
-        columns = image_columns(opened.schema_arrow)
+        columns = image_columns(opened, file)
         column = column or (columns[0] if len(columns) == 1 else "image")
         if column not in columns:
             known = ", ".join(columns) or "none"
@@ -295,10 +349,7 @@ class ArrowTable:
         # here and below
         with self._reading():
             names = [name for name in self._schema.names if not name.startswith("__")]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            remedy = "Rename or remove one of the two."
-            raise DataError(f"the column {twice!r} stands twice", place=self.label, remedy=remedy)
+        unique_columns(names, self.label)
         return tuple(names)
 
     @cached_property

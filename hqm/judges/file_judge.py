@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AskJudge, Heard, as_number, played_back, whole
+from hqm.benchmark.judge_api import AskJudge, as_number, played_back, whole
 from hqm.errors import NoReply
+from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
 from hqm.judges.people_labels import BROUGHT
 from hqm.judges.procedure import AGAIN, NotAsked, Rows, parse_judge, verdicts
@@ -109,7 +110,7 @@ class BroughtSet:
     run: int
     file: str
     """The hash of the file."""
-    said: Mapping[str, Heard]
+    said: Mapping[str, JudgeOutput]
     """Item id -> what the judge said."""
 
     @property
@@ -155,11 +156,11 @@ class BroughtJudge:
             (each.form, each.run, each.asking) == at for each in self.sets
         )
 
-    def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, Heard]:
+    def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, JudgeOutput]:
         """Item -> what was said of one respondent's answers; several files may each be about some
         of the items.
         """
-        said: dict[str, Heard] = {}
+        said: dict[str, JudgeOutput] = {}
         for each in self.sets:
             if (each.respondent, each.form, each.run, each.asking) == (name, form, run, asking):
                 said.update(each.said)
@@ -217,7 +218,7 @@ class BroughtJudge:
             for item, a in zip(form.items, row, strict=True)
         ]
 
-    def _by_mark(self, item: Item, answer: Response | None, said: Heard | None) -> Verdict:
+    def _by_mark(self, item: Item, answer: Response | None, said: JudgeOutput | None) -> Verdict:
         answer = answer or Response("", "missing", "not asked")
         if none := self.benchmark.no_answer(answer):
             return none
@@ -334,7 +335,9 @@ def stored(store: Store, benchmark: Benchmark) -> tuple[BroughtSet, ...]:
         )
         rows = store.judgements(benchmark.name, each.stored_as, form, run)
         said = {
-            r.item: Heard.from_dict(json.loads(r.reply)) for r in rows if r.respondent == respondent
+            r.item: JudgeOutput.from_dict(json.loads(r.reply))
+            for r in rows
+            if r.respondent == respondent
         }
         sets.append(replace(each, said=said))
     return tuple(sets)

@@ -14,17 +14,15 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.human_labels import HUMAN, respondent_named
-from hqm.benchmark.judge_api import Heard, JudgedRow
 from hqm.benchmark.judgement_files import judged_rows
-from hqm.benchmark.matching import How, match_rows
 from hqm.errors import AnswerError, UsageError
+from hqm.imports.match import MatchReport, match_rows
+from hqm.imports.row import JudgeOutput, Row
 from hqm.judges.file_judge import BroughtSet
 from hqm.judges.procedure import AGAIN, parse_judge
-from hqm.logs.row import LogRow
 from hqm.signature import digest_file
-from hqm.types import ORIGINAL, Form, Response
+from hqm.types import ORIGINAL, Form
 
-_SHOWN = 3
 _SUFFIXES = (".json", ".jsonl", ".csv")
 _RUN = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
@@ -89,55 +87,12 @@ class JudgementSource:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgementMatching:
-    """How the rows of one file were taken, for one judge, asking, respondent, form and run."""
-
-    path: str
-    judge: str
-    asking: int
-    respondent: str
-    form: str
-    run: int
-    rows: int
-    matched: int
-    items: int
-    """Items with a judgement."""
-    of: int
-    """Items of the form."""
-    how: Mapping[How, int]
-    unmatched: tuple[str, ...] = ()
-    """The rows that fit no item, or judge another answer than the audited one, or an unknown
-    respondent's.
-    """
-    ambiguous: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        return self.matched == self.rows
-
-    @property
-    def sentence(self) -> str:
-        """What was read, in one line."""
-        how = ", ".join(f"{n} by {name}" for name, n in self.how.items()) or "none"
-        said = (
-            f"{self.path}: judge {self.judge}, asked time {self.asking}, about {self.respondent},"
-            f" form {self.form}, run {self.run}: {self.matched} of {self.rows} rows matched"
-            f" ({how}), {self.items} of {self.of} items judged"
-        )
-        for what, places in (("unmatched", self.unmatched), ("ambiguous", self.ambiguous)):
-            if places:
-                more = f"; and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-                said += f"; {len(places)} {what}: {'; '.join(places[:_SHOWN])}{more}"
-        return said
-
-
 @dataclass(frozen=True, slots=True)
 class TakenJudgements:
     """What files of judgements gave."""
 
     sets: tuple[BroughtSet, ...]
-    matchings: tuple[JudgementMatching, ...]
+    matchings: tuple[MatchReport, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -185,7 +140,7 @@ def take_judgements(
     """
     files, notes = _files(sources)
     read = [(path, source, judged_rows(benchmark, path, forms[ORIGINAL])) for path, source in files]
-    given: list[tuple[Path, _Key, list[JudgedRow]]] = []
+    given: list[tuple[Path, _Key, list[Row]]] = []
     for path, source, rows in read:
         given += [
             (path, key, of_key)
@@ -194,7 +149,7 @@ def take_judgements(
     # those that say which asking they are come first, so that the others take what is free
     given.sort(key=lambda each: each[1].asking is None)
     sets: list[BroughtSet] = []
-    matchings: list[JudgementMatching] = []
+    matchings: list[MatchReport] = []
     taken: dict[_Key, set[str]] = {}
     for path, key, rows in given:
         form = forms[key.form]
@@ -229,7 +184,7 @@ def take_judgements(
     refused = [matching for matching in matchings if not matching.complete]
     if refused and not partial:
         raise AnswerError(
-            refused[0].sentence,
+            refused[0].counts,
             place=refused[0].path,
             remedy=(
                 "Name the benchmark, part, release or respondents that were judged, or take what"
@@ -284,11 +239,11 @@ def _files(
 def _grouped(
     path: Path,
     source: JudgementSource,
-    rows: Sequence[JudgedRow],
+    rows: Sequence[Row],
     respondents: Sequence[str],
     forms: Mapping[str, Form],
-) -> dict[_Key, list[JudgedRow]]:
-    groups: dict[_Key, list[JudgedRow]] = defaultdict(list)
+) -> dict[_Key, list[Row]]:
+    groups: dict[_Key, list[Row]] = defaultdict(list)
     names = {stem: _of_name(path, source, respondents, stem) for stem in {row.stem for row in rows}}
     for row in rows:
         judge_there, run_there, who_there = names[row.stem]
@@ -308,9 +263,10 @@ def _grouped(
                     f" {', '.join(respondents) or 'none'}."
                 ),
             )
-        if row.form not in forms:
+        form = row.form or ORIGINAL
+        if form not in forms:
             raise AnswerError(
-                f"there is no form {row.form!r}",
+                f"there is no form {form!r}",
                 place=row.place,
                 remedy=f"The forms are {', '.join(forms)}.",
             )
@@ -321,9 +277,9 @@ def _grouped(
                 else "Name the judge: --judgements JUDGE=FILE."
             )
             raise UsageError(f"a judge cannot be called {judge!r}", place=row.place, remedy=remedy)
-        groups[
-            _Key(judge, time, _respondent(who, respondents, row.place), row.form, row.run)
-        ].append(row)
+        groups[_Key(judge, time, _respondent(who, respondents, row.place), form, row.run)].append(
+            row
+        )
     return groups
 
 
@@ -385,34 +341,33 @@ def _matched(
     benchmark: Benchmark,
     path: Path,
     key: _Key,
-    rows: Sequence[JudgedRow],
+    rows: Sequence[Row],
     form: Form,
     respondents: Sequence[str],
     answer: AnswerOf,
-) -> tuple[JudgementMatching, dict[str, Heard]]:
+) -> tuple[MatchReport, dict[str, JudgeOutput]]:
     """The judgements by item, and how their rows were matched."""
     known = key.respondent in respondents
-    matched = match_rows([_as_log(row) for row in rows], form, benchmark.spelled)
-    said: dict[str, Heard] = {}
+    matched = match_rows(rows, form, benchmark.spelled)
+    said: dict[str, JudgeOutput] = {}
     # a row with an id, and with nothing else, is about no item where no item has this id
     nameless = [
         i for i in matched.ambiguous if rows[i].own_ids or (rows[i].ids and not rows[i].question)
     ]
-    unmatched = [_shown(rows[i]) for i in (*matched.unmatched, *nameless)]
+    unmatched = [rows[i].described for i in (*matched.unmatched, *nameless)]
+    contradicting = [rows[i].described for i in matched.contradicting]
     taken = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
         if row.own_ids and not set(keys) <= set(row.ids):
-            unmatched.append(
-                f"{_shown(row)} asks another question than the benchmark's item of this id"
-            )
+            contradicting.append(row.described)
             continue
         other = (
             known
             and row.answer is not None
             and any(
                 (there := answer(key.respondent, key.form, key.run, item)) is not None
-                and there.split() != row.answer.split()
+                and there.split() != row.answer.text.split()
                 for item in keys
             )
         )
@@ -422,20 +377,21 @@ def _matched(
                 if other
                 else f"{key.respondent}, who is not audited"
             )
-            unmatched.append(f"{_shown(row)} judges {who}")
+            unmatched.append(f"{row.described} judges {who}")
             continue
         taken += 1
+        output = row.judgement or JudgeOutput()
         for item in keys:
             before = said.get(item)
-            if before is not None and (before.mark is not None or row.heard.mark is not None):
+            if before is not None and (before.mark is not None or output.mark is not None):
                 what = f"{item} is judged twice by {key.judge}"
                 raise AnswerError(
                     what,
                     place=row.place,
                     remedy="Say which time each judgement is in a column `run`.",
                 )
-            said[item] = row.heard if before is None else before.joined(row.heard)
-    matching = JudgementMatching(
+            said[item] = output if before is None else before.joined(output)
+    matching = MatchReport(
         path=str(path),
         judge=key.judge,
         asking=key.asking or 0,
@@ -447,31 +403,14 @@ def _matched(
         items=len(said),
         of=len(form),
         how=matched.how,
+        contradicting=tuple(contradicting),
         unmatched=tuple(unmatched),
-        ambiguous=tuple(_shown(rows[i]) for i in matched.ambiguous if i not in nameless),
+        ambiguous=tuple(rows[i].described for i in matched.ambiguous if i not in nameless),
     )
     return matching, said
 
 
-def _as_log(row: JudgedRow) -> LogRow:
-    return LogRow(
-        place=row.place,
-        respondent=row.respondent,
-        answer=Response(""),
-        ids=row.ids,
-        image=row.image,
-        question=row.question,
-        parts=row.parts,
-        position=row.position,
-    )
-
-
-def _shown(row: JudgedRow) -> str:
-    what = f" ({row.ids[0]})" if row.ids else f" asks {row.question!r:.60}" if row.question else ""
-    return f"{row.place.rpartition(': ')[2]}{what}"
-
-
-def _free(taken: Mapping[_Key, set[str]], key: _Key, said: Mapping[str, Heard]) -> int:
+def _free(taken: Mapping[_Key, set[str]], key: _Key, said: Mapping[str, JudgeOutput]) -> int:
     asking = 0
     while taken.get(replace(key, asking=asking), set()) & said.keys():
         asking += 1
@@ -494,9 +433,7 @@ def _numbered(sets: Sequence[BroughtSet]) -> list[BroughtSet]:
     return [replace(each, asking=times[each.judge][each.asking]) for each in sets]
 
 
-def _renumbered(
-    matchings: Sequence[JudgementMatching], sets: Sequence[BroughtSet]
-) -> list[JudgementMatching]:
+def _renumbered(matchings: Sequence[MatchReport], sets: Sequence[BroughtSet]) -> list[MatchReport]:
     times = _times(sets)
     return [replace(m, asking=times.get(m.judge, {}).get(m.asking, m.asking)) for m in matchings]
 

@@ -274,7 +274,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "a list among lines": (
         "q.jsonl",
         LINE.encode() + b"\n[1]\n",
-        "row 2 (line 2): a row must be a JSON object, not list",
+        "row 2 (line 2): a record must be a JSON object, not list",
     ),
     "a key twice": (
         "q.jsonl",

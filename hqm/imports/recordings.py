@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
+from hqm.imports.row import ANSWERS, answer_text, first_field
 from hqm.signature import canonical_json
 from hqm.text import SHORT, storable
 from hqm.types import ORIGINAL, Form, Item, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
 _STATES = frozenset(get_args(State))
-_TEXTS = ("answer", "response", "text", "prediction", "model_answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +34,6 @@ class Recording:
     """
 
 
-def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
-    """The value of the first of several fields that a record has."""
-    for name in names:
-        if name in record:
-            return record[name]
-    raise AnswerError(
-        f"none of the fields {', '.join(map(repr, names))} is there (there are"
-        f" {', '.join(map(repr, record)) or 'none'})",
-        place=place,
-    )
-
-
-def answer_text(value: Any, place: str) -> str:
-    """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
-
-    Raises
-    ------
-    AnswerError
-        It is an object, a list, true or false, which no respondent wrote.
-    """
-    if isinstance(value, (dict, list, bool)):
-        raise AnswerError(
-            f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text."
-        )
-    return "" if value is None else str(value)
-
-
 def _name(value: Any, what: str, place: str) -> str:
     """An id or a name: a text that is not empty, or a number."""
     if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
@@ -71,7 +44,7 @@ def _name(value: Any, what: str, place: str) -> str:
 
 
 def _response(record: Mapping[str, Any], place: str) -> Response:
-    text = answer_text(first_field(record, _TEXTS, place), place)
+    text = answer_text(first_field(record, ANSWERS, place), place)
     state = record.get("state", "ok")
     # a state may be anything that JSON has, also what has no hash
     if not isinstance(state, str) or state not in _STATES:
