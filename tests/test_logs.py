@@ -426,3 +426,84 @@ def test_without_pyarrow_the_remedy_is_named(logs: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(HQMError, match=r"hqm-audit\[logs\]"):
         read_logs([logs / "inspect" / "llava_6x2.eval"])
+
+
+# --- one row, one matcher, one reader a file ---
+
+
+def test_a_reader_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that lies in the package is recognised, can be named, and is listed."""
+    from hqm.imports import detect, readers
+
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "plugin" / "parrot.py").write_text(
+        "from hqm.imports.row import Log, Row\n"
+        "from hqm.types import Response\n"
+        "SOURCE = 'parrot'\n"
+        "def is_log(file):\n"
+        "    return any('squawk' in record for record in file.first)\n"
+        "def read_log(file):\n"
+        "    rows = [\n"
+        "        Row(place=f'{file.path}: record {i}', ids=(r['of'],), respondent='parrot',\n"
+        "            answer=Response(r['squawk']))\n"
+        "        for i, r in enumerate(file.records, 1)\n"
+        "    ]\n"
+        "    return Log(path=str(file.path), tool='Parrot 1', rows=tuple(rows))\n"
+    )
+    path = write(tmp_path / "a.jsonl", [{"of": "y0000", "squawk": "Yes"}])
+    before = list(detect.known_readers())
+    assert not detect.written_by_tool(path)
+    monkeypatch.setattr(readers, "__path__", [*readers.__path__, str(tmp_path / "plugin")])
+    detect.known_readers.cache_clear()
+    try:
+        assert sorted(detect.known_readers()) == sorted([*before, "parrot"])
+        assert detect.written_by_tool(path)
+        for source in ("auto", "parrot"):
+            (log,) = read_logs([path], source)
+            assert (log.tool, log.rows[0].ids) == ("Parrot 1", ("y0000",))
+        form = load("shapes_yesno").original
+        taken = take_logs({"original": form}, [path])
+        assert taken.matchings[0].counts.startswith("1 of 1 rows matched (1 by id)")
+    finally:
+        detect.known_readers.cache_clear()
+        sys.modules.pop("hqm.imports.readers.parrot", None)
+
+
+def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
+    """What says the same of its question finds the same item, as an answer, a judgement or a key;
+    and all are counted in the same words.
+    """
+    from hqm.benchmark.corrected_keys import read_key
+    from hqm.judges.judgements import JudgementSource, take_judgements
+
+    benchmark = load("shapes_yesno")
+    forms = {"original": benchmark.original}
+    items = benchmark.original.items[:3]
+    asks = [{"question_id": i.id, "image": i.image, "question": i.prompt + POST} for i in items]
+    asks[1]["question_id"] = "7"  # an id of another copy: the picture and the question decide
+    asks[2]["question"] = "Is the sky blue?"  # the id of one item, the question of none
+    answers = write(tmp_path / "a.jsonl", [{**ask, "prediction": "Yes"} for ask in asks])
+    taken = take_logs(forms, [answers], LogSettings(source="table", partial=True))
+    (recording,), (of_answers,) = taken.recordings, taken.matchings
+    marks = write(tmp_path / "j.jsonl", [{**ask, "respondent": "a", "verdict": 1} for ask in asks])
+    judged = take_judgements(
+        benchmark, forms, [JudgementSource(marks, judge="j")], ["a"], partial=True
+    )
+    (of_marks,) = judged.matchings
+    assert list(recording.answers) == list(judged.sets[0].said) == [item.id for item in items[:2]]
+    for report in (of_answers, of_marks):
+        assert (report.rows, report.matched, report.items, report.of) == (
+            3,
+            2,
+            2,
+            len(benchmark.original),
+        )
+        assert report.how == {"id": 1, "picture and question": 1}
+        assert len(report.contradicting) == 1
+        assert "Is the sky blue?" in report.contradicting[0]
+        assert (report.unmatched, report.ambiguous) == ((), ())
+    assert of_answers.counts.replace("answered", "judged") == of_marks.counts
+    release = write(tmp_path / "k.jsonl", [{**ask, "label": "yes"} for ask in asks[:2]])
+    assert list(read_key(release, benchmark).targets) == list(recording.answers)
+    with pytest.raises(HQMError, match="Is the sky blue"):
+        read_key(write(release, [{**ask, "label": "yes"} for ask in asks]), benchmark)

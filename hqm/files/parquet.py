@@ -142,7 +142,7 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
         with _opened(file) as opened:
             names = opened.schema_arrow.names
             unique_columns(names, str(file))
-            images = image_columns(opened, file)
+            images = image_columns(opened)
             plain = [name for name in names if name not in images]
             if plain:
                 rows = opened.read(columns=plain).to_pylist()
@@ -174,14 +174,8 @@ def pyarrow_library() -> Any:
     return pyarrow
 
 
-def image_columns(opened: Any, file: Path) -> list[str]:
-    """The columns of an opened file that hold pictures.
-
-    Raises
-    ------
-    DataError
-        The bytes of a column are neither pictures nor text.
-    """
+def image_columns(opened: Any) -> list[str]:
+    """The columns of an opened file that hold pictures."""
     pa = pyarrow_library()
 
     def holds(field: Any) -> bool:
@@ -190,32 +184,15 @@ def image_columns(opened: Any, file: Path) -> list[str]:
         if not (pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type)):
             return False
         some = next(opened.iter_batches(batch_size=_AT_ONCE, columns=[field.name]), None)
-        return some is None or not are_texts(some.column(0).to_pylist(), file, field.name)
+        return some is None or not are_texts(some.column(0).to_pylist())
 
     return [field.name for field in opened.schema_arrow if holds(field)]
 
 
-def are_texts(values: Iterable[bytes | None], file: Path, column: str) -> bool:
-    """Whether bytes are texts in UTF-8 and no pictures, by the first of a column.
-
-    Raises
-    ------
-    DataError
-        They are neither.
-    """
+def are_texts(values: Iterable[bytes | None]) -> bool:
+    """Whether the first bytes of a column are no pictures, so that they must be texts."""
     there = [value for value in values if value]
-    if not there or any(map(is_picture, there)):
-        return False
-    for value in there:
-        try:
-            value.decode()
-        except UnicodeDecodeError:
-            raise DataError(
-                f"the bytes of the column {column!r} are neither pictures nor UTF-8",
-                place=str(file),
-                remedy="Write the column as text.",
-            ) from None
-    return True
+    return bool(there) and not any(map(is_picture, there))
 
 
 def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
@@ -254,7 +231,7 @@ def _index(file: Path, column: str) -> list[_Row]:
     pa = pyarrow_library()
     key = digest_file(file).rpartition(":")[2]
     with _opened(file) as opened:
-        columns = image_columns(opened, file)
+        columns = image_columns(opened)
         column = column or (columns[0] if len(columns) == 1 else "image")
         if column not in columns:
             known = ", ".join(columns) or "none"
@@ -356,15 +333,26 @@ class ArrowTable:
     def pictures(self) -> tuple[str, ...]:
         pa = pyarrow_library()
         with self._reading():
-            return tuple(
+            typed = [
                 name
                 for name in self.columns
                 if holds_pictures(pa, self._schema.field(name).type)
                 and self._features.get(name, {}).get("_type") not in ("Audio", "Video", "Pdf")
-            )
+            ]
+        return tuple(name for name in typed if not self._holds_text(name))
+
+    def _holds_text(self, name: str) -> bool:
+        """Whether a column of bytes holds texts."""
+        if not any(is_kind(self._schema.field(name).type) for is_kind in _texts(pyarrow_library())):
+            return False
+        batch = next(self._batches([name]), None)
+        if batch is None:
+            return False
+        return are_texts(batch.slice(0, _AT_ONCE).column(0).to_pylist())
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         labels = {name: self._features[name]["names"] for name in columns if self._is_label(name)}
+        plain = [name for name in columns if name not in self.pictures]
         number = 0
         for batch in self._batches(columns):
             with self._reading():
@@ -381,6 +369,7 @@ class ArrowTable:
                     number += 1
                     place = f"{self.label}: row {number}"
                     cells = {name: record[name] for name in columns}
+                    cells |= decoded({name: cells[name] for name in plain}, place)
                     for name, names in labels.items():
                         cells[name] = _label(cells[name], names, f"{place}, column {name!r}")
                     yield place, cells

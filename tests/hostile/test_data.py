@@ -812,7 +812,7 @@ REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
         "the first three and no more",
         rows_of("question", order=(1, 0, 3, 2)),
         "coco_random",
-        "(and 1 more)",
+        "and 1 more",
     ),
     (
         "one row left out",
