@@ -38,12 +38,8 @@ from .benchmark.findings import Finding as Finding
 from .benchmark.findings import check_form as check_form
 from .benchmark.findings import finding as finding
 from .benchmark.findings import same_question as same_question
-from .benchmark.human_labels import LabelContext as LabelContext
-from .benchmark.human_labels import labelled_by as labelled_by
-from .benchmark.judge_api import ROLES as ROLES
 from .benchmark.judge_api import AskJudge as AskJudge
 from .benchmark.judge_api import Part as Part
-from .benchmark.judge_api import Replies as Replies
 from .benchmark.judge_api import Stage as Stage
 from .benchmark.judge_api import fill as fill
 from .benchmark.judge_api import read_replies as read_replies
@@ -99,6 +95,8 @@ from .files.records import take as take
 from .forms.make_forms import build_parallel as build_parallel
 from .forms.make_forms import reword_item as reword_item
 from .forms.questions import reword as reword
+from .imports.human_labels import LabelContext as LabelContext
+from .imports.human_labels import labelled_by as labelled_by
 from .imports.match import check_questions as check_questions
 from .imports.match import contradict as contradict
 from .imports.match import join_by_picture as join_by_picture
@@ -106,7 +104,9 @@ from .imports.match import normalised as normalised
 from .imports.match import of_parts as of_parts
 from .imports.match import with_questions_beside as with_questions_beside
 from .imports.recordings import Recording as Recording
+from .imports.row import ROLES as ROLES
 from .imports.row import JudgeOutput as JudgeOutput
+from .imports.row import Replies as Replies
 from .imports.row import Row as Row
 from .imports.row import answer_text as answer_text
 from .indicators.catalogue import INDICATORS as INDICATORS

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.benchmark.judgement_files import judged_rows
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.judges.file_judge import stored
-from hqm.judges.judgements import JudgementSource, take_judgements
+from hqm.judges.judgements import JudgementSource, judged_rows, take_judgements
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import pattern_of, tells

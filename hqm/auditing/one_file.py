@@ -16,12 +16,11 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import one_part
 from hqm.benchmark.judge_api import AskJudge, played_back, whole
-from hqm.benchmark.judgement_files import holds_marks
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
 from hqm.imports.log_answers import LogSettings, take_logs
 from hqm.judges.file_judge import judges_of
-from hqm.judges.judgements import JudgementSource, take_judgements
+from hqm.judges.judgements import JudgementSource, holds_marks, take_judgements
 from hqm.judges.procedure import verdicts
 from hqm.psychometrics import item_agreement, pearson
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix

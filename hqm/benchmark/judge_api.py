@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +19,9 @@ from typing import Any, Literal, Protocol
 
 from hqm.errors import AnswerError, NoReply, UnreadableReply
 from hqm.files.records import read_records, take
-from hqm.imports.row import first_field
+from hqm.imports.row import ROLES, Replies, first_field, one_of, whole_reply
 from hqm.text import has_words, storable
-from hqm.types import STATES, Form, Response
-
-ROLES: Mapping[str, str] = {
-    "judge": "rates or classifies an answer",
-    "recognizer": "tells which parts of an answer describe the picture",
-    "decomposer": "breaks a description into atomic facts",
-    "verifier": "sees the picture and says whether a statement is right",
-    "extractor": "takes objects, attributes or relations out of a description",
-    "matcher": "matches what was extracted with the annotation",
-}
-"""The roles that a procedure may ask for, and what each of them does."""
+from hqm.types import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +105,6 @@ def fill(template: str, **values: object) -> str:
 
 # --- replies: reading one, and recorded ones, played back in the order in which they are asked ---
 
-Replies = Mapping[str, Sequence[str]]
-"""Role -> replies, in the order in which they are asked for."""
-
 
 @contextmanager
 def reading(reply: str) -> Iterator[None]:
@@ -154,29 +141,12 @@ def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = storable(str(first_field(record, ("item", "id"), place)))
-        role = str(record.get("role", "judge"))
+        role = one_of(str(record.get("role", "judge")), ROLES, "role", place)
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
-        if role not in ROLES:
-            raise AnswerError(
-                f"the role {role!r} is unknown",
-                place=place,
-                remedy=f"It is one of {', '.join(ROLES)}.",
-            )
-        replies.setdefault(item, {}).setdefault(role, []).append(_reply(record, place))
+        text = whole_reply(str(take(record, "reply", place)), record.get("state", "ok"), place)
+        replies.setdefault(item, {}).setdefault(role, []).append(text)
     return replies
-
-
-def _reply(record: dict[str, Any], place: str) -> str:
-    """The text of a recorded reply; none where its `state` says that it is no whole reply."""
-    response = Response(str(take(record, "reply", place)), record.get("state", "ok"))
-    if response.state not in STATES:
-        raise AnswerError(
-            f"the state {response.state!r} is unknown",
-            place=place,
-            remedy=f"It is one of {', '.join(STATES)}.",
-        )
-    return response.text if response.outcome == "ok" else ""
 
 
 def played_back(replies: Replies) -> AskJudge:

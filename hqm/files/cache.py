@@ -121,9 +121,7 @@ def _suffix(head: bytes) -> str:
     return next((suffix for mark, suffix in marks.items() if head.startswith(mark)), ".bin")
 
 
-# ----------------------------------------------------------------------
-# Names of pictures: web addresses, and paths that must not leave their folder.
-# ----------------------------------------------------------------------
+# --- names of pictures: web addresses, and paths that must not leave their folder ---
 
 LONGEST = 255
 """Bytes of the longest name that file systems take."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, ImageError
-from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, is_picture, keep, safe_name
+from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, is_picture, keep, replacing, safe_name
 from hqm.signature import digest_file
 from hqm.text import unique_columns
 
@@ -255,12 +255,9 @@ def _index(file: Path, column: str) -> list[_Row]:
             raise DataError(
                 f"its pictures cannot be read: {error}", place=str(file), remedy="Fetch it again."
             ) from None
-    record.parent.mkdir(parents=True, exist_ok=True)
-    part = record.with_suffix(".part")
-    part.write_text(
-        json.dumps([[row.path, row.file, row.size, row.reason] for row in rows]), encoding="utf-8"
-    )
-    part.replace(record)
+    text = json.dumps([[row.path, row.file, row.size, row.reason] for row in rows])
+    with replacing(record) as file_of_names:
+        file_of_names.write(text.encode())
     return rows
 
 
@@ -295,13 +292,12 @@ def _tame(path: str | None) -> str | None:
         return None
 
 
-# ----------------------------------------------------------------------
-# Rows of Parquet files and Arrow streams, as the `datasets` library, pandas and polars write
-# them.
+# --- rows of Parquet files and Arrow streams ---
+#
+# As the `datasets` library, pandas and polars write them.
 #
 # `datasets` notes in the schema what a column means: an integer may be the number of a class
 # label, whose name is given in place of it, and a struct of `bytes` and `path` may be a picture.
-# ----------------------------------------------------------------------
 
 _AT_ONCE = 8
 """Rows that are unpacked at once: each may hold a picture."""

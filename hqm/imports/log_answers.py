@@ -13,7 +13,7 @@ from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import read_logs
 from hqm.imports.match import SHOWN, Matched, MatchReport, match_rows, with_questions_beside
 from hqm.imports.recordings import Recording
-from hqm.imports.row import Log, Row
+from hqm.imports.row import Log, Row, form_of
 from hqm.signature import sha256_file
 from hqm.types import ORIGINAL, Form, Item, Response
 
@@ -86,7 +86,7 @@ def take_logs(
     for log in logs:
         notes += [f"{log.path}: {note}" for note in log.notes]
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
-            form = _form(forms, key[1], log)
+            form = form_of(forms, key[1], log.path)
             rows = _with_pictures(rows, log)
             matched = match_rows(rows, form, spelling)
             answers = _answers(rows, matched, form, log)
@@ -192,18 +192,6 @@ def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, li
             (respondent or row.respondent, row.form or ORIGINAL, row.run + run), []
         ).append(row)
     return rows
-
-
-def _form(forms: Mapping[str, Form], name: str, log: Log) -> Form:
-    if name not in forms:
-        raise AnswerError(
-            f"there is no form {name!r}",
-            place=log.path,
-            remedy=f"The forms are {', '.join(forms)}.",
-            given=name,
-            known=forms,
-        )
-    return forms[name]
 
 
 def _with_pictures(rows: list[Row], log: Log) -> list[Row]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
-from hqm.imports.row import ANSWERS, answer_text, first_field
+from hqm.imports.row import ANSWERS, answer_text, first_field, form_of, one_of
 from hqm.signature import canonical_json
 from hqm.text import SHORT, storable
-from hqm.types import ORIGINAL, Form, Item, Response, State, is_scale
+from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
-_STATES = frozenset(get_args(State))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +44,7 @@ def _name(value: Any, what: str, place: str) -> str:
 
 def _response(record: Mapping[str, Any], place: str) -> Response:
     text = answer_text(first_field(record, ANSWERS, place), place)
-    state = record.get("state", "ok")
-    # a state may be anything that JSON has, also what has no hash
-    if not isinstance(state, str) or state not in _STATES:
-        raise AnswerError(
-            f"the state {state!r} is unknown",
-            place=place,
-            remedy=f"It is one of {', '.join(get_args(State))}.",
-            given=str(state),
-            known=get_args(State),
-        )
+    state = one_of(record.get("state", "ok"), STATES, "state", place)
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
         raise AnswerError(f"the detail is {detail!r:.60}, which is no object", place=place)
@@ -196,17 +186,9 @@ class _Reader:
         form = record.get("form", ORIGINAL)
         if type(form) is not str:
             form = _name(form, "form", place)
-        if form not in self.known:
-            _name(form, "form", place)
-            raise AnswerError(
-                f"there is no form {form!r}",
-                place=place,
-                remedy=f"The forms are {', '.join(self.known)}.",
-                given=form,
-                known=self.known,
-            )
+        items = form_of(self.known, form, place).by_id
         key = storable(_name(first_field(record, _IDS, place), "item", place))
-        item = self.known[form].by_id.get(key)
+        item = items.get(key)
         if item is None:
             if key in self.known[ORIGINAL].by_id:
                 return  # left out of this form: the answer belongs to no question that is asked

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import begins_with, read_json, read_records, read_text, whole_number
-from hqm.types import Response
+from hqm.types import STATES, Form, Response, State
 
 _TRUTHS = {
     "true": 1.0,
@@ -30,14 +30,28 @@ _TRUTHS = {
 }
 
 
+ROLES: Mapping[str, str] = {
+    "judge": "rates or classifies an answer",
+    "recognizer": "tells which parts of an answer describe the picture",
+    "decomposer": "breaks a description into atomic facts",
+    "verifier": "sees the picture and says whether a statement is right",
+    "extractor": "takes objects, attributes or relations out of a description",
+    "matcher": "matches what was extracted with the annotation",
+}
+"""The roles that a procedure may ask for, and what each of them does."""
+
+
+Replies = Mapping[str, Sequence[str]]
+"""Role -> replies, in the order in which they are asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeOutput:
     """What a judge said of one answer: raw replies role by role, or a mark that was read out of
     them already.
     """
 
-    replies: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Role -> replies, in the order in which they are asked for."""
+    replies: Replies = field(default_factory=dict)
     mark: str | None = None
     """A verdict or a score as the file has it; empty where the file leaves it empty."""
 
@@ -263,6 +277,53 @@ def no_field(names: Iterable[str], record: Mapping[str, Any]) -> str:
     """Say that a record has none of these fields, and which ones it has."""
     there = ", ".join(map(repr, record)) or "none"
     return f"none of the fields {', '.join(map(repr, names))} is there (there are {there})"
+
+
+def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
+    """The value, where it is one of the known ones.
+
+    Raises
+    ------
+    AnswerError
+        It is another one, or no text.
+    """
+    names = tuple(known)
+    # a value may be anything that JSON has, also what has no hash
+    if not isinstance(value, str) or value not in names:
+        remedy = f"It is one of {', '.join(names)}."
+        raise AnswerError(
+            f"the {what} {value!r} is unknown",
+            place=place,
+            remedy=remedy,
+            given=str(value),
+            known=names,
+        )
+    return value
+
+
+def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
+    """The form of a name.
+
+    Raises
+    ------
+    AnswerError
+        There is none.
+    """
+    if name not in forms:
+        raise AnswerError(
+            f"there is no form {name!r}",
+            place=place,
+            remedy=f"The forms are {', '.join(forms)}.",
+            given=name,
+            known=forms,
+        )
+    return forms[name]
+
+
+def whole_reply(text: str, state: Any, place: str) -> str:
+    """The text of a recorded reply; empty where its state says that it is no whole reply."""
+    known = cast(State, one_of(state, STATES, "state", place))
+    return text if Response(text, known).outcome == "ok" else ""
 
 
 def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:

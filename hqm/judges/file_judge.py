@@ -14,7 +14,6 @@ from hqm.benchmark.judge_api import AskJudge, as_number, played_back, whole
 from hqm.errors import NoReply
 from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
-from hqm.judges.people_labels import BROUGHT
 from hqm.judges.procedure import AGAIN, NotAsked, Rows, parse_judge, verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.rules import settle, yes_no_truth
@@ -83,15 +82,15 @@ def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str) -> Verdict:
     return verdict_of_share(benchmark, item, share, mark)
 
 
-# ----------------------------------------------------------------------
-# A judge whose judgements came in a file: the same verdicts, cells and indicators as of a judge
-# that was asked.
+# --- a judge whose judgements came in a file ---
 #
-# Judgements are stored as they came, under the hash of their file; verdicts are read out of them
-# whenever they are wanted, by the benchmark's own procedure and in the scoring of the day, as the
-# replies of a live judge are.
-# ----------------------------------------------------------------------
+# Judgements are stored as they came, under the hash of their file. Verdicts are read out of them
+# whenever they are wanted, by the benchmark's own procedure, as the replies of a live judge are.
 
+BROUGHT = "brought/"
+"""Stands before the stored name of a judge whose judgements a file brought: they are no people's
+labels.
+"""
 NOT_GIVEN = "the files hold no judgement of this answer"
 _RECORD = "judgements"
 """The key of the store's records that name which judgements an audit took."""

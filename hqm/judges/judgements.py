@@ -1,5 +1,9 @@
 """Judgements in files, as sets of a judge, an asking and a respondent: read, matched to the items,
 and accounted for.
+
+A row says what was judged (an id, or a picture and a question), whose answer, who judged, and how
+the judgement came out: the judge's raw `reply`, which the benchmark's own procedure reads, or a
+`verdict` or `score` that somebody read out of it already.
 """
 
 from __future__ import annotations
@@ -9,20 +13,43 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.human_labels import HUMAN, respondent_named
-from hqm.benchmark.judgement_files import judged_rows
-from hqm.errors import AnswerError, UsageError
+from hqm.errors import AnswerError, DataError, UsageError
+from hqm.files.records import read_records
+from hqm.imports.human_labels import HUMAN, respondent_named, short_names
 from hqm.imports.match import MatchReport, match_rows
-from hqm.imports.row import JudgeOutput, Row
+from hqm.imports.row import (
+    ANSWERS,
+    IDS,
+    IMAGES,
+    PARTS,
+    QUESTIONS,
+    RESPONDENTS,
+    ROLES,
+    JudgeOutput,
+    Row,
+    count_in,
+    first_text,
+    form_of,
+    ids_in,
+    no_field,
+    one_of,
+    parts_in,
+    whole_reply,
+)
 from hqm.judges.file_judge import BroughtSet
 from hqm.judges.procedure import AGAIN, parse_judge
 from hqm.signature import digest_file
-from hqm.types import ORIGINAL, Form
+from hqm.types import ORIGINAL, Form, Response
 
+_JUDGES = ("judge", "judge_model", "judge_name")
+_MARKS = ("verdict", "score", "rating", "judgement", "judgment")
+_REPLIES = ("reply", "review", "judge_reply")
+_ANSWERS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
 _SUFFIXES = (".json", ".jsonl", ".csv")
 _RUN = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
@@ -264,12 +291,7 @@ def _grouped(
                 ),
             )
         form = row.form or ORIGINAL
-        if form not in forms:
-            raise AnswerError(
-                f"there is no form {form!r}",
-                place=row.place,
-                remedy=f"The forms are {', '.join(forms)}.",
-            )
+        form_of(forms, form, row.place)
         if judge.partition(":")[0] == HUMAN or judge == "rule":
             remedy = (
                 "Bring people's labels with --criterion."
@@ -332,8 +354,7 @@ def _short(respondent: str) -> set[str]:
     """What a respondent may be called in the name of a file, where slashes and colons cannot
     stand.
     """
-    bare = respondent.partition("?")[0]
-    ends = {bare, *(bare[i + 1 :] for i, c in enumerate(bare) if c in "/:")}
+    ends = short_names(respondent.partition("?")[0])
     return {re.sub(r"[/:@]", sign, end) for end in ends for sign in ("_", "-", "__")} - {""}
 
 
@@ -457,3 +478,107 @@ def _same(sets: Sequence[BroughtSet]) -> list[str]:
                 " a judge that answers without chance"
             )
     return notes
+
+
+# --- one judgement in a file: in a release's layout, or in the plain one ---
+
+
+def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
+    """The rows of a file of judgements, in the release's own layout or in the plain one.
+
+    The plain layout is CSV or JSON lines of `item` (or what a log has: `id`, `question_id`, a
+    picture with its `question`), with `verdict` or `score`, or with the raw `reply` and its `role`;
+    and, where they differ within the file, `respondent`, `judge`, `run` (which time the judge was
+    asked), `form` and `answer_run`.
+
+    Raises
+    ------
+    AnswerError
+        A row holds no judgement.
+    """
+    released = benchmark.read_judgements(path, form)
+    if released is not None:
+        return list(released)
+    try:
+        records = read_records(path)
+    except DataError:
+        # a release's own shape, such as a list of texts; its reader says what is wrong with it
+        records = []
+    if records and any(name in records[0] for name in (*_MARKS, *_REPLIES)):
+        return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
+    if records and "label" in records[0] and "item" in records[0]:
+        remedy = (
+            "Bring people's labels with --criterion; a judge's verdicts stand in a column 'verdict'"
+            " or 'score'."
+        )
+        raise AnswerError(
+            "it holds labels, not judgements of a judge", place=str(path), remedy=remedy
+        )
+    replies = benchmark.read_replies(path, form)
+    if not replies:
+        raise AnswerError(
+            "it holds no judgement",
+            place=str(path),
+            remedy="See `--judgements` in docs/formats.md.",
+        )
+    return [
+        Row(
+            place=f"{path}: {key}",
+            judgement=JudgeOutput({r: tuple(t) for r, t in said.items()}),
+            ids=(key,),
+        )
+        for key, said in replies.items()
+    ]
+
+
+def holds_marks(path: Path) -> bool:
+    """Whether a file has verdicts or scores in the plain layout, and no raw replies."""
+    try:
+        records = read_records(path)
+    except DataError:
+        return False
+    return (
+        bool(records)
+        and any(n in records[0] for n in _MARKS)
+        and not any(n in records[0] for n in _REPLIES)
+    )
+
+
+def _row(record: Mapping[str, Any], place: str, form: Form) -> Row:
+    ids = ids_in(record, (*IDS, "image_id"))
+    named = any(key in form.by_id for key in ids)  # then `image_id` is an id and not a picture
+    images = [name for name in IMAGES if name != "image_id" or not named]
+    asking = count_in(record, "run", place)
+    answers = [record[name] for name in _ANSWERS if isinstance(record.get(name), str)]
+    return Row(
+        place=place,
+        judgement=_output(record, place),
+        ids=ids,
+        image=first_text(record, images),
+        question=first_text(record, QUESTIONS),
+        parts=parts_in(first_text(record, PARTS)),
+        respondent=first_text(record, RESPONDENTS),
+        judge=first_text(record, _JUDGES),
+        asking=count_in(record, "asking", place) if asking is None else asking,
+        form=first_text(record, ("form",)),
+        run=count_in(record, "answer_run", place) or 0,
+        answer=Response(answers[0]) if answers else None,
+    )
+
+
+def _output(record: Mapping[str, Any], place: str) -> JudgeOutput:
+    """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
+    named = next((name for name in _REPLIES if name in record), None)
+    if named is not None and (
+        record[named] not in (None, "") or not any(name in record for name in _MARKS)
+    ):
+        role = one_of(str(record.get("role") or "judge"), ROLES, "role", place)
+        text = "" if record[named] is None else str(record[named])
+        return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", place),)})
+    marks = [record[name] for name in _MARKS if name in record]
+    if not marks:
+        raise AnswerError(no_field((*_MARKS, *_REPLIES), record), place=place)
+    given = next((mark for mark in marks if mark not in (None, "")), "")
+    if isinstance(given, (dict, list)):
+        raise AnswerError(f"the verdict is {given!r:.60}, which is no text or number", place=place)
+    return JudgeOutput(mark=str(given).strip())

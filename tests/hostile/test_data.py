@@ -12,7 +12,7 @@ import pytest
 import hqm
 from hqm import AnswerError, CardError, DataError
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.human_labels import respondent_named
+from hqm.imports.human_labels import respondent_named
 from tests.conftest import Run, administered, recorded, write_benchmark
 from tests.messages import pattern_of
 

@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from hqm.benchmark.judge_api import ROLES
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, take
-from hqm.imports.row import count_in, first_field
+from hqm.imports.row import ROLES, count_in, first_field
 from hqm.signature import canonical_json
 from hqm.types import Form, Judgement
 
@@ -250,7 +249,7 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     """
     if name in respondents:
         return name
-    meant = [respondent for respondent in respondents if name in _short_names(respondent)]
+    meant = [respondent for respondent in respondents if name in short_names(respondent)]
     if len(meant) == 1:
         return meant[0]
     if meant:
@@ -265,7 +264,7 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     )
 
 
-def _short_names(respondent: str) -> set[str]:
+def short_names(respondent: str) -> set[str]:
     """What a respondent may be called: every end of its name behind a slash or a colon, with and
     without its settings.
     """
