@@ -3,6 +3,7 @@ scores beside ours.
 """
 
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -507,3 +508,20 @@ def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
     assert list(read_key(release, benchmark).targets) == list(recording.answers)
     with pytest.raises(HQMError, match="Is the sky blue"):
         read_key(write(release, [{**ask, "label": "yes"} for ask in asks]), benchmark)
+
+
+def test_keys_that_contradict_the_benchmark_are_counted_and_said(
+    logs: Path, tmp_path: Path, run: Run
+) -> None:
+    """Every key of a real file is turned round; its answers are taken, and nobody overlooks it."""
+    whole = (logs / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
+    turned = {'\t"Yes"\t': '\t"No"\t', '\t"No"\t': '\t"Yes"\t'}
+    path = tmp_path / "model_steady_POPE.tsv"
+    path.write_text(re.sub("|".join(turned), lambda key: turned[key[0]], whole))
+    form = load("shapes_yesno").original
+    for file, n in ((logs / "vlmevalkit" / path.name, 0), (path, 24)):
+        (report,) = take_logs({"original": form}, [file]).matchings
+        assert (report.matched, report.other_keys) == (24, n)
+    status, out, _ = run("import", path, "--benchmark", "shapes_yesno", "--store", tmp_path / "s")
+    assert status == 0
+    assert tells(out, "import.other-keys", n=24)

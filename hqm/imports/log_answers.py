@@ -11,7 +11,14 @@ from pathlib import Path
 
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import read_logs
-from hqm.imports.match import SHOWN, Matched, MatchReport, match_rows, with_questions_beside
+from hqm.imports.match import (
+    SHOWN,
+    Matched,
+    MatchReport,
+    has_other_key,
+    match_rows,
+    with_questions_beside,
+)
 from hqm.imports.recordings import Recording
 from hqm.imports.row import Log, Row, form_of
 from hqm.signature import sha256_file
@@ -105,6 +112,10 @@ def take_logs(
                     items=len(answers),
                     of=len(form),
                     how=matched.how,
+                    other_keys=sum(
+                        has_other_key(rows[i], form.by_id[keys[0]])
+                        for i, keys in matched.items.items()
+                    ),
                     contradicting=tuple(rows[i].described for i in matched.contradicting),
                     unmatched=tuple(rows[i].described for i in matched.unmatched),
                     ambiguous=tuple(rows[i].described for i in matched.ambiguous),

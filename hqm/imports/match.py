@@ -233,6 +233,8 @@ class MatchReport:
     """The rows that fit no item."""
     ambiguous: tuple[str, ...] = ()
     """The rows that fit several different questions."""
+    other_keys: int = 0
+    """Matched rows that name another right answer than the item has."""
     tool: str = ""
     """Which tool wrote the file; of judgements none."""
     judge: str = ""
@@ -261,6 +263,8 @@ class MatchReport:
             f"{self.items} of {self.of} items {done}, {self.of - self.items} not",
             *(f"{what}: {first_of(records)}" for what, records in refused.items() if records),
         ]
+        if self.other_keys:
+            parts.insert(1, f"{self.other_keys} rows name another right answer than the benchmark")
         return "; ".join(parts)
 
     @property
@@ -271,6 +275,17 @@ class MatchReport:
         else:
             who = f" ({self.tool}): {self.respondent}"
         return f"{self.path}{who}, form {self.form}, run {self.run}: {self.counts}"
+
+
+def has_other_key(row: Row, item: Item) -> bool:
+    """Whether a row names another right answer than a yes/no item has.
+
+    >>> item = Item("1", "Is there a dog?", "yes_no", "yes")
+    >>> has_other_key(Row(place="", key="No"), item), has_other_key(Row(place="", key="Yes"), item)
+    (True, False)
+    """
+    key = normalised(row.key).rstrip(".")
+    return item.task == "yes_no" and key in ("yes", "no") and key != item.target
 
 
 def first_of(records: Sequence[str]) -> str:

@@ -93,6 +93,8 @@ class Row:
     """The parts of the benchmark that the question belongs to; a tool may keep one row for several
     parts.
     """
+    key: str = ""
+    """The right answer that the row names."""
     position: int | None = None
     """The row number of the question in the data that the tool read, from 0."""
     respondent: str = ""
@@ -149,6 +151,7 @@ class Row:
             image=first_text(record, IMAGES),
             question=first_text(record, questions),
             parts=parts_in(first_text(record, PARTS)),
+            key=first_text(record, KEYS),
             position=position,
             respondent=first_text(record, RESPONDENTS),
             form=first_text(record, ("form",)),
@@ -237,6 +240,7 @@ ANSWERS = (
     "text",
     "caption",
 )
+KEYS = ("target", "label", "gold", "ground_truth", "gt_answer")
 RESPONDENTS = ("respondent", "model_id", "model")
 PARTS = ("category", "split", "part")
 
@@ -347,6 +351,29 @@ def answer_text(value: Any, place: str) -> str:
             f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text."
         )
     return "" if value is None else str(value)
+
+
+def tokens_in(usage: Any) -> dict[str, int]:
+    """The numbers of tokens that a tool noted, under HQM's names.
+
+    >>> tokens_in({"input_tokens": 19, "output_tokens": None}), tokens_in(None)
+    ({'tokens_in': 19}, {})
+    """
+    names = {"tokens_in": "input_tokens", "tokens_out": "output_tokens"}
+    if not isinstance(usage, Mapping):
+        return {}
+    return {ours: usage[name] for ours, name in names.items() if isinstance(usage.get(name), int)}
+
+
+def stopped(text: str, reason: Any, detail: Mapping[str, Any]) -> Response:
+    """An answer whose generation ended for this reason, as inspect names it."""
+    states: dict[Any, State] = {
+        "max_tokens": "truncated",
+        "model_length": "truncated",
+        "content_filter": "refused",
+    }
+    state = states.get(reason, "ok")
+    return Response(text, state, "" if state == "ok" else str(reason), detail)
 
 
 def number(value: Any) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from hqm.files.records import whole_number
-from hqm.imports.row import Log, LogFile, Row, number, texts
+from hqm.imports.row import Log, LogFile, Row, number, texts, tokens_in
 from hqm.types import Response, State
 
 SOURCE = "eee"
@@ -69,6 +69,7 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
         ids=(str(record["sample_id"]),),
         image=str(metadata.get("image") or ""),
         question=str(asked.get("raw") or asked.get("formatted") or ""),
+        key=texts(asked.get("reference"))[0],
         form=str(metadata.get("form") or ""),
         run=(
             whole_number(metadata.get("run", 0), "run", place)
@@ -96,14 +97,9 @@ def _respondent(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
-    given, error, usage = (
-        _object(record.get("output")),
-        record.get("error"),
-        _object(record.get("token_usage")),
-    )
+    given, error = _object(record.get("output")), record.get("error")
     text = texts(given.get("raw"))[0] if given else _last_turn(record.get("messages"))
-    named = (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
-    detail = {ours: usage[theirs] for ours, theirs in named if isinstance(usage.get(theirs), int)}
+    detail = tokens_in(record.get("token_usage"))
     state = str(metadata.get("state") or "")
     if state in get_args(State):
         reason = str(metadata.get("reason") or "") if metadata.get("scored") == "false" else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError
-from hqm.imports.row import Log, LogFile, Row, number
+from hqm.imports.row import Log, LogFile, Row, number, stopped, texts, tokens_in
 from hqm.types import Response
 
 _ZSTANDARD = 93
@@ -138,6 +138,7 @@ def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[Row]:
         ),
         image=str(metadata.get("image") or image),
         question=question,
+        key=texts(sample.get("target"))[0],
         form=str(metadata.get("form") or form),
         run=max(int(sample.get("epoch") or 1) - 1, 0),
         score=score,
@@ -158,22 +159,10 @@ def _answer(sample: Mapping[str, Any]) -> Response:
         if error
         else str(output.get("error") or "")
     )
-    usage = output.get("usage") or {}
-    detail = {
-        name: usage[theirs]
-        for name, theirs in (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
-        if isinstance(usage.get(theirs), int)
-    }
+    detail = tokens_in(output.get("usage"))
     if reason or not choices:
         return Response(text, "error", reason or "the tool recorded no answer", detail)
-    stop = first.get("stop_reason")
-    if stop in ("max_tokens", "model_length"):
-        return Response(text, "truncated", str(stop), detail)
-    return (
-        Response(text, "refused", str(stop), detail)
-        if stop == "content_filter"
-        else Response(text, "ok", "", detail)
-    )
+    return stopped(text, first.get("stop_reason"), detail)
 
 
 def _asked(sample: Mapping[str, Any]) -> tuple[str, str]:

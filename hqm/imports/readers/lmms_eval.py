@@ -16,7 +16,7 @@ from typing import Any
 
 from hqm.errors import HQMError
 from hqm.files.records import read_json
-from hqm.imports.row import Log, LogFile, Row, first_text, number, parts_in, texts
+from hqm.imports.row import Log, LogFile, Row, first_text, number, parts_in, texts, tokens_in
 from hqm.types import Response
 
 _SAMPLES = re.compile(
@@ -126,16 +126,8 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Ro
     position = record.get("doc_id")
     tokens = record.get("token_counts") or []
     for run, text in enumerate(answers):
-        counted = (
-            tokens[run]
-            if isinstance(tokens, list) and run < len(tokens) and isinstance(tokens[run], Mapping)
-            else {}
-        )
-        detail = {
-            name: counted[theirs]
-            for name, theirs in (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
-            if isinstance(counted.get(theirs), int)
-        }
+        counted = isinstance(tokens, list) and run < len(tokens)
+        detail = tokens_in(tokens[run]) if counted else {}
         # this tool's adapters write an empty text where the model failed
         answer = (
             Response(text, "ok", "", detail)
@@ -150,6 +142,7 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Ro
             image=first_text(said, _IMAGES),
             question=_prompt(record) or first_text(said, _QUESTIONS),
             parts=parts_in(str(said.get("category") or "")),
+            key=str(record.get("target") or ""),
             position=position if isinstance(position, int) else None,
             form=str(said.get("form") or ""),
             run=run,

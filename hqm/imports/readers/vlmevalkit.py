@@ -68,6 +68,7 @@ def _row(record: Mapping[str, Any], place: str, respondent: str) -> Row:
         ids=tuple(filter(None, [composed, index])),
         image=said("image_path"),
         question=said("question"),
+        key=said("answer"),
         parts=parts_in(said("category")),
         score=number(record.get("score")),
         read=said("extracted"),
