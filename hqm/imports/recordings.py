@@ -58,6 +58,19 @@ def _response(record: Mapping[str, Any], place: str) -> Response:
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
 
 
+def _first_response(
+    record: Mapping[str, Any], key: str, answers: Mapping[str, Response], place: str
+) -> Response:
+    """The answer of a record; refused where the item has one already."""
+    if key in answers:
+        raise AnswerError(
+            f"the item {key!r} is answered twice",
+            place=place,
+            remedy="Keep one answer for each item.",
+        )
+    return _response(record, place)
+
+
 def read_answers(path: Path, form: Form) -> dict[str, Response]:
     """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or
     `response`, `text`).
@@ -77,13 +90,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
                 place=place,
                 remedy="Check that the file belongs to it.",
             )
-        if key in answers:
-            raise AnswerError(
-                f"the item {key!r} is answered twice",
-                place=place,
-                remedy="Keep one answer for each item.",
-            )
-        answers[key] = _response(record, place)
+        answers[key] = _first_response(record, key, answers, place)
     return answers
 
 
@@ -202,13 +209,7 @@ class _Reader:
         answers = self.recorded.setdefault((name, form, whole_number(run, "run", place), scale), {})
         if type(named) is str and type(run) is int and "resolution" not in record:
             self._of_names[named, form, run] = self._items[form], answers
-        if key in answers:
-            raise AnswerError(
-                f"the item {key!r} is answered twice",
-                place=place,
-                remedy="Keep one answer for each item.",
-            )
-        answer = _response(record, place)
+        answer = _first_response(record, key, answers, place)
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers[item.id] = answer
