@@ -47,7 +47,6 @@ from typing import Any
 from hqm import (
     Analysis,
     AnswerError,
-    AnswerRow,
     AskJudge,
     Benchmark,
     DataError,
@@ -60,6 +59,7 @@ from hqm import (
     Part,
     Recording,
     Response,
+    Row,
     ScoredAnswer,
     Stage,
     Verdict,
@@ -629,13 +629,11 @@ class FaithScore(Benchmark):
             for record in records
         ):
             joined = join_by_picture(
-                [AnswerRow.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)],
+                [Row.of(r, f"{path}: record {i}") for i, r in enumerate(records, 1)],
                 form.items,
                 path,
             )
-            return form, {
-                key: Response(answer_text(row.answer, row.place)) for key, row in joined.items()
-            }
+            return form, {key: row.answer or Response("") for key, row in joined.items()}
         left: dict[str, list[str]] = {}
         for item in form.items:
             left.setdefault(item.image or "", []).append(item.id)

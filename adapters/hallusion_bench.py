@@ -50,13 +50,13 @@ from hqm import (
     Finding,
     Form,
     Item,
-    JudgedRow,
     LeftOut,
     Metric,
     NoReply,
     Recording,
     Replies,
     Response,
+    Row,
     UnreadableReply,
     Verdict,
     build_parallel,
@@ -401,7 +401,7 @@ class HallusionBench(Benchmark):
             Recording(path.name if path.is_dir() else path.stem, "original", 0, given, str(path))
         ]
 
-    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+    def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
         """The checks in a judged result file; a check that is none of 0, 1 and 2 is kept and says
         nothing.
         """

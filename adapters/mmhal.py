@@ -35,13 +35,13 @@ from hqm import (
     DataError,
     Finding,
     Form,
-    Heard,
     Item,
-    JudgedRow,
+    JudgeOutput,
     Metric,
     Recording,
     Replies,
     Response,
+    Row,
     UnreadableReply,
     Verdict,
     answer_text,
@@ -276,7 +276,7 @@ class MMHal(Benchmark):
         _, given = self.read_answers(path, self.original)
         return [Recording(path.stem, "original", 0, given, str(path))]
 
-    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+    def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
         """The saved responses of the judge, in the order of the template, with the model's name
         where they have it.
         """
@@ -293,12 +293,12 @@ class MMHal(Benchmark):
         )
         judge = next(iter(models)) if len(models) == 1 else ""
         return [
-            JudgedRow(
+            Row(
                 place=f"{path}: reply {i + 1}",
-                heard=(
-                    Heard(mark="")
+                judgement=(
+                    JudgeOutput(mark="")
                     if reply is None
-                    else Heard({"judge": (_content(reply, f"{path}: reply {i + 1}"),)})
+                    else JudgeOutput({"judge": (_content(reply, f"{path}: reply {i + 1}"),)})
                 ),
                 position=i,
                 judge=judge,

@@ -28,7 +28,6 @@ from typing import Any
 from hqm import (
     YES_NO,
     AnswerError,
-    AnswerRow,
     Benchmark,
     Card,
     DataError,
@@ -37,8 +36,8 @@ from hqm import (
     Item,
     Metric,
     Response,
+    Row,
     Verdict,
-    answer_text,
     check_questions,
     contradict,
     finding,
@@ -75,8 +74,8 @@ def _spelled(text: str) -> str:
     return re.sub("imange", "image", text, flags=re.IGNORECASE)
 
 
-def _answer(row: AnswerRow) -> Response:
-    return Response(answer_text(row.answer, row.place))
+def _answer(row: Row) -> Response:
+    return row.answer or Response("", "missing")
 
 
 class Pope(Benchmark):
@@ -139,8 +138,7 @@ class Pope(Benchmark):
         rows name neither.
         """
         rows = [
-            AnswerRow.of(record, f"{path}: record {i}")
-            for i, record in enumerate(read_records(path), 1)
+            Row.of(record, f"{path}: record {i}") for i, record in enumerate(read_records(path), 1)
         ]
         if rows and not any(row.image for row in rows) and all(row.id for row in rows):
             rows = with_questions_beside(rows, path) or rows
@@ -169,8 +167,8 @@ class Pope(Benchmark):
         return _spelled(text)
 
     def _by_picture(
-        self, rows: list[AnswerRow], form: Form, path: Path
-    ) -> tuple[Form, Mapping[str, AnswerRow]]:
+        self, rows: list[Row], form: Form, path: Path
+    ) -> tuple[Form, Mapping[str, Row]]:
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2 or all(row.parts for row in rows):
             return form, join_by_picture(rows, form.items, path, _spelled)
@@ -187,7 +185,7 @@ class Pope(Benchmark):
         return fitting[0]
 
     @staticmethod
-    def _by_id(rows: list[AnswerRow], form: Form) -> Mapping[str, AnswerRow] | None:
+    def _by_id(rows: list[Row], form: Form) -> Mapping[str, Row] | None:
         """Item id -> row, where every row names an item of one part; None where the ids are not the
         benchmark's.
         """
@@ -199,7 +197,7 @@ class Pope(Benchmark):
         return joined if known and rows else None
 
     def _by_row(
-        self, rows: list[AnswerRow], form: Form, path: Path
+        self, rows: list[Row], form: Form, path: Path
     ) -> tuple[Form, Mapping[str, Response]]:
         if any(row.id for row in rows):
             strange = [f"{row.place.rpartition(': ')[2]} answers {row.id!r}" for row in rows]
@@ -240,7 +238,7 @@ class Pope(Benchmark):
         return None if item.target is None else str(item.target)
 
     @staticmethod
-    def _part_of(rows: list[AnswerRow], form: Form, path: Path) -> Form:
+    def _part_of(rows: list[Row], form: Form, path: Path) -> Form:
         """The part whose questions the answers repeat, if no part was named."""
         parts = list(dict.fromkeys(item.part for item in form.items))
         if len(parts) < 2 or (rows and all(row.id in form.by_id for row in rows)):

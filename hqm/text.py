@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+
+from hqm.errors import DataError
 
 REPLACED = "what cannot be stored"
 """The note that a response carries in its detail when something in it was replaced."""
@@ -78,3 +80,17 @@ def has_words(text: str) -> bool:
     if "<think" in text[:40].lower():
         text = _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
     return _INVISIBLE.fullmatch(text) is None and text != ""
+
+
+def unique_columns(names: Sequence[str], place: str) -> None:
+    """Refuse a heading in which a name stands twice.
+
+    Raises
+    ------
+    DataError
+        Two columns have one name.
+    """
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        remedy = "Rename or remove one of the two."
+        raise DataError(f"the column {twice!r} stands twice", place=place, remedy=remedy)

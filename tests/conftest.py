@@ -18,9 +18,9 @@ from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import hqm
-from hqm.benchmark.recordings import Recording
 from hqm.benchmark.registry import check_origin
 from hqm.cli import main
+from hqm.imports.recordings import Recording
 from hqm.respondents.base import RecordedRespondent
 
 if TYPE_CHECKING:

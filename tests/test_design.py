@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 import hqm
 from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
 from hqm.auditing.auditor import parts_in
-from hqm.benchmark.recordings import Recording
 from hqm.cli import app
 from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
+from hqm.imports.recordings import Recording
 from hqm.psychometrics import (
     StudyParts,
     StudySize,

@@ -14,7 +14,7 @@ import pytest
 
 import hqm
 from hqm.auditing.evaluation_records import model_info
-from hqm.logs.reading import read_logs
+from hqm.imports.detect import read_logs
 from tests.conftest import Run
 from tests.judge_server import JudgeServer
 from tests.messages import tells

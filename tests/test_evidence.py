@@ -18,7 +18,7 @@ import pytest
 
 import hqm
 from hqm import Judgement, Store
-from hqm.judges.people_labels import import_labels, stored_labels
+from hqm.labels.people_labels import import_labels, stored_labels
 from hqm.signature import digest_file
 from tests.conftest import Run, administered, recorded, write_benchmark
 from tests.messages import text_of

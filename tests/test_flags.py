@@ -12,8 +12,8 @@ from hqm.auditing.evidence import families_of
 from hqm.indicators import Protocol, case, compare, compare_runs, describe
 from hqm.indicators.comparisons import expected
 from hqm.indicators.flags import FLAGS, length_confound, warn
-from hqm.judges.people_labels import FAITHFUL
 from hqm.labels.label_pooling import PooledLabels
+from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import expected_retest, family_dependence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally

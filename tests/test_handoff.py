@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hqm.benchmark.log_answers import take_logs
 from hqm.benchmark.registry import load
-from hqm.logs import lmms_eval
+from hqm.imports.log_answers import take_logs
+from hqm.imports.readers import lmms_eval
+from hqm.imports.row import LogFile
 from tests.conftest import Run
 from tests.messages import tells
 
@@ -113,12 +114,10 @@ def test_what_lmms_eval_writes_of_such_a_task_is_matched_by_id_and_form(
                 "input": functions["doc_to_text"](doc),
             }
             file.write(json.dumps({**row, **functions["process_results"](doc, [answer])}) + "\n")
-    (log,) = [
-        lmms_eval.read_log(samples, [json.loads(line) for line in samples.read_text().splitlines()])
-    ]
+    (log,) = [lmms_eval.read_log(LogFile(samples))]
     assert {row.form for row in log.rows} == {"parallel"}
     forms = {form.name: form for form in (benchmark.original, benchmark.parallel_form)}
-    taken = take_logs(benchmark, forms, [samples])
+    taken = take_logs(forms, [samples])
     assert [(r.form, len(r.answers)) for r in taken.recordings] == [("parallel", 6)]
     assert taken.matchings[0].how == {"id": 6}
 

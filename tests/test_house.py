@@ -43,7 +43,7 @@ LAYERS = (
     "forms",
     "store",
     "scoring",
-    "logs",
+    "imports",
     "files",
     "psychometrics",
     "types",

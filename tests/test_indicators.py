@@ -15,11 +15,11 @@ import pytest
 
 import hqm
 from hqm.auditing.gate import Policy
-from hqm.benchmark.recordings import Recording
+from hqm.imports.recordings import Recording
 from hqm.indicators import Case, Indicator, case, catalogue, comparisons, engine
-from hqm.judges.judge_stages import StageEvidence
-from hqm.judges.people_labels import FAITHFUL
+from hqm.labels.judge_stages import StageEvidence
 from hqm.labels.label_pooling import PooledLabels
+from hqm.labels.people_labels import FAITHFUL
 from hqm.lint import answer_leaks
 from hqm.respondents.base import RecordedRespondent
 from hqm.scoring.metrics import ACCURACY as CHOICE

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hqm import Item
-from hqm.benchmark.matching import AnswerRow, join_by_picture
+from hqm.imports.match import Row, join_by_picture
 
 
 def test_a_row_is_joined_to_the_longest_question_that_it_holds() -> None:
@@ -11,6 +11,6 @@ def test_a_row_is_joined_to_the_longest_question_that_it_holds() -> None:
     short = Item("short", "Is there a dog", "yes_no", image="7.jpg")
     whole = Item("long", "Is there a dog on the sofa?", "yes_no", image="7.jpg")
     elsewhere = Item("other", "Is there a dog on the sofa?", "yes_no", image="8.jpg")
-    rows = [AnswerRow(place="1", answer="yes", image="7", question=f"{whole.prompt} Yes or no.")]
+    rows = [Row(place="1", answer="yes", image="7", question=f"{whole.prompt} Yes or no.")]
     for items in ([short, whole, elsewhere], [whole, short, elsewhere]):
         assert join_by_picture(rows, items, Path("answers.jsonl")) == {"long": rows[0]}

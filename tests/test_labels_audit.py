@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 
 import hqm
 import hqm.psychometrics as psy
-from hqm.benchmark.human_labels import LabelContext
 from hqm.cli import app
 from hqm.errors import AnswerError, HQMError, UsageError
-from hqm.judges.people_labels import Labels
+from hqm.imports.human_labels import LabelContext
 from hqm.labels.label_designs import Candidate, chances, draw, errors_known, forecast
 from hqm.labels.label_pooling import pool_labels
+from hqm.labels.people_labels import Labels
 from hqm.labels.study_plan import LabelPlan, read_plan
 from hqm.signature import digest_file
 from hqm.store.database import Store

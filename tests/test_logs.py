@@ -3,6 +3,7 @@ scores beside ours.
 """
 
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -13,12 +14,12 @@ import pytest
 
 from hqm.auditing.one_file import score_file
 from hqm.auditing.score_differences import compare_scores
-from hqm.benchmark.log_answers import LogSettings, take_logs
-from hqm.benchmark.matching import match_rows
 from hqm.benchmark.registry import load
 from hqm.errors import AnswerError, HQMError
-from hqm.logs.reading import read_logs
-from hqm.logs.row import LogRow
+from hqm.imports.detect import read_logs
+from hqm.imports.log_answers import LogSettings, take_logs
+from hqm.imports.match import match_rows
+from hqm.imports.row import Row
 from hqm.types import Form, Item, Response
 from tests.conftest import Run
 from tests.messages import pattern_of, tells, text_of
@@ -38,8 +39,8 @@ def questions(*rows: tuple[str, str, str], part: str = "") -> Form:
     )
 
 
-def asked(text: str, **said: Any) -> LogRow:
-    return LogRow(place="row", respondent="r", answer=Response("Yes"), question=text, **said)
+def asked(text: str, **said: Any) -> Row:
+    return Row(place="row", respondent="r", answer=Response("Yes"), question=text, **said)
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -61,7 +62,7 @@ def test_a_real_run_of_lmms_eval_matches_every_row_by_id(logs: Path) -> None:
         log.rows[0].answer.text == " There There Yellow."
     )  # `resps`, which has the blank that `filtered_resps` lost
     matched = match_rows(log.rows, load("shapes_yesno").original)
-    assert matched.complete
+    assert not matched.refused
     assert matched.how == {"id": 24}
     assert matched.items[0] == ("y0000",)
 
@@ -71,7 +72,7 @@ def test_the_table_of_differences_names_the_punctuation_that_lmms_eval_does_not_
 ) -> None:
     benchmark = load("shapes_yesno")
     forms = {"original": benchmark.original}
-    taken = take_logs(benchmark, forms, [logs / "lmms_eval" / "writer_only"])
+    taken = take_logs(forms, [logs / "lmms_eval" / "writer_only"])
     (compared,) = compare_scores(benchmark, forms, taken.recordings)
     # lmms-eval compares "no." with "no" and scores 0 (LOGS: its writer's own row); the answers are
     # 24 "Yes." and "No."
@@ -106,7 +107,7 @@ def test_a_run_of_inspect_that_failed_or_was_killed_says_so(logs: Path) -> None:
 
 
 def test_the_json_form_of_an_inspect_log_reads_like_its_archive(logs: Path, tmp_path: Path) -> None:
-    from hqm.logs.inspect_ai import (
+    from hqm.imports.readers.inspect_ai import (
         _document,
     )  # the archive's members, to write what `inspect log convert` writes
 
@@ -141,7 +142,7 @@ def test_predictions_of_vlmevalkit_in_every_format(suffix: str, logs: Path, tmp_
     assert log.rows[0].answer.text == " No."
     assert log.rows[0].parts == ("random", "popular")
     matched = match_rows(log.rows, load("shapes_yesno").original)
-    assert matched.complete
+    assert not matched.refused
     assert matched.how == {"picture and question": 24}
 
 
@@ -279,7 +280,9 @@ def test_the_row_number_decides_only_where_nothing_better_is_there() -> None:
 def test_llava_1_5_on_pope_joins_by_the_question_file_beside(logs: Path) -> None:
     pope = load("pope")
     taken = take_logs(
-        pope, {"original": pope.original}, [logs / "llava" / "llava-v1.5-7b_pope.jsonl"]
+        {"original": pope.original},
+        [logs / "llava" / "llava-v1.5-7b_pope.jsonl"],
+        spelling=pope.spelled,
     )
     (recording,) = taken.recordings
     assert taken.matchings[0].complete
@@ -311,14 +314,14 @@ def test_several_files_become_runs_and_a_copy_is_noticed(dogs: Path, tmp_path: P
     first = write(tmp_path / "a.jsonl", rows("Yes"))
     again = write(tmp_path / "b.jsonl", rows("No"))
     shutil.copy(first, tmp_path / "c.jsonl")
-    taken = take_logs(benchmark, forms, [first, again, tmp_path / "c.jsonl"])
+    taken = take_logs(forms, [first, again, tmp_path / "c.jsonl"])
     assert [(r.respondent, r.run, len(r.answers)) for r in taken.recordings] == [
         ("m", 0, 12),
         ("m", 1, 12),
     ]
     assert len(taken.notes) == 1
     assert "byte for byte" in taken.notes[0]
-    renamed = take_logs(benchmark, forms, [first], LogSettings(respondent="other", run=3))
+    renamed = take_logs(forms, [first], LogSettings(respondent="other", run=3))
     assert (renamed.recordings[0].respondent, renamed.recordings[0].run) == ("other", 3)
 
 
@@ -339,11 +342,9 @@ def test_rows_that_match_nothing_are_named_and_left_out_only_when_asked(
         )
         + ".*and 2 more",
     ) as error:
-        take_logs(benchmark, {"original": benchmark.original}, [path])
+        take_logs({"original": benchmark.original}, [path])
     assert "--partial" in str(error.value)
-    taken = take_logs(
-        benchmark, {"original": benchmark.original}, [path], LogSettings(partial=True)
-    )
+    taken = take_logs({"original": benchmark.original}, [path], LogSettings(partial=True))
     assert list(taken.recordings[0].answers) == [item.id]
     assert len(taken.matchings[0].unmatched) == 5
 
@@ -353,7 +354,7 @@ def test_scores_alone_are_read_for_yes_no_questions(dogs: Path, tmp_path: Path) 
     lines = [f"{item.id},m,{i % 2}" for i, item in enumerate(benchmark.original.items)]
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(["item,respondent,score", *lines]))
-    taken = take_logs(benchmark, {"original": benchmark.original}, [path])
+    taken = take_logs({"original": benchmark.original}, [path])
     (compared,) = compare_scores(benchmark, {"original": benchmark.original}, taken.recordings)
     assert compared.tool_mean == compared.hqm_mean == 0.5
     assert not compared.differences
@@ -403,7 +404,7 @@ def test_a_log_of_another_benchmark_is_refused(logs: Path, tmp_path: Path, run: 
         "import", logs / "lmms_eval" / "real_run", "--benchmark", "pope", "--store", tmp_path / "s"
     )
     assert status == 1
-    assert "0 of 24 rows match an item" in err
+    assert "0 of 24 rows matched (none)" in err
 
 
 def test_options_for_logs_need_a_benchmark(tmp_path: Path, run: Run) -> None:
@@ -426,3 +427,101 @@ def test_without_pyarrow_the_remedy_is_named(logs: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(HQMError, match=r"hqm-audit\[logs\]"):
         read_logs([logs / "inspect" / "llava_6x2.eval"])
+
+
+# --- one row, one matcher, one reader a file ---
+
+
+def test_a_reader_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that lies in the package is recognised, can be named, and is listed."""
+    from hqm.imports import detect, readers
+
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "plugin" / "parrot.py").write_text(
+        "from hqm.imports.row import Log, Row\n"
+        "from hqm.types import Response\n"
+        "SOURCE = 'parrot'\n"
+        "def is_log(file):\n"
+        "    return any('squawk' in record for record in file.first)\n"
+        "def read_log(file):\n"
+        "    rows = [\n"
+        "        Row(place=f'{file.path}: record {i}', ids=(r['of'],), respondent='parrot',\n"
+        "            answer=Response(r['squawk']))\n"
+        "        for i, r in enumerate(file.records, 1)\n"
+        "    ]\n"
+        "    return Log(path=str(file.path), tool='Parrot 1', rows=tuple(rows))\n"
+    )
+    path = write(tmp_path / "a.jsonl", [{"of": "y0000", "squawk": "Yes"}])
+    before = list(detect.known_readers())
+    assert not detect.written_by_tool(path)
+    monkeypatch.setattr(readers, "__path__", [*readers.__path__, str(tmp_path / "plugin")])
+    detect.known_readers.cache_clear()
+    try:
+        assert sorted(detect.known_readers()) == sorted([*before, "parrot"])
+        assert detect.written_by_tool(path)
+        for source in ("auto", "parrot"):
+            (log,) = read_logs([path], source)
+            assert (log.tool, log.rows[0].ids) == ("Parrot 1", ("y0000",))
+        form = load("shapes_yesno").original
+        taken = take_logs({"original": form}, [path])
+        assert taken.matchings[0].counts.startswith("1 of 1 rows matched (1 by id)")
+    finally:
+        detect.known_readers.cache_clear()
+        sys.modules.pop("hqm.imports.readers.parrot", None)
+
+
+def test_every_door_matches_a_row_alike(tmp_path: Path) -> None:
+    """What says the same of its question finds the same item, as an answer, a judgement or a key;
+    and all are counted in the same words.
+    """
+    from hqm.benchmark.corrected_keys import read_key
+    from hqm.judges.judgements import JudgementSource, take_judgements
+
+    benchmark = load("shapes_yesno")
+    forms = {"original": benchmark.original}
+    items = benchmark.original.items[:3]
+    asks = [{"question_id": i.id, "image": i.image, "question": i.prompt + POST} for i in items]
+    asks[1]["question_id"] = "7"  # an id of another copy: the picture and the question decide
+    asks[2]["question"] = "Is the sky blue?"  # the id of one item, the question of none
+    answers = write(tmp_path / "a.jsonl", [{**ask, "prediction": "Yes"} for ask in asks])
+    taken = take_logs(forms, [answers], LogSettings(source="table", partial=True))
+    (recording,), (of_answers,) = taken.recordings, taken.matchings
+    marks = write(tmp_path / "j.jsonl", [{**ask, "respondent": "a", "verdict": 1} for ask in asks])
+    judged = take_judgements(
+        benchmark, forms, [JudgementSource(marks, judge="j")], ["a"], partial=True
+    )
+    (of_marks,) = judged.matchings
+    assert list(recording.answers) == list(judged.sets[0].said) == [item.id for item in items[:2]]
+    for report in (of_answers, of_marks):
+        assert (report.rows, report.matched, report.items, report.of) == (
+            3,
+            2,
+            2,
+            len(benchmark.original),
+        )
+        assert report.how == {"id": 1, "picture and question": 1}
+        assert len(report.contradicting) == 1
+        assert "Is the sky blue?" in report.contradicting[0]
+        assert (report.unmatched, report.ambiguous) == ((), ())
+    assert of_answers.counts.replace("answered", "judged") == of_marks.counts
+    release = write(tmp_path / "k.jsonl", [{**ask, "label": "yes"} for ask in asks[:2]])
+    assert list(read_key(release, benchmark).targets) == list(recording.answers)
+    with pytest.raises(HQMError, match="Is the sky blue"):
+        read_key(write(release, [{**ask, "label": "yes"} for ask in asks]), benchmark)
+
+
+def test_keys_that_contradict_the_benchmark_are_counted_and_said(
+    logs: Path, tmp_path: Path, run: Run
+) -> None:
+    """Every key of a real file is turned round; its answers are taken, and nobody overlooks it."""
+    whole = (logs / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
+    turned = {'\t"Yes"\t': '\t"No"\t', '\t"No"\t': '\t"Yes"\t'}
+    path = tmp_path / "model_steady_POPE.tsv"
+    path.write_text(re.sub("|".join(turned), lambda key: turned[key[0]], whole))
+    form = load("shapes_yesno").original
+    for file, n in ((logs / "vlmevalkit" / path.name, 0), (path, 24)):
+        (report,) = take_logs({"original": form}, [file]).matchings
+        assert (report.matched, report.other_keys) == (24, n)
+    status, out, _ = run("import", path, "--benchmark", "shapes_yesno", "--store", tmp_path / "s")
+    assert status == 0
+    assert tells(out, "import.other-keys", n=24)

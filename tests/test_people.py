@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 import hqm.psychometrics as psy
 from hqm.indicators import comparisons
-from hqm.judges.people_labels import FAITHFUL
+from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import raters
 from hqm.types import Cell
 from tests import test_flags as made

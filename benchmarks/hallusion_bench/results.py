@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hqm import DataError, Heard, JudgedRow, read_records, take
+from hqm import DataError, JudgeOutput, Response, Row, read_records, take
 
 _FIELDS = {"category", "subcategory", "figure_id", "question_id", "model_prediction"}
 _HALF = re.compile(r"(?i)[-_ ]?(?<![a-z0-9])v[ds](?![a-z0-9])")
@@ -35,7 +35,7 @@ def _is_result(path: Path) -> bool:
     return bool(records) and set(records[0]) >= _FIELDS
 
 
-def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> list[JudgedRow]:
+def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> list[Row]:
     """The checks of one file; a check that `words` does not know is kept as it is."""
     stem = _HALF.sub("", path.stem)
     rows = []
@@ -47,17 +47,19 @@ def judged_rows(path: Path, keys: Sequence[str], words: Mapping[str, str]) -> li
         check = "" if record.get(field) is None else str(record[field]).strip()
         same = {"1": ["same"], "0": ["different"]}.get(str(record.get("same")), [])
         rows.append(
-            JudgedRow(
+            Row(
                 place=place,
-                heard=(
-                    Heard({"judge": (words[check], *same)}) if check in words else Heard(mark=check)
+                judgement=(
+                    JudgeOutput({"judge": (words[check], *same)})
+                    if check in words
+                    else JudgeOutput(mark=check)
                 ),
                 ids=("_".join(str(take(record, name, place)) for name in keys),),
                 own_ids=True,
                 question=str(take(record, "question", place)),
                 stem="" if stem == _OF_THE_RELEASE else stem,
                 answer=(
-                    str(record["model_prediction"])
+                    Response(str(record["model_prediction"]))
                     if record.get("model_prediction") is not None
                     else None
                 ),

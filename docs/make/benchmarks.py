@@ -14,7 +14,7 @@ from pathlib import Path
 from hqm.benchmark import registry
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.card import Card, SourceFile
-from hqm.benchmark.judge_api import ROLES
+from hqm.imports.row import ROLES
 from hqm.scoring.metrics import Metric
 from make.text import prose, table
 

@@ -21,9 +21,9 @@ from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.human_labels import HUMAN, labelled_by
 from hqm.errors import DataError
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
+from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.indicators import (
     Case,
     Protocol,
@@ -41,8 +41,8 @@ from hqm.indicators import (
     yes_ratio,
 )
 from hqm.indicators.cases import left_out, unit_scores
-from hqm.judges.people_labels import FAITHFUL
 from hqm.judges.procedure import parse_judge
+from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
 from hqm.psychometrics import StudyParts, family_dependence, jackknife_interval, stream, study_parts
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS

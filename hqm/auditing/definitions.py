@@ -15,7 +15,7 @@ from typing import Any
 
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.findings import SEVERITIES, Severity
-from hqm.benchmark.human_labels import labelled_by
+from hqm.imports.human_labels import labelled_by
 from hqm.scoring.rules import unscored
 from hqm.types import HALLUCINATION_TYPES, Cell, Estimate, Form, Item
 

@@ -32,20 +32,20 @@ from hqm.auditing.score_differences import (
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.analyses import Analysis
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_records, take
+from hqm.imports.human_labels import HUMAN, RATER, LabelContext, labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
-from hqm.judges.judge_stages import StageEvidence, labelled_units, stage_evidence
-from hqm.judges.people_labels import (
+from hqm.judges.procedure import named, parse_judge
+from hqm.labels.judge_stages import StageEvidence, labelled_units, stage_evidence
+from hqm.labels.label_pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
+from hqm.labels.people_labels import (
     Labels,
     import_labels,
     labels_matrix,
     oracle_matrix,
     stored_labels,
 )
-from hqm.judges.procedure import named, parse_judge
-from hqm.labels.label_pooling import Pool, PooledLabels, Stale, check_digests, pool_labels
 from hqm.labels.study_plan import answer_digest
 from hqm.lint import findings_of, pictures_of
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix

@@ -16,13 +16,12 @@ from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import one_part
 from hqm.benchmark.judge_api import AskJudge, played_back, whole
-from hqm.benchmark.judgement_files import holds_marks
-from hqm.benchmark.log_answers import LogSettings, take_logs
 from hqm.errors import AnswerError, UsageError
+from hqm.imports.detect import written_by_tool
+from hqm.imports.log_answers import LogSettings, take_logs
 from hqm.judges.file_judge import judges_of
-from hqm.judges.judgements import JudgementSource, take_judgements
+from hqm.judges.judgements import JudgementSource, holds_marks, take_judgements
 from hqm.judges.procedure import verdicts
-from hqm.logs.reading import written_by_tool
 from hqm.psychometrics import item_agreement, pearson
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_file, sign
@@ -184,7 +183,7 @@ def _of_log(
     """The answers of a log, the parts of the form that it answers, and the tool's scores beside
     ours.
     """
-    taken = take_logs(benchmark, {form.name: benchmark.original}, [path], settings)
+    taken = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
     if len(taken.recordings) != 1:
         those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
         what = (

@@ -15,8 +15,8 @@ from hqm.administration.stored_answers import Answers
 from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
-from hqm.benchmark.recordings import Recording
 from hqm.errors import DesignError
+from hqm.imports.recordings import Recording
 from hqm.judges.file_judge import verdict_of_share
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all

@@ -20,16 +20,17 @@ import numpy.typing as npt
 from hqm.benchmark.analyses import Analysis, ScoredAnswer
 from hqm.benchmark.card import Card
 from hqm.benchmark.findings import Finding
-from hqm.benchmark.human_labels import read_criterion
 from hqm.benchmark.items import read_items
-from hqm.benchmark.judge_api import AskJudge, JudgedRow, Part, Prompts, Replies, Stage, read_replies
-from hqm.benchmark.recordings import Recording, read_answers
+from hqm.benchmark.judge_api import AskJudge, Part, Prompts, Stage, read_replies
 from hqm.errors import AnswerError, CardError, DataError, UsageError
 from hqm.files.cache import is_url
 from hqm.files.images import Checksums, ImageSource, open_images
 from hqm.files.records import read_json, read_text
 from hqm.forms.grammar import is_negated
 from hqm.forms.wording import render_options
+from hqm.imports.human_labels import read_criterion
+from hqm.imports.recordings import Recording, read_answers
+from hqm.imports.row import Replies, Row
 from hqm.scoring.metrics import ACCURACY, YES_NO, Metric
 from hqm.scoring.parsers import Parser, parser
 from hqm.scoring.rules import (
@@ -45,10 +46,9 @@ from hqm.scoring.words.interfaces import Recipe, Words
 from hqm.scoring.words.parts import compose, find_words
 from hqm.types import Form, Item, Judgement, Response, Verdict
 
-# ----------------------------------------------------------------------
-# What a short form says of the full benchmark: the calibration that `hqm shorten NAME AUDIT --out
-# FOLDER` writes beside its items.
-# ----------------------------------------------------------------------
+# --- what a short form says of the full benchmark ---
+#
+# The calibration that `hqm shorten NAME AUDIT --out FOLDER` writes beside its items.
 
 _AGAIN = (
     "Make the short form again with `hqm shorten NAME AUDIT --out FOLDER`; a calibration is not"
@@ -320,7 +320,7 @@ class Adapter:
         """
         return read_replies(path, form)
 
-    def read_judgements(self, path: Path, form: Form) -> Sequence[JudgedRow] | None:
+    def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
         """The rows of a release's own file of judgements, for `hqm audit --judgements`; None where
         the file is no such file.
 
@@ -481,12 +481,12 @@ class Adapter:
         return {}
 
 
-# ----------------------------------------------------------------------
-# The one interface to a benchmark: its card, its forms, and how an answer is scored.
+# --- the one interface to a benchmark ---
+#
+# Its card, its forms, and how an answer is scored.
 #
 # `Benchmark` is what follows from a card and an adapter. A subclass overrides members of
 # `Adapter`, its base class; nothing has to be overridden.
-# ----------------------------------------------------------------------
 
 
 class Benchmark(Adapter):

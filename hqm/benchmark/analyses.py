@@ -77,10 +77,9 @@ class Analysis:
         return asdict(self)
 
 
-# ----------------------------------------------------------------------
-# Which objects captions make up: how often, of which category, and how often beside a person
-# (AMBER's Figures 7 and 8).
-# ----------------------------------------------------------------------
+# --- which objects captions make up ---
+#
+# How often, of which category, and how often beside a person (AMBER's Figures 7 and 8).
 
 TOP, TOP_BESIDE = 20, 5
 """How many objects of a respondent are listed: the paper's numbers."""

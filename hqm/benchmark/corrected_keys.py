@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.matching import match_rows
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records
-from hqm.logs.row import LogRow
+from hqm.imports.match import match_rows
+from hqm.imports.row import Row, first_text, ids_in
 from hqm.signature import digest_file
-from hqm.types import LETTERS, Form, Item, Response
+from hqm.types import LETTERS, Form, Item
 
 _TARGETS = ("target", "label", "answer", "key")
 _MARKS = {
@@ -187,11 +187,10 @@ def _by_release(
         form, items=tuple(item for item in form.items if not parts or item.part in parts)
     )
     matched = match_rows(rows, within, benchmark.spelled)
-    if not matched.complete:
-        first = rows[(matched.unmatched or matched.ambiguous)[0]]
-        many = len(matched.unmatched) + len(matched.ambiguous)
+    if matched.refused:
+        first = rows[matched.refused[0]]
         what = (
-            f"{many} of {len(rows)} rows fit no item of their own, the first asks"
+            f"{len(matched.refused)} of {len(rows)} rows fit no item of their own, the first asks"
             f" {first.question!r:.80} about {first.image or 'no picture'}"
         )
         raise DataError(
@@ -208,16 +207,12 @@ def _by_release(
     ]
 
 
-def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> LogRow:
-    ids = [str(record[name]) for name in ("question_id", "id") if name in record]
-    question = str(record.get("text") or record.get("question") or record.get("prompt") or "")
-    return LogRow(
+def _row(record: Mapping[str, Any], place: str, parts: tuple[str, ...]) -> Row:
+    return Row(
         place=place,
-        respondent="",
-        answer=Response(""),
-        ids=tuple(ids),
-        image=str(record.get("image") or ""),
-        question=question,
+        ids=ids_in(record, ("question_id", "id")),
+        image=first_text(record, ("image",)),
+        question=first_text(record, ("text", "question", "prompt")),
         parts=parts,
     )
 

@@ -16,13 +16,11 @@ from typing import Any, Literal, get_args
 from hqm.errors import UsageError
 from hqm.types import LETTERS, Form, Item
 
-# ----------------------------------------------------------------------
-# The registry of what the linter finds: code, name, severity, meaning.
+# --- the registry of what the linter finds: code, name, severity, meaning ---
 #
 # A code is never used again for another finding. Its letter says what the finding is about: S
 # schema and encoding, C card, D duplicates, L labels and leaks, W wording, F forms, T types, I
 # images, B what one benchmark knows of its own data.
-# ----------------------------------------------------------------------
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -605,9 +603,7 @@ def group_by_type(form: Form) -> dict[str, list[Item]]:
     return dict(groups)
 
 
-# ----------------------------------------------------------------------
-# The complete lists of findings as CSV: a line for every row of every finding.
-# ----------------------------------------------------------------------
+# --- the complete lists of findings as CSV: a line for every row of every finding ---
 
 _COLUMNS = ("items", "keys", "images", "question", "type", "part", "what", "place")
 """The columns that many findings share; what else a row says stands in the last column."""

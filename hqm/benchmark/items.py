@@ -284,9 +284,7 @@ def one_part(form: Form, part: str, benchmark: str) -> Form:
     return within
 
 
-# ----------------------------------------------------------------------
-# A part of a form, or its first items, as `--part` and `--limit` ask for.
-# ----------------------------------------------------------------------
+# --- a part of a form, or its first items, as `--part` and `--limit` ask for ---
 
 
 def cut(form: Form, benchmark: str, part: str | None, limit: int | None) -> Form:

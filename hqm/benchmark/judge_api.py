@@ -11,27 +11,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from hqm.benchmark.recordings import first_field
 from hqm.errors import AnswerError, NoReply, UnreadableReply
 from hqm.files.records import read_records, take
+from hqm.imports.row import ROLES, Replies, first_field, one_of, whole_reply
 from hqm.text import has_words, storable
-from hqm.types import ORIGINAL, STATES, Form, Response
-
-ROLES: Mapping[str, str] = {
-    "judge": "rates or classifies an answer",
-    "recognizer": "tells which parts of an answer describe the picture",
-    "decomposer": "breaks a description into atomic facts",
-    "verifier": "sees the picture and says whether a statement is right",
-    "extractor": "takes objects, attributes or relations out of a description",
-    "matcher": "matches what was extracted with the annotation",
-}
-"""The roles that a procedure may ask for, and what each of them does."""
+from hqm.types import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +103,7 @@ def fill(template: str, **values: object) -> str:
     )
 
 
-# ----------------------------------------------------------------------
-# Replies of judges: reading one, and recorded ones, played back to a procedure in the order in
-# which it asks.
-# ----------------------------------------------------------------------
-
-Replies = Mapping[str, Sequence[str]]
-"""Role -> replies, in the order in which they are asked for."""
+# --- replies: reading one, and recorded ones, played back in the order in which they are asked ---
 
 
 @contextmanager
@@ -157,29 +141,12 @@ def read_replies(path: Path | str, form: Form) -> dict[str, dict[str, list[str]]
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         item = storable(str(first_field(record, ("item", "id"), place)))
-        role = str(record.get("role", "judge"))
+        role = one_of(str(record.get("role", "judge")), ROLES, "role", place)
         if item not in form.by_id:
             raise AnswerError(f"the benchmark has no item {item!r}", place=place)
-        if role not in ROLES:
-            raise AnswerError(
-                f"the role {role!r} is unknown",
-                place=place,
-                remedy=f"It is one of {', '.join(ROLES)}.",
-            )
-        replies.setdefault(item, {}).setdefault(role, []).append(_reply(record, place))
+        text = whole_reply(str(take(record, "reply", place)), record.get("state", "ok"), place)
+        replies.setdefault(item, {}).setdefault(role, []).append(text)
     return replies
-
-
-def _reply(record: dict[str, Any], place: str) -> str:
-    """The text of a recorded reply; none where its `state` says that it is no whole reply."""
-    response = Response(str(take(record, "reply", place)), record.get("state", "ok"))
-    if response.state not in STATES:
-        raise AnswerError(
-            f"the state {response.state!r} is unknown",
-            place=place,
-            remedy=f"It is one of {', '.join(STATES)}.",
-        )
-    return response.text if response.outcome == "ok" else ""
 
 
 def played_back(replies: Replies) -> AskJudge:
@@ -217,74 +184,6 @@ def whole(ask: AskJudge) -> AskJudge:
         return reply
 
     return ask_whole
-
-
-# ----------------------------------------------------------------------
-# One judgement in a file, whatever its layout: what was judged, whose answer, who judged, and
-# what was said.
-# ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What a judge said of one answer: raw replies role by role, or a mark that was read out of
-    them already.
-    """
-
-    replies: Replies = field(default_factory=dict)
-    mark: str | None = None
-    """A verdict or a score as the file has it; empty where the file leaves it empty."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The value as the store keeps it."""
-        said: dict[str, Any] = {role: list(texts) for role, texts in self.replies.items()}
-        return {"replies": said} if self.mark is None else {"mark": self.mark}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Heard:
-        return cls(
-            {role: tuple(texts) for role, texts in data.get("replies", {}).items()},
-            data.get("mark"),
-        )
-
-    def joined(self, other: Heard) -> Heard:
-        """The replies of both, in their order."""
-        roles = dict.fromkeys([*self.replies, *other.replies])
-        return Heard(
-            {role: (*self.replies.get(role, ()), *other.replies.get(role, ())) for role in roles}
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRow:
-    """One judgement in a file; whatever the file does not say is empty."""
-
-    place: str
-    heard: Heard
-    ids: tuple[str, ...] = ()
-    """Names of the question, the most telling first."""
-    own_ids: bool = False
-    """Whether the ids are the benchmark's own, so that the question may only confirm them."""
-    image: str = ""
-    question: str = ""
-    parts: tuple[str, ...] = ()
-    position: int | None = None
-    """The number of the row among the benchmark's items, from 0, where the file has nothing but an
-    order.
-    """
-    respondent: str = ""
-    judge: str = ""
-    asking: int | None = None
-    """Which time the judge was asked, from the column `run`."""
-    form: str = ORIGINAL
-    run: int = 0
-    """The run of the answers, from the column `answer_run`."""
-    stem: str | None = None
-    """What names the judge in place of the file's name, where the file is one of several parts of
-    one result.
-    """
-    answer: str | None = None
-    """The answer that was judged, where the row has it: it must be the answer that is audited."""
 
 
 def as_number(mark: str) -> float | None:

@@ -179,9 +179,7 @@ def _picture_column(named: str | None, pictures: Sequence[str]) -> str | None:
     return pictures[0] if len(pictures) == 1 else named
 
 
-# ----------------------------------------------------------------------
-# The right answers and options of a new benchmark's questions, and the task that they speak of.
-# ----------------------------------------------------------------------
+# --- right answers and options, and the task that they speak of ---
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 """What means yes and no where the task is said to be yes or no."""
@@ -456,12 +454,12 @@ def _letter(
     raise DataError(what, place=place, remedy="Write an option or its letter.")
 
 
-# ----------------------------------------------------------------------
-# The items of a new benchmark, read from a source and checked before anything is kept.
+# --- the items of a new benchmark ---
+#
+# Read from a source and checked before anything is kept.
 #
 # Whatever is wrong ends the reading with one sentence that names the file, the row, the column
 # and the remedy.
-# ----------------------------------------------------------------------
 
 _LONGEST = 1_000_000
 """The most characters of a question or an answer."""

@@ -177,10 +177,9 @@ def _of_tree(tree: Tree, config: str) -> Source:
     return Source(tree.label, parts, read_info(tree, shards))
 
 
-# ----------------------------------------------------------------------
-# The pictures of a new benchmark: taken out of the cells of its source, checked, and written once
-# by content.
-# ----------------------------------------------------------------------
+# --- the pictures of a new benchmark ---
+#
+# Taken out of the cells of its source, checked, and written once by content.
 
 SHORT = 64
 """An image cell of at most so many characters is the index of another row that has the picture

@@ -30,13 +30,11 @@ from hqm.files.datasets import hub_folder, is_hub
 from hqm.scoring.rules import Withholding
 from hqm.types import Form
 
-# ----------------------------------------------------------------------
-# Whether all parts of HQM come from one copy of it.
+# --- whether all parts of HQM come from one copy of it ---
 #
 # `adapters`, `benchmarks` and `reports` lie beside `hqm` in a checkout and are mounted under it
 # by the installation. In the folder of a second checkout Python takes `hqm` from there and the
 # three mounted parts from the installed one: two versions would be mixed without a word.
-# ----------------------------------------------------------------------
 
 MOUNTED = ("adapters", "benchmarks", "reports")
 """What is installed as `hqm.<name>` and lies beside `hqm` in a checkout."""
@@ -75,10 +73,7 @@ def check_origin() -> None:
             )
 
 
-# ----------------------------------------------------------------------
-# A short form takes its adapter's scoring, and has items and pictures of its own where the
-# adapter reads a release.
-# ----------------------------------------------------------------------
+# --- short forms: the adapter's scoring, with items and pictures of their own ---
 
 
 class _Own(Benchmark):

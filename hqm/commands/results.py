@@ -448,7 +448,7 @@ def import_(
     Logs are matched to the benchmark's items by id, or by picture and question. What the store has
     already is left as it is.
     """
-    from hqm.benchmark.log_answers import LogSettings
+    from hqm.imports.log_answers import LogSettings
 
     if benchmark is not None:
         settings = LogSettings(source, respondent, run, options.who.partial)

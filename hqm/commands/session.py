@@ -37,10 +37,7 @@ from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence, gather, read_families
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
-from hqm.benchmark.human_labels import HUMAN, labelled_by
 from hqm.benchmark.items import cut
-from hqm.benchmark.log_answers import LogSettings, Taken, take_logs
-from hqm.benchmark.recordings import Recording, read_recordings
 from hqm.benchmark.registry import load_all
 from hqm.commands.options import Judging as JudgingOptions
 from hqm.commands.options import RunOptions
@@ -48,15 +45,18 @@ from hqm.commands.record import record_of, study_costs
 from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.forms.make_forms import read_form
+from hqm.imports.detect import written_by_tool
+from hqm.imports.human_labels import HUMAN, labelled_by
+from hqm.imports.log_answers import LogSettings, Taken, take_logs
+from hqm.imports.recordings import Recording, read_recordings
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
 from hqm.judges.judge_models import Judged, Judging, Progress
-from hqm.judges.judge_stages import labelled_units, units_asked
 from hqm.judges.judgements import AnswerTexts, JudgementSource, TakenJudgements, take_judgements
-from hqm.judges.people_labels import Labels, stored_labels
 from hqm.judges.procedure import Panel, Unit, parse_roles
+from hqm.labels.judge_stages import labelled_units, units_asked
 from hqm.labels.label_pooling import LEVELS, POOLS, STAGE, STALES
-from hqm.logs.reading import written_by_tool
+from hqm.labels.people_labels import Labels, stored_labels
 from hqm.respondents import make_respondent
 from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
 from hqm.respondents.kinds import kind_of
@@ -220,9 +220,9 @@ class Session:
             else:
                 recordings += read_recordings(path, read)
         if logs:
-            self.taken[benchmark.name] = taken = take_logs(benchmark, read, logs, self.logs).only(
-                forms
-            )
+            self.taken[benchmark.name] = taken = take_logs(
+                read, logs, self.logs, benchmark.spelled
+            ).only(forms)
             recordings += taken.recordings
         if cut:
             recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
-    from hqm.benchmark.log_answers import Taken
     from hqm.commands.new_benchmark import Made
     from hqm.commands.session import Session
     from hqm.decisions.stopping import StoppedRun
+    from hqm.imports.log_answers import Taken
     from hqm.judges.judgements import TakenJudgements
     from hqm.labels.study import StudyStatus
     from hqm.lint import Checked, Selection
@@ -199,16 +199,7 @@ def taken(
     for note in logs.notes:
         print(f"note: {note}")
     for matching in logs.matchings:
-        how = ", ".join(f"{n} by {name}" for name, n in matching.how.items())
-        print(
-            f"{matching.path} ({matching.tool}): {matching.respondent}, form {matching.form}, run"
-            f" {matching.run}: {matching.matched} of {matching.rows} rows matched"
-            f" ({how or 'none'}), {matching.items} items answered, {len(matching.unmatched)}"
-            f" unmatched, {len(matching.ambiguous)} ambiguous"
-        )
-        for what, places in (("unmatched", matching.unmatched), ("ambiguous", matching.ambiguous)):
-            for place in places[:3]:
-                print(f"    {what}: {place}")
+        print(matching.sentence)
     for comparison in compared:
         recorded_scores(comparison.to_dict())
 

@@ -102,6 +102,11 @@ def keep(stream: IO[bytes], place: str, *, limit: int = MAX_BYTES) -> Path:
 SMALLER = "Make it smaller, or leave the item out."
 
 
+def is_picture(content: bytes) -> bool:
+    """Whether bytes begin as a picture does."""
+    return _suffix(content[:16]) != ".bin" or content[4:8] == b"ftyp"  # AVIF and HEIC
+
+
 def _suffix(head: bytes) -> str:
     marks = {
         b"\x89PNG": ".png",
@@ -116,9 +121,7 @@ def _suffix(head: bytes) -> str:
     return next((suffix for mark, suffix in marks.items() if head.startswith(mark)), ".bin")
 
 
-# ----------------------------------------------------------------------
-# Names of pictures: web addresses, and paths that must not leave their folder.
-# ----------------------------------------------------------------------
+# --- names of pictures: web addresses, and paths that must not leave their folder ---
 
 LONGEST = 255
 """Bytes of the longest name that file systems take."""

@@ -352,13 +352,11 @@ def read_info(tree: Tree, shards: Sequence[Shard]) -> dict[str, Any]:
     return info if isinstance(info, dict) else {}
 
 
-# ----------------------------------------------------------------------
-# Datasets of the Hugging Face hub.
+# --- data sets of the Hugging Face hub ---
 #
 # A card names one as `hf://datasets/<owner>/<name>[@<revision>]`, and `hqm new --from` as
 # `hf://datasets/<owner>/<name>[/<configuration>][@<revision>][#<split>]`. The variable
 # `HF_ENDPOINT` names another hub.
-# ----------------------------------------------------------------------
 
 _PREFIX = "hf://datasets/"
 _CLIENTS = ("httpx", "httpx2", "httpcore", "requests", "urllib3", "aiohttp")

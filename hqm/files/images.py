@@ -34,9 +34,7 @@ from hqm.files.cache import (
 from hqm.files.records import read_records, read_text
 from hqm.signature import digest_file
 
-# ----------------------------------------------------------------------
-# The sizes and checksums that a benchmark's pictures must have.
-# ----------------------------------------------------------------------
+# --- the sizes and checksums that a benchmark's pictures must have ---
 
 
 @dataclass(frozen=True)
@@ -120,13 +118,13 @@ def _from_records(path: Path) -> Iterator[tuple[str, Listed]]:
             raise DataError("it is no record of image, size, sha256", place=place) from None
 
 
-# ----------------------------------------------------------------------
-# Pictures scaled to a share of their width and height, each made once and kept in the cache.
+# --- pictures scaled to a share of their width and height ---
+#
+# Each made once and kept in the cache.
 #
 # The file stands under the hash of the picture and the percentage, so that no name of a picture
 # becomes a path. The same picture gives the same pixels on every machine: Pillow computes
 # Lanczos' filter in whole numbers.
-# ----------------------------------------------------------------------
 
 _ORIENTATION = 0x0112
 

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError, ImageError
-from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, keep, safe_name
+from hqm.files.cache import MAX_BYTES, SMALLER, cache_folder, is_picture, keep, replacing, safe_name
 from hqm.signature import digest_file
+from hqm.text import unique_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +140,15 @@ def read_rows(pattern: Path) -> list[dict[str, Any]]:
     images: list[str] = []
     for file in parquet_files(pattern):
         with _opened(file) as opened:
-            schema = opened.schema_arrow
-            images = image_columns(schema)
-            plain = [name for name in schema.names if name not in images]
+            names = opened.schema_arrow.names
+            unique_columns(names, str(file))
+            images = image_columns(opened)
+            plain = [name for name in names if name not in images]
             if plain:
-                records += opened.read(columns=plain).to_pylist()
+                rows = opened.read(columns=plain).to_pylist()
             else:
-                records += [{} for _ in range(opened.metadata.num_rows)]
+                rows = [{} for _ in range(opened.metadata.num_rows)]
+        records += [decoded(row, f"{file}: row {number}") for number, row in enumerate(rows, 1)]
     for column in images:
         for record, name in zip(records, ParquetImages(pattern, column).names, strict=True):
             record[column] = name
@@ -171,16 +174,44 @@ def pyarrow_library() -> Any:
     return pyarrow
 
 
-def image_columns(schema: Any) -> list[str]:
-    """The columns that hold pictures."""
+def image_columns(opened: Any) -> list[str]:
+    """The columns of an opened file that hold pictures."""
     pa = pyarrow_library()
 
-    def holds(kind: Any) -> bool:
-        if pa.types.is_struct(kind):
-            return {"bytes", "path"} <= {kind.field(i).name for i in range(kind.num_fields)}
-        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    def holds(field: Any) -> bool:
+        if pa.types.is_struct(field.type):
+            return holds_pictures(pa, field.type)
+        if not (pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type)):
+            return False
+        some = next(opened.iter_batches(batch_size=_AT_ONCE, columns=[field.name]), None)
+        return some is None or not are_texts(some.column(0).to_pylist())
 
-    return [field.name for field in schema if holds(field.type)]
+    return [field.name for field in opened.schema_arrow if holds(field)]
+
+
+def are_texts(values: Iterable[bytes | None]) -> bool:
+    """Whether the first bytes of a column are no pictures, so that they must be texts."""
+    there = [value for value in values if value]
+    return bool(there) and not any(map(is_picture, there))
+
+
+def decoded(cells: dict[str, Any], place: str) -> dict[str, Any]:
+    """The cells of a row, with bytes as the text that they are in UTF-8.
+
+    Raises
+    ------
+    DataError
+        Bytes are not UTF-8.
+    """
+    for name, value in cells.items():
+        if isinstance(value, bytes):
+            try:
+                cells[name] = value.decode()
+            except UnicodeDecodeError as error:
+                bad = f"byte {error.start} (0x{value[error.start]:02x}) is not UTF-8"
+                remedy = "Write the column as text."
+                raise DataError(bad, place=f"{place}, column {name!r}", remedy=remedy) from None
+    return cells
 
 
 def _opened(file: Path) -> Any:
@@ -200,7 +231,7 @@ def _index(file: Path, column: str) -> list[_Row]:
     pa = pyarrow_library()
     key = digest_file(file).rpartition(":")[2]
     with _opened(file) as opened:
-        columns = image_columns(opened.schema_arrow)
+        columns = image_columns(opened)
         column = column or (columns[0] if len(columns) == 1 else "image")
         if column not in columns:
             known = ", ".join(columns) or "none"
@@ -224,12 +255,9 @@ def _index(file: Path, column: str) -> list[_Row]:
             raise DataError(
                 f"its pictures cannot be read: {error}", place=str(file), remedy="Fetch it again."
             ) from None
-    record.parent.mkdir(parents=True, exist_ok=True)
-    part = record.with_suffix(".part")
-    part.write_text(
-        json.dumps([[row.path, row.file, row.size, row.reason] for row in rows]), encoding="utf-8"
-    )
-    part.replace(record)
+    text = json.dumps([[row.path, row.file, row.size, row.reason] for row in rows])
+    with replacing(record) as file_of_names:
+        file_of_names.write(text.encode())
     return rows
 
 
@@ -264,13 +292,12 @@ def _tame(path: str | None) -> str | None:
         return None
 
 
-# ----------------------------------------------------------------------
-# Rows of Parquet files and Arrow streams, as the `datasets` library, pandas and polars write
-# them.
+# --- rows of Parquet files and Arrow streams ---
+#
+# As the `datasets` library, pandas and polars write them.
 #
 # `datasets` notes in the schema what a column means: an integer may be the number of a class
 # label, whose name is given in place of it, and a struct of `bytes` and `path` may be a picture.
-# ----------------------------------------------------------------------
 
 _AT_ONCE = 8
 """Rows that are unpacked at once: each may hold a picture."""
@@ -295,25 +322,33 @@ class ArrowTable:
         # here and below
         with self._reading():
             names = [name for name in self._schema.names if not name.startswith("__")]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            remedy = "Rename or remove one of the two."
-            raise DataError(f"the column {twice!r} stands twice", place=self.label, remedy=remedy)
+        unique_columns(names, self.label)
         return tuple(names)
 
     @cached_property
     def pictures(self) -> tuple[str, ...]:
         pa = pyarrow_library()
         with self._reading():
-            return tuple(
+            typed = [
                 name
                 for name in self.columns
                 if holds_pictures(pa, self._schema.field(name).type)
                 and self._features.get(name, {}).get("_type") not in ("Audio", "Video", "Pdf")
-            )
+            ]
+        return tuple(name for name in typed if not self._holds_text(name))
+
+    def _holds_text(self, name: str) -> bool:
+        """Whether a column of bytes holds texts."""
+        if not any(is_kind(self._schema.field(name).type) for is_kind in _texts(pyarrow_library())):
+            return False
+        batch = next(self._batches([name]), None)
+        if batch is None:
+            return False
+        return are_texts(batch.slice(0, _AT_ONCE).column(0).to_pylist())
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         labels = {name: self._features[name]["names"] for name in columns if self._is_label(name)}
+        plain = [name for name in columns if name not in self.pictures]
         number = 0
         for batch in self._batches(columns):
             with self._reading():
@@ -330,6 +365,7 @@ class ArrowTable:
                     number += 1
                     place = f"{self.label}: row {number}"
                     cells = {name: record[name] for name in columns}
+                    cells |= decoded({name: cells[name] for name in plain}, place)
                     for name, names in labels.items():
                         cells[name] = _label(cells[name], names, f"{place}, column {name!r}")
                     yield place, cells

@@ -1,10 +1,11 @@
 """Read files of records as they circulate: JSON lines, JSON arrays, concatenated objects, CSV,
-Parquet.
+TSV, Excel sheets, Parquet.
 
-The kind of JSON is recognised from the content, not from the file's name: POPE's `.json` files are
-JSON lines, and one of its caption files is a sequence of pretty-printed objects. CSV and Parquet
-are recognised by the suffix. What cannot be read is reported with its line, and so is what would be
-read wrongly: a key or a column that stands twice.
+`read_records` reads a whole file, `open_table` one row after another. The kind of JSON is
+recognised from the content, not from the file's name: POPE's `.json` files are JSON lines, and one
+of its caption files is a sequence of pretty-printed objects. Everything else is recognised by the
+suffix. What cannot be read is reported with its line, and so is what would be read wrongly: a key
+or a column that stands twice, a quote that is not closed.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ import io
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Protocol, TextIO, get_args
+from zipfile import BadZipFile
 
 from pydantic import BaseModel
 
 from hqm.errors import DataError, meant
+from hqm.text import unique_columns
 
 # for every reader of CSV: Python's own limit of 131,072 characters a field is shorter than some
 # answers
@@ -60,11 +63,14 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        raise DataError(f"it is no JSON: {error.msg}", place=f"{place}:{error.lineno}") from None
+        what = f"it is no JSON: {error.msg} (column {error.colno})"
+        raise DataError(what, place=f"{place}:{error.lineno}") from None
     except DataError as error:
         raise DataError(error.what, place=at, remedy=error.remedy) from None
     except RecursionError:
         raise DataError("it is nested too deeply", place=at, remedy="Flatten the record.") from None
+    except UnicodeDecodeError:
+        raise
     except ValueError as error:  # a number of more than 4,300 digits
         raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", place=at) from None
 
@@ -119,9 +125,9 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
     Parameters
     ----------
     path
-        JSON lines, a JSON array of objects, objects one after another, CSV (by the suffix `.csv`)
-        or Parquet (by the suffix `.parquet`; a pattern such as `data/test-*.parquet` names several,
-        and pictures in the rows become names).
+        JSON lines, a JSON array of objects, objects one after another; by their suffixes CSV, TSV,
+        Excel sheets (every cell a text) and Parquet (a pattern such as `data/test-*.parquet` names
+        several, and pictures in the rows become names).
 
     Raises
     ------
@@ -133,9 +139,11 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
         from hqm.files.parquet import read_rows
 
         return read_rows(path)
+    if path.suffix.lower() == ".xlsx":
+        return _sheet_rows(path)
     text = read_text(path, encoding)
-    if path.suffix.lower() == ".csv":
-        return list(_csv(text, path))
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return list(_whole_rows(text, path))
     if _is_array(text):
         with _json(str(path)):
             records = json.loads(text, object_pairs_hook=no_key_twice)
@@ -158,7 +166,7 @@ def begins_with(path: Path | str) -> list[dict[str, Any]]:
         As `read_records`, of what is decoded.
     """
     path = Path(path)
-    if path.suffix.lower() in (".parquet", ".csv"):
+    if path.suffix.lower() in (".parquet", ".csv", ".tsv", ".xlsx"):
         return read_records(path)[:1]
     text = read_text(path)
     return read_records(path)[:1] if _is_array(text) else list(islice(_concatenated(text, path), 1))
@@ -176,8 +184,8 @@ def write_records(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     )
 
 
-def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
-    for line, row in csv_rows(text, str(path)):
+def _whole_rows(text: str, path: Path) -> Iterator[dict[str, Any]]:
+    for line, row in csv_rows(text, str(path), "\t" if path.suffix.lower() == ".tsv" else ","):
         if None in row or None in row.values():
             raise DataError(
                 f"the row does not have {len(row.keys() - {None})} fields", place=f"{path}:{line}"
@@ -185,21 +193,78 @@ def _csv(text: str, path: Path) -> Iterable[dict[str, Any]]:
         yield row
 
 
-def csv_rows(text: str, place: str) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """The rows of a CSV text, each with its line; a row of another length than the heading holds
-    None.
+def csv_rows(text: str, place: str, delimiter: str = ",") -> Iterator[tuple[int, dict[Any, Any]]]:
+    """The rows of a CSV text, each with its first line; a row of another length than the heading
+    holds None.
     """
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    lines = _Lines(io.StringIO(text, newline=""), place)
+    rows = text_rows(lines, delimiter, lambda number, line: f"{place}:{line}")
+    _, _, names = next(rows, (0, 1, []))
+    unique_columns(names, f"{place}:1")
+    for _, line, cells in rows:
+        yield line, dict(zip_longest(names, cells))
+
+
+def text_rows(
+    lines: _Lines, delimiter: str, place: Callable[[int, int], str]
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Number (the heading is 0), first line and cells of every row; blank lines are none.
+
+    Quotes are taken strictly: a quote that is not closed would swallow the rows behind it. `place`
+    names a row by its number and its first line.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    number, begins = 0, 1
+    while True:
+        lines.begin()
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            remedy = "Close every quote, and double the quotes inside a quoted cell."
+            what = f"it is no CSV: {error}"
+            raise DataError(what, place=place(number, begins), remedy=remedy) from None
+        if cells:
+            yield number, begins, cells
+            number += 1
+        begins = lines.number + 1
+
+
+def _sheet_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of an Excel sheet.
+
+    Every cell is read as text, because a sheet makes numbers of answers that look like some.
+    """
     try:
-        names = list(reader.fieldnames or ())
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            remedy = "Rename or remove one of the two."
-            raise DataError(f"the column {twice!r} stands twice", place=f"{place}:1", remedy=remedy)
-        for row in reader:
-            yield reader.line_num, dict(row)
-    except csv.Error as error:
-        raise DataError(f"it is no CSV: {error}", place=f"{place}:{reader.line_num}") from None
+        import openpyxl  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        raise DataError(
+            "Excel sheets are read with openpyxl, which is not installed",
+            place=str(path),
+            remedy="Run: pip install 'hqm-audit[logs]', or save the sheet as .tsv.",
+        ) from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, KeyError, ValueError, OSError) as error:
+        raise DataError(f"it is no Excel sheet: {error}", place=str(path)) from None
+    try:
+        cells = book.worksheets[0].iter_rows(values_only=True)
+        names = [_cell_text(cell) for cell in next(cells, ())]
+        unique_columns([name for name in names if name], f"{path}:1")
+        return [
+            dict(zip(names, map(_cell_text, row), strict=False))
+            for row in cells
+            if any(cell is not None for cell in row)
+        ]
+    finally:
+        book.close()
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _plain_lines(text: str) -> list[dict[str, Any]] | None:
@@ -273,14 +338,7 @@ def whole_number(value: Any, name: str, place: str) -> int:
     return int(text)
 
 
-# ----------------------------------------------------------------------
-# Files of rows that others wrote, row by row and with the place of each: CSV and tab-separated
-# text, JSON, Parquet, Arrow.
-#
-# `hqm.files.records` reads a whole file that a card describes. Here the file is somebody else's,
-# may hold gigabytes of pictures and may be broken anywhere: rows come one after another, and
-# whatever is wrong names the file and the row.
-# ----------------------------------------------------------------------
+# --- row by row: files that may hold gigabytes of pictures, and may be broken anywhere ---
 
 LONGEST_ROW = 256 * 1024 * 1024
 """The most characters that one row of a text file may have; a picture of 64 MiB has 86 million in
@@ -381,25 +439,20 @@ class TextTable:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         with self._opened() as file:
-            heading = next(self._records(_Lines(file, self.label)), (0, 0, []))[2]
+            _, _, heading = next(self._records(file), (0, 1, []))
         names = tuple(name.strip() for name in heading)
         for name in names:
             _check_text(name, f"{self.label}: heading")
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            what = f"the column {twice!r} stands twice"
-            raise DataError(
-                what, place=f"{self.label}: heading", remedy="Rename or remove one of the two."
-            )
+        unique_columns(names, f"{self.label}: heading")
         return names
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, Cells]]:
         chosen = [(name, self.columns.index(name)) for name in columns]
         with self._opened() as file:
-            records = self._records(_Lines(file, self.label))
+            records = self._records(file)
             next(records, None)
             for number, line, cells in records:
-                place = f"{self.label}: row {number} (line {line})"
+                place = self._place(number, line)
                 if len(cells) != len(self.columns):
                     what = (
                         f"the row does not have {len(self.columns)} fields, as the heading does,"
@@ -425,37 +478,19 @@ class TextTable:
         except OSError as error:
             raise DataError(f"it cannot be read: {error.strerror}", place=self.label) from None
 
-    def _records(self, lines: _Lines) -> Iterator[tuple[int, int, list[str]]]:
-        """Number (the heading is 0), first line and cells of every record; blank lines are none."""
-        reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
-        number, begins = 0, 1
-        while True:
-            lines.begin()
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                place = f"{self.label}: {f'row {number}' if number else 'heading'} (line {begins})"
-                remedy = "Close every quote, and double the quotes inside a quoted cell."
-                raise DataError(f"it is no CSV: {error}", place=place, remedy=remedy) from None
-            if cells:
-                yield number, begins, cells
-                number += 1
-            begins = lines.number + 1
+    def _records(self, file: TextIO) -> Iterator[tuple[int, int, list[str]]]:
+        return text_rows(_Lines(file, self.label), self._delimiter, self._place)
+
+    def _place(self, number: int, line: int) -> str:
+        return f"{self.label}: {f'row {number}' if number else 'heading'} (line {line})"
 
 
 class _Lines:
     """The lines of a file, counted; a record that goes on for too long ends the reading."""
 
     def __init__(self, file: TextIO, label: str) -> None:
-        self.file, self.label, self.number, self._left, self._begins = (
-            file,
-            label,
-            0,
-            LONGEST_ROW,
-            1,
-        )
+        self.file, self.label, self.number = file, label, 0
+        self.begin()
 
     def begin(self) -> None:
         self._left, self._begins = LONGEST_ROW, self.number + 1
@@ -556,31 +591,16 @@ def _bounded(file: Any, label: str) -> Iterator[bytes]:
 
 
 def _parse_object(line: bytes, place: str) -> dict[str, Any]:
-    remedy = "Write one JSON object a line."
     try:
-        record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=no_key_twice)
+        with _json(place):
+            record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=no_key_twice)
+        return _require_object(record, place)
     except UnicodeDecodeError as error:
         what = f"byte {error.start} of the line (0x{error.object[error.start]:02x}) is not UTF-8"
         raise DataError(what, place=place, remedy="Save the file as UTF-8.") from None
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"it is no JSON: {error.msg} (column {error.colno})", place=place, remedy=remedy
-        ) from None
     except DataError as error:
-        raise DataError(error.what, place=place, remedy=error.remedy) from None
-    except RecursionError:
-        raise DataError(
-            "it is nested too deeply", place=place, remedy="Flatten the record."
-        ) from None
-    except ValueError as error:  # a number of more than 4,300 digits
-        raise DataError(
-            f"it cannot be read: {str(error).partition(';')[0]}", place=place, remedy=remedy
-        ) from None
-    if not isinstance(record, dict):
-        raise DataError(
-            f"a row must be a JSON object, not {type(record).__name__}", place=place, remedy=remedy
-        )
-    return record
+        remedy = error.remedy or "Write one JSON object a line."
+        raise DataError(error.what, place=place, remedy=remedy) from None
 
 
 def _check_text(text: str, place: str) -> None:
@@ -603,10 +623,7 @@ def _check_text(text: str, place: str) -> None:
         )
 
 
-# ----------------------------------------------------------------------
-# TOML as people write it: whatever the parser stumbles over is one sentence, and a misspelt key
-# has a nearest one.
-# ----------------------------------------------------------------------
+# --- TOML as people write it: one sentence for each fault, with the nearest key ---
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from hqm.benchmark.adapter import Calibration
-from hqm.benchmark.human_labels import HUMAN
+from hqm.imports.human_labels import HUMAN
 from hqm.indicators.cases import Case, Protocol, case, family_of
 from hqm.indicators.engine import estimates
 from hqm.indicators.indicator import (
@@ -24,7 +24,7 @@ from hqm.indicators.indicator import (
     TYPES,
 )
 from hqm.indicators.judged import say_who_labelled
-from hqm.judges.judge_stages import StageEvidence
+from hqm.labels.judge_stages import StageEvidence
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array, Metric, mean_of
 from hqm.types import Estimate, Form

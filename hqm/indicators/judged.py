@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from hqm.benchmark.human_labels import labelled_by
+from hqm.imports.human_labels import labelled_by
 from hqm.indicators.cases import Case, number
 from hqm.indicators.indicator import (
     CRITERION,

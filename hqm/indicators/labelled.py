@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.benchmark.human_labels import RATER
+from hqm.imports.human_labels import RATER
 from hqm.indicators.cases import Case, number, unit_scores
 from hqm.indicators.indicator import (
     CRITERION,

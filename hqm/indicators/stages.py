@@ -8,7 +8,7 @@ from typing import Any
 
 from hqm.indicators.cases import Case, number
 from hqm.indicators.indicator import STAGES, Indicator, Result, need, result
-from hqm.judges.judge_stages import StageEvidence
+from hqm.labels.judge_stages import StageEvidence
 from hqm.psychometrics import Coefficient, StageAgreement, stage_agreement
 
 

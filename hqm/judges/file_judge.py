@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import AskJudge, Heard, as_number, played_back, whole
+from hqm.benchmark.judge_api import AskJudge, as_number, played_back, whole
 from hqm.errors import NoReply
+from hqm.imports.row import JudgeOutput
 from hqm.judges.judge_models import Judging
-from hqm.judges.people_labels import BROUGHT
 from hqm.judges.procedure import AGAIN, NotAsked, Rows, parse_judge, verdicts
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.rules import settle, yes_no_truth
@@ -82,15 +82,15 @@ def verdict_of_mark(benchmark: Benchmark, item: Item, mark: str) -> Verdict:
     return verdict_of_share(benchmark, item, share, mark)
 
 
-# ----------------------------------------------------------------------
-# A judge whose judgements came in a file: the same verdicts, cells and indicators as of a judge
-# that was asked.
+# --- a judge whose judgements came in a file ---
 #
-# Judgements are stored as they came, under the hash of their file; verdicts are read out of them
-# whenever they are wanted, by the benchmark's own procedure and in the scoring of the day, as the
-# replies of a live judge are.
-# ----------------------------------------------------------------------
+# Judgements are stored as they came, under the hash of their file. Verdicts are read out of them
+# whenever they are wanted, by the benchmark's own procedure, as the replies of a live judge are.
 
+BROUGHT = "brought/"
+"""Stands before the stored name of a judge whose judgements a file brought: they are no people's
+labels.
+"""
 NOT_GIVEN = "the files hold no judgement of this answer"
 _RECORD = "judgements"
 """The key of the store's records that name which judgements an audit took."""
@@ -109,7 +109,7 @@ class BroughtSet:
     run: int
     file: str
     """The hash of the file."""
-    said: Mapping[str, Heard]
+    said: Mapping[str, JudgeOutput]
     """Item id -> what the judge said."""
 
     @property
@@ -155,11 +155,11 @@ class BroughtJudge:
             (each.form, each.run, each.asking) == at for each in self.sets
         )
 
-    def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, Heard]:
+    def _said(self, name: str, form: str, run: int, asking: int) -> dict[str, JudgeOutput]:
         """Item -> what was said of one respondent's answers; several files may each be about some
         of the items.
         """
-        said: dict[str, Heard] = {}
+        said: dict[str, JudgeOutput] = {}
         for each in self.sets:
             if (each.respondent, each.form, each.run, each.asking) == (name, form, run, asking):
                 said.update(each.said)
@@ -217,7 +217,7 @@ class BroughtJudge:
             for item, a in zip(form.items, row, strict=True)
         ]
 
-    def _by_mark(self, item: Item, answer: Response | None, said: Heard | None) -> Verdict:
+    def _by_mark(self, item: Item, answer: Response | None, said: JudgeOutput | None) -> Verdict:
         answer = answer or Response("", "missing", "not asked")
         if none := self.benchmark.no_answer(answer):
             return none
@@ -334,7 +334,9 @@ def stored(store: Store, benchmark: Benchmark) -> tuple[BroughtSet, ...]:
         )
         rows = store.judgements(benchmark.name, each.stored_as, form, run)
         said = {
-            r.item: Heard.from_dict(json.loads(r.reply)) for r in rows if r.respondent == respondent
+            r.item: JudgeOutput.from_dict(json.loads(r.reply))
+            for r in rows
+            if r.respondent == respondent
         }
         sets.append(replace(each, said=said))
     return tuple(sets)

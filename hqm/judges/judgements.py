@@ -1,5 +1,9 @@
 """Judgements in files, as sets of a judge, an asking and a respondent: read, matched to the items,
 and accounted for.
+
+A row says what was judged (an id, or a picture and a question), whose answer, who judged, and how
+the judgement came out: the judge's raw `reply`, which the benchmark's own procedure reads, or a
+`verdict` or `score` that somebody read out of it already.
 """
 
 from __future__ import annotations
@@ -9,22 +13,43 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.human_labels import HUMAN, respondent_named
-from hqm.benchmark.judge_api import Heard, JudgedRow
-from hqm.benchmark.judgement_files import judged_rows
-from hqm.benchmark.matching import How, match_rows
-from hqm.errors import AnswerError, UsageError
+from hqm.errors import AnswerError, DataError, UsageError
+from hqm.files.records import read_records
+from hqm.imports.human_labels import HUMAN, respondent_named, short_names
+from hqm.imports.match import MatchReport, match_rows
+from hqm.imports.row import (
+    ANSWERS,
+    IDS,
+    IMAGES,
+    PARTS,
+    QUESTIONS,
+    RESPONDENTS,
+    ROLES,
+    JudgeOutput,
+    Row,
+    count_in,
+    first_text,
+    form_of,
+    ids_in,
+    no_field,
+    one_of,
+    parts_in,
+    whole_reply,
+)
 from hqm.judges.file_judge import BroughtSet
 from hqm.judges.procedure import AGAIN, parse_judge
-from hqm.logs.row import LogRow
 from hqm.signature import digest_file
 from hqm.types import ORIGINAL, Form, Response
 
-_SHOWN = 3
+_JUDGES = ("judge", "judge_model", "judge_name")
+_MARKS = ("verdict", "score", "rating", "judgement", "judgment")
+_REPLIES = ("reply", "review", "judge_reply")
+_ANSWERS = tuple(name for name in ANSWERS if name not in ("text", "caption"))
 _SUFFIXES = (".json", ".jsonl", ".csv")
 _RUN = re.compile(r"(?i)(?:^|[\W_])(?:run|asking)[-_ ]?(\d+)(?=$|[\W_])")
 
@@ -89,55 +114,12 @@ class JudgementSource:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgementMatching:
-    """How the rows of one file were taken, for one judge, asking, respondent, form and run."""
-
-    path: str
-    judge: str
-    asking: int
-    respondent: str
-    form: str
-    run: int
-    rows: int
-    matched: int
-    items: int
-    """Items with a judgement."""
-    of: int
-    """Items of the form."""
-    how: Mapping[How, int]
-    unmatched: tuple[str, ...] = ()
-    """The rows that fit no item, or judge another answer than the audited one, or an unknown
-    respondent's.
-    """
-    ambiguous: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        return self.matched == self.rows
-
-    @property
-    def sentence(self) -> str:
-        """What was read, in one line."""
-        how = ", ".join(f"{n} by {name}" for name, n in self.how.items()) or "none"
-        said = (
-            f"{self.path}: judge {self.judge}, asked time {self.asking}, about {self.respondent},"
-            f" form {self.form}, run {self.run}: {self.matched} of {self.rows} rows matched"
-            f" ({how}), {self.items} of {self.of} items judged"
-        )
-        for what, places in (("unmatched", self.unmatched), ("ambiguous", self.ambiguous)):
-            if places:
-                more = f"; and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-                said += f"; {len(places)} {what}: {'; '.join(places[:_SHOWN])}{more}"
-        return said
-
-
 @dataclass(frozen=True, slots=True)
 class TakenJudgements:
     """What files of judgements gave."""
 
     sets: tuple[BroughtSet, ...]
-    matchings: tuple[JudgementMatching, ...]
+    matchings: tuple[MatchReport, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -185,7 +167,7 @@ def take_judgements(
     """
     files, notes = _files(sources)
     read = [(path, source, judged_rows(benchmark, path, forms[ORIGINAL])) for path, source in files]
-    given: list[tuple[Path, _Key, list[JudgedRow]]] = []
+    given: list[tuple[Path, _Key, list[Row]]] = []
     for path, source, rows in read:
         given += [
             (path, key, of_key)
@@ -194,7 +176,7 @@ def take_judgements(
     # those that say which asking they are come first, so that the others take what is free
     given.sort(key=lambda each: each[1].asking is None)
     sets: list[BroughtSet] = []
-    matchings: list[JudgementMatching] = []
+    matchings: list[MatchReport] = []
     taken: dict[_Key, set[str]] = {}
     for path, key, rows in given:
         form = forms[key.form]
@@ -229,7 +211,7 @@ def take_judgements(
     refused = [matching for matching in matchings if not matching.complete]
     if refused and not partial:
         raise AnswerError(
-            refused[0].sentence,
+            refused[0].counts,
             place=refused[0].path,
             remedy=(
                 "Name the benchmark, part, release or respondents that were judged, or take what"
@@ -284,11 +266,11 @@ def _files(
 def _grouped(
     path: Path,
     source: JudgementSource,
-    rows: Sequence[JudgedRow],
+    rows: Sequence[Row],
     respondents: Sequence[str],
     forms: Mapping[str, Form],
-) -> dict[_Key, list[JudgedRow]]:
-    groups: dict[_Key, list[JudgedRow]] = defaultdict(list)
+) -> dict[_Key, list[Row]]:
+    groups: dict[_Key, list[Row]] = defaultdict(list)
     names = {stem: _of_name(path, source, respondents, stem) for stem in {row.stem for row in rows}}
     for row in rows:
         judge_there, run_there, who_there = names[row.stem]
@@ -308,12 +290,8 @@ def _grouped(
                     f" {', '.join(respondents) or 'none'}."
                 ),
             )
-        if row.form not in forms:
-            raise AnswerError(
-                f"there is no form {row.form!r}",
-                place=row.place,
-                remedy=f"The forms are {', '.join(forms)}.",
-            )
+        form = row.form or ORIGINAL
+        form_of(forms, form, row.place)
         if judge.partition(":")[0] == HUMAN or judge == "rule":
             remedy = (
                 "Bring people's labels with --criterion."
@@ -321,9 +299,9 @@ def _grouped(
                 else "Name the judge: --judgements JUDGE=FILE."
             )
             raise UsageError(f"a judge cannot be called {judge!r}", place=row.place, remedy=remedy)
-        groups[
-            _Key(judge, time, _respondent(who, respondents, row.place), row.form, row.run)
-        ].append(row)
+        groups[_Key(judge, time, _respondent(who, respondents, row.place), form, row.run)].append(
+            row
+        )
     return groups
 
 
@@ -376,8 +354,7 @@ def _short(respondent: str) -> set[str]:
     """What a respondent may be called in the name of a file, where slashes and colons cannot
     stand.
     """
-    bare = respondent.partition("?")[0]
-    ends = {bare, *(bare[i + 1 :] for i, c in enumerate(bare) if c in "/:")}
+    ends = short_names(respondent.partition("?")[0])
     return {re.sub(r"[/:@]", sign, end) for end in ends for sign in ("_", "-", "__")} - {""}
 
 
@@ -385,34 +362,33 @@ def _matched(
     benchmark: Benchmark,
     path: Path,
     key: _Key,
-    rows: Sequence[JudgedRow],
+    rows: Sequence[Row],
     form: Form,
     respondents: Sequence[str],
     answer: AnswerOf,
-) -> tuple[JudgementMatching, dict[str, Heard]]:
+) -> tuple[MatchReport, dict[str, JudgeOutput]]:
     """The judgements by item, and how their rows were matched."""
     known = key.respondent in respondents
-    matched = match_rows([_as_log(row) for row in rows], form, benchmark.spelled)
-    said: dict[str, Heard] = {}
+    matched = match_rows(rows, form, benchmark.spelled)
+    said: dict[str, JudgeOutput] = {}
     # a row with an id, and with nothing else, is about no item where no item has this id
     nameless = [
         i for i in matched.ambiguous if rows[i].own_ids or (rows[i].ids and not rows[i].question)
     ]
-    unmatched = [_shown(rows[i]) for i in (*matched.unmatched, *nameless)]
+    unmatched = [rows[i].described for i in (*matched.unmatched, *nameless)]
+    contradicting = [rows[i].described for i in matched.contradicting]
     taken = 0
     for i, keys in sorted(matched.items.items()):
         row = rows[i]
         if row.own_ids and not set(keys) <= set(row.ids):
-            unmatched.append(
-                f"{_shown(row)} asks another question than the benchmark's item of this id"
-            )
+            contradicting.append(row.described)
             continue
         other = (
             known
             and row.answer is not None
             and any(
                 (there := answer(key.respondent, key.form, key.run, item)) is not None
-                and there.split() != row.answer.split()
+                and there.split() != row.answer.text.split()
                 for item in keys
             )
         )
@@ -422,20 +398,21 @@ def _matched(
                 if other
                 else f"{key.respondent}, who is not audited"
             )
-            unmatched.append(f"{_shown(row)} judges {who}")
+            unmatched.append(f"{row.described} judges {who}")
             continue
         taken += 1
+        output = row.judgement or JudgeOutput()
         for item in keys:
             before = said.get(item)
-            if before is not None and (before.mark is not None or row.heard.mark is not None):
+            if before is not None and (before.mark is not None or output.mark is not None):
                 what = f"{item} is judged twice by {key.judge}"
                 raise AnswerError(
                     what,
                     place=row.place,
                     remedy="Say which time each judgement is in a column `run`.",
                 )
-            said[item] = row.heard if before is None else before.joined(row.heard)
-    matching = JudgementMatching(
+            said[item] = output if before is None else before.joined(output)
+    matching = MatchReport(
         path=str(path),
         judge=key.judge,
         asking=key.asking or 0,
@@ -447,31 +424,14 @@ def _matched(
         items=len(said),
         of=len(form),
         how=matched.how,
+        contradicting=tuple(contradicting),
         unmatched=tuple(unmatched),
-        ambiguous=tuple(_shown(rows[i]) for i in matched.ambiguous if i not in nameless),
+        ambiguous=tuple(rows[i].described for i in matched.ambiguous if i not in nameless),
     )
     return matching, said
 
 
-def _as_log(row: JudgedRow) -> LogRow:
-    return LogRow(
-        place=row.place,
-        respondent=row.respondent,
-        answer=Response(""),
-        ids=row.ids,
-        image=row.image,
-        question=row.question,
-        parts=row.parts,
-        position=row.position,
-    )
-
-
-def _shown(row: JudgedRow) -> str:
-    what = f" ({row.ids[0]})" if row.ids else f" asks {row.question!r:.60}" if row.question else ""
-    return f"{row.place.rpartition(': ')[2]}{what}"
-
-
-def _free(taken: Mapping[_Key, set[str]], key: _Key, said: Mapping[str, Heard]) -> int:
+def _free(taken: Mapping[_Key, set[str]], key: _Key, said: Mapping[str, JudgeOutput]) -> int:
     asking = 0
     while taken.get(replace(key, asking=asking), set()) & said.keys():
         asking += 1
@@ -494,9 +454,7 @@ def _numbered(sets: Sequence[BroughtSet]) -> list[BroughtSet]:
     return [replace(each, asking=times[each.judge][each.asking]) for each in sets]
 
 
-def _renumbered(
-    matchings: Sequence[JudgementMatching], sets: Sequence[BroughtSet]
-) -> list[JudgementMatching]:
+def _renumbered(matchings: Sequence[MatchReport], sets: Sequence[BroughtSet]) -> list[MatchReport]:
     times = _times(sets)
     return [replace(m, asking=times.get(m.judge, {}).get(m.asking, m.asking)) for m in matchings]
 
@@ -520,3 +478,107 @@ def _same(sets: Sequence[BroughtSet]) -> list[str]:
                 " a judge that answers without chance"
             )
     return notes
+
+
+# --- one judgement in a file: in a release's layout, or in the plain one ---
+
+
+def judged_rows(benchmark: Benchmark, path: Path, form: Form) -> list[Row]:
+    """The rows of a file of judgements, in the release's own layout or in the plain one.
+
+    The plain layout is CSV or JSON lines of `item` (or what a log has: `id`, `question_id`, a
+    picture with its `question`), with `verdict` or `score`, or with the raw `reply` and its `role`;
+    and, where they differ within the file, `respondent`, `judge`, `run` (which time the judge was
+    asked), `form` and `answer_run`.
+
+    Raises
+    ------
+    AnswerError
+        A row holds no judgement.
+    """
+    released = benchmark.read_judgements(path, form)
+    if released is not None:
+        return list(released)
+    try:
+        records = read_records(path)
+    except DataError:
+        # a release's own shape, such as a list of texts; its reader says what is wrong with it
+        records = []
+    if records and any(name in records[0] for name in (*_MARKS, *_REPLIES)):
+        return [_row(record, f"{path}: record {i}", form) for i, record in enumerate(records, 1)]
+    if records and "label" in records[0] and "item" in records[0]:
+        remedy = (
+            "Bring people's labels with --criterion; a judge's verdicts stand in a column 'verdict'"
+            " or 'score'."
+        )
+        raise AnswerError(
+            "it holds labels, not judgements of a judge", place=str(path), remedy=remedy
+        )
+    replies = benchmark.read_replies(path, form)
+    if not replies:
+        raise AnswerError(
+            "it holds no judgement",
+            place=str(path),
+            remedy="See `--judgements` in docs/formats.md.",
+        )
+    return [
+        Row(
+            place=f"{path}: {key}",
+            judgement=JudgeOutput({r: tuple(t) for r, t in said.items()}),
+            ids=(key,),
+        )
+        for key, said in replies.items()
+    ]
+
+
+def holds_marks(path: Path) -> bool:
+    """Whether a file has verdicts or scores in the plain layout, and no raw replies."""
+    try:
+        records = read_records(path)
+    except DataError:
+        return False
+    return (
+        bool(records)
+        and any(n in records[0] for n in _MARKS)
+        and not any(n in records[0] for n in _REPLIES)
+    )
+
+
+def _row(record: Mapping[str, Any], place: str, form: Form) -> Row:
+    ids = ids_in(record, (*IDS, "image_id"))
+    named = any(key in form.by_id for key in ids)  # then `image_id` is an id and not a picture
+    images = [name for name in IMAGES if name != "image_id" or not named]
+    asking = count_in(record, "run", place)
+    answers = [record[name] for name in _ANSWERS if isinstance(record.get(name), str)]
+    return Row(
+        place=place,
+        judgement=_output(record, place),
+        ids=ids,
+        image=first_text(record, images),
+        question=first_text(record, QUESTIONS),
+        parts=parts_in(first_text(record, PARTS)),
+        respondent=first_text(record, RESPONDENTS),
+        judge=first_text(record, _JUDGES),
+        asking=count_in(record, "asking", place) if asking is None else asking,
+        form=first_text(record, ("form",)),
+        run=count_in(record, "answer_run", place) or 0,
+        answer=Response(answers[0]) if answers else None,
+    )
+
+
+def _output(record: Mapping[str, Any], place: str) -> JudgeOutput:
+    """The raw reply, else the verdict or score; a value that is missing is kept as an empty one."""
+    named = next((name for name in _REPLIES if name in record), None)
+    if named is not None and (
+        record[named] not in (None, "") or not any(name in record for name in _MARKS)
+    ):
+        role = one_of(str(record.get("role") or "judge"), ROLES, "role", place)
+        text = "" if record[named] is None else str(record[named])
+        return JudgeOutput({role: (whole_reply(text, record.get("state") or "ok", place),)})
+    marks = [record[name] for name in _MARKS if name in record]
+    if not marks:
+        raise AnswerError(no_field((*_MARKS, *_REPLIES), record), place=place)
+    given = next((mark for mark in marks if mark not in (None, "")), "")
+    if isinstance(given, (dict, list)):
+        raise AnswerError(f"the verdict is {given!r:.60}, which is no text or number", place=place)
+    return JudgeOutput(mark=str(given).strip())

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.judge_api import ROLES, AskJudge
+from hqm.benchmark.judge_api import AskJudge
 from hqm.errors import AdapterError, DataError, HQMError, NoReply, UnreadableReply, UsageError
 from hqm.files.records import read_text
+from hqm.imports.row import ROLES
 from hqm.respondents.base import Respondent
 from hqm.scoring.rules import settle
 from hqm.types import Form, Item, Response, Verdict
@@ -256,9 +257,9 @@ def _failed(
     ) from error
 
 
-# ----------------------------------------------------------------------
-# Who plays the roles of a judge procedure: one model for all of them, or others for some.
-# ----------------------------------------------------------------------
+# --- who plays the roles of a judge procedure ---
+#
+# One model for all of them, or others for some.
 
 AGAIN = "#"
 """Stands between a panel's name and the number of its asking in a cell: `openai/gpt-4o#1` was asked
@@ -337,9 +338,7 @@ def parse_roles(texts: Sequence[str]) -> dict[str, str]:
     return roles
 
 
-# ----------------------------------------------------------------------
-# Read a prompt out of a release's own program, without running it.
-# ----------------------------------------------------------------------
+# --- read a prompt out of a release's own program, without running it ---
 
 
 def template_in(

@@ -104,12 +104,11 @@ def _stages(label: Label) -> str:
     return json.dumps(said, ensure_ascii=False) if said else ""
 
 
-# ----------------------------------------------------------------------
-# The answers of a plan as tasks of other labelling tools: Label Studio, Potato, Argilla,
-# Mechanical Turk.
+# --- the answers of a plan as tasks of other labelling tools ---
+#
+# Label Studio, Potato, Argilla, Mechanical Turk.
 #
 # A task names an answer by its uid and nobody's name, and so do the names of its pictures.
-# ----------------------------------------------------------------------
 
 CANNOT_SAY_WORD = "cannot say"
 """What stands for `cannot say` in the files of other tools, which have no such choice of their

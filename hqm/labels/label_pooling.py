@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from hqm.benchmark.human_labels import ADJUDICATION, RATER, LabelContext
 from hqm.errors import AnswerError, UsageError
-from hqm.judges.people_labels import Labels
+from hqm.imports.human_labels import ADJUDICATION, RATER, LabelContext
+from hqm.labels.people_labels import Labels
 from hqm.psychometrics import pooled_labels, rater_replicates, stream
 from hqm.psychometrics.raters import Pool as Rule
 from hqm.psychometrics.result import Array

@@ -141,10 +141,9 @@ def parts_of(answer: str) -> tuple[str, ...]:
     return tuple(piece.strip() for piece in pieces if piece.strip())
 
 
-# ----------------------------------------------------------------------
-# What raters are asked, as a toml file says it: the question, the choices with their keys, and
-# what a reply may hold.
-# ----------------------------------------------------------------------
+# --- what raters are asked, as a toml file says it ---
+#
+# The question, the choices with their keys, and what a reply may hold.
 
 Kind = Literal["choice", "facts", "spans", "review"]
 CANNOT_SAY = "?"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import secrets
 import signal
 import socket
@@ -33,16 +32,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hqm.errors import DataError, HQMError, UsageError
+from hqm.files.cache import replacing
 from hqm.labels.label_schema import CANNOT_SAY, read_reply
 from hqm.labels.label_store import Label
 from hqm.labels.rater_view import Shown, visible
 from hqm.labels.study import Study, status_of
 from hqm.labels.study_plan import ADJUDICATION
 
-# ----------------------------------------------------------------------
-# What every reply of the page carries, and which requests are refused: nothing is loaded from
-# elsewhere, and nothing is sent from elsewhere.
-# ----------------------------------------------------------------------
+# --- what every reply of the page carries, and which requests are refused ---
+#
+# Nothing is loaded from elsewhere, and nothing is sent from elsewhere.
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -124,10 +123,9 @@ async def fields_of(request: Request) -> dict[str, str]:
     return dict(pairs)
 
 
-# ----------------------------------------------------------------------
-# The links of a study: a secret token for each rater and one for the owner, kept beside the plan
-# for its owner alone.
-# ----------------------------------------------------------------------
+# --- the links of a study ---
+#
+# A secret token for each rater and one for the owner, kept beside the plan for its owner alone.
 
 _BYTES = 24
 
@@ -186,12 +184,8 @@ def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Lin
         owner = str(data.get("owner") or secrets.token_urlsafe(_BYTES))
         made = {"owner": owner, "raters": {**known, **tokens}}
         if made != data:
-            part = path.with_name(f"{path.name}.part")
-            part.unlink(missing_ok=True)
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "w", encoding="utf-8") as file:
-                json.dump(made, file, indent=1)
-            part.replace(path)
+            with replacing(path) as file:  # which nobody else may read
+                file.write(json.dumps(made, indent=1).encode())
     except (OSError, ValueError, AttributeError) as error:
         what = f"the links of the study cannot be kept: {error}"
         raise DataError(
@@ -498,9 +492,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 422)
 
 
-# ----------------------------------------------------------------------
-# The server of the page: it listens on one socket until Ctrl-C or SIGTERM, and ends by itself.
-# ----------------------------------------------------------------------
+# --- the server of the page ---
+#
+# It listens on one socket until Ctrl-C or SIGTERM, and ends by itself.
 
 
 class _Server(uvicorn.Server):

@@ -26,10 +26,9 @@ from hqm.store.database import Store
 from hqm.store.database import ask as asked
 from hqm.types import LETTERS, ORIGINAL, Cell, Form, Item, Response
 
-# ----------------------------------------------------------------------
-# The facts with which people begin who label facts: those that a judge of the benchmark already
-# made of the answers.
-# ----------------------------------------------------------------------
+# --- the facts with which people begin who label facts ---
+#
+# Those that a judge of the benchmark already made of the answers.
 
 _PROMPTS: tuple[Prompts, ...] = ("hqm", "official")
 

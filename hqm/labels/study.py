@@ -177,10 +177,9 @@ def disagree(labels: list[Label]) -> bool:
     return len({repr(label.label) for label in labels}) > 1
 
 
-# ----------------------------------------------------------------------
-# How a study stands: progress, pace and gold of each rater, agreement with its intervals, and the
-# width reached.
-# ----------------------------------------------------------------------
+# --- how a study stands ---
+#
+# Progress, pace and gold of each rater, agreement with its intervals, and the width reached.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

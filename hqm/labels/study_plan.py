@@ -19,9 +19,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from hqm.benchmark.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.errors import DataError, UsageError
 from hqm.files.records import read_records, take
+from hqm.imports.human_labels import ADJUDICATION as ADJUDICATION
 from hqm.psychometrics.bootstrap import stream
 from hqm.signature import digest
 from hqm.types import ORIGINAL, Item, Response
@@ -267,10 +267,9 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-# ----------------------------------------------------------------------
-# The order in which a rater sees the answers: random, a rater's own, and no two about one picture
-# in a row.
-# ----------------------------------------------------------------------
+# --- the order in which a rater sees the answers ---
+#
+# Random, a rater's own, and no two about one picture in a row.
 
 Grouping = Literal["none", "picture"]
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from hqm.benchmark.recordings import Recording
 from hqm.errors import UsageError
+from hqm.imports.recordings import Recording
 from hqm.respondents.kinds import Kind, kind_of, unknown
 from hqm.signature import digest
 from hqm.types import Response

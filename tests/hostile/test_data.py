@@ -12,7 +12,7 @@ import pytest
 import hqm
 from hqm import AnswerError, CardError, DataError
 from hqm.auditing.one_file import score_file
-from hqm.benchmark.human_labels import respondent_named
+from hqm.imports.human_labels import respondent_named
 from tests.conftest import Run, administered, recorded, write_benchmark
 from tests.messages import pattern_of
 
@@ -812,7 +812,7 @@ REFUSED: list[tuple[str, list[dict[str, Any]], str | None, str]] = [
         "the first three and no more",
         rows_of("question", order=(1, 0, 3, 2)),
         "coco_random",
-        "(and 1 more)",
+        "and 1 more",
     ),
     (
         "one row left out",

@@ -25,6 +25,8 @@ import hqm.files.records
 from hqm.benchmark.new_items import read_questions
 from hqm.benchmark.new_sources import Gathered, open_source
 from hqm.errors import HQMError
+from hqm.files.records import open_table
+from hqm.imports.detect import read_logs
 from tests.conftest import ROOT, Run, claims
 from tests.messages import tells, text_of
 from tests.test_new import lmu, picture
@@ -274,7 +276,7 @@ FILES: dict[str, tuple[str, bytes, str]] = {
     "a list among lines": (
         "q.jsonl",
         LINE.encode() + b"\n[1]\n",
-        "row 2 (line 2): a row must be a JSON object, not list",
+        "row 2 (line 2): a record must be a JSON object, not list",
     ),
     "a key twice": (
         "q.jsonl",
@@ -645,3 +647,82 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"LMU.tsv", "cache"}
+
+
+# --- one strict reader ---
+
+OPEN = '"red\nq3,blue\nq4,red\n'
+QUOTED: dict[str, tuple[str, str]] = {
+    "a CSV": ("m.csv", f"item,answer\nq1,red\nq2,{OPEN}"),
+    "a TSV": ("m.tsv", f"index\tprediction\n1\tred\n2\t{OPEN}".replace(",", "\t")),
+}
+
+
+@pytest.mark.parametrize("case", QUOTED)
+def test_a_quote_that_is_open_in_the_last_column_swallows_no_row(tmp_path: Path, case: str) -> None:
+    name, text = QUOTED[case]
+    path = tmp_path / name
+    path.write_text(text)
+    for read in (hqm.read_records, lambda path: read_logs([path])):
+        with pytest.raises(hqm.DataError, match="unexpected end of data") as error:
+            read(path)
+        assert error.value.place.endswith(f"{name}:3")
+    path.write_text(text.replace('"', ""))
+    assert len(hqm.read_records(path)) == 4
+
+
+def test_the_end_of_a_prediction_file_with_an_open_quote_is_refused(
+    run: Run, tmp_path: Path, data: Path
+) -> None:
+    whole = (data / "logs" / "vlmevalkit" / "model_steady_POPE.tsv").read_text()
+    lines = whole.splitlines()
+    path = tmp_path / "model_steady_POPE.tsv"
+    path.write_text("\n".join([*lines[:3], lines[3].rstrip('"'), *lines[4:]]))
+    assert path.read_text() != whole.rstrip("\n")
+    status, _, err = run("score", "shapes_yesno", "--answers", path)
+    assert status == 1
+    assert "model_steady_POPE.tsv:4" in err
+
+
+def test_bytes_in_a_parquet_file_are_the_text_that_they_say(tmp_path: Path) -> None:
+    """Neither the number of the row nor a picture: a prompt as the library wrote it."""
+    rows = [{"question": b"Is it?", "target": b"red"}, {"question": "Is it ä?".encode()}]
+    path = tmp_path / "q.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    records = hqm.read_records(path)
+    assert [record["question"] for record in records] == ["Is it?", "Is it ä?"]
+    assert [record["target"] for record in records] == ["red", None]
+    table = open_table(path)
+    assert table.pictures == ()
+    assert [cells for _, cells in table.rows(["target"])] == [{"target": "red"}, {"target": None}]
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ([b"red", b"gr\xfcn"], "q.parquet: row 2, column 'target'"),
+        ([b"gr\xfcn"], "q.parquet: row 1, column 'target'"),
+    ],
+)
+def test_bytes_that_are_neither_text_nor_a_picture_are_refused(
+    tmp_path: Path, values: list[bytes], place: str
+) -> None:
+    path = parquet(tmp_path / "q.parquet", target=values)
+    for read in (hqm.read_records, lambda path: list(open_table(path).rows(["target"]))):
+        with pytest.raises(hqm.DataError, match="UTF-8") as error:
+            read(path)
+        assert error.value.place.endswith(place)
+
+
+def test_a_column_of_pictures_stays_one_where_no_struct_says_so(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "q.parquet", question=[b"Is it?"], image=[picture(1)])
+    assert open_table(path).pictures == ("image",)
+    (record,) = hqm.read_records(path)
+    assert record == {"question": "Is it?", "image": "0", "row": "0"}
+
+
+def test_a_column_that_stands_twice_in_a_parquet_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "q.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["x", "x"]), path)
+    with pytest.raises(hqm.DataError, match="stands twice"):
+        hqm.read_records(path)

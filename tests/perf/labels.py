@@ -28,15 +28,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hqm.benchmark.human_labels import LabelContext
+from hqm.imports.human_labels import LabelContext
 from hqm.indicators import Protocol, case
 from hqm.indicators.cases import Case
 from hqm.indicators.catalogue import indicators_of
 from hqm.indicators.engine import answer
 from hqm.indicators.indicator import Result
-from hqm.judges.people_labels import FAITHFUL, Labels, labels_matrix
 from hqm.labels.label_designs import Candidate, draw, forecast
 from hqm.labels.label_pooling import pool_labels
+from hqm.labels.people_labels import FAITHFUL, Labels, labels_matrix
 from hqm.labels.study_plan import Design, LabelPlan, PlanRow
 from hqm.psychometrics import stage_agreement
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.human_labels import ADJUDICATION, RATER
+from hqm.imports.human_labels import ADJUDICATION, RATER
+from hqm.judges.file_judge import BROUGHT
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric, mean_of
 from hqm.signature import digest, digest_file
@@ -25,10 +26,6 @@ FAITHFUL = Metric(
 )
 """The metric of every judge that labels answers: 1 = faithful, 0 = hallucinated."""
 
-BROUGHT = "brought/"
-"""Stands before the stored name of a judge whose judgements a file brought: they are no people's
-labels.
-"""
 _IMPORTED = re.compile(r"(?P<judge>.*)@(?P<file>b2:[0-9a-f]{24})", re.DOTALL)
 """A judge's name in the store: what the labels call it, and the hash of the file that they were
 imported from.

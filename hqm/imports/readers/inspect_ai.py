@@ -15,25 +15,33 @@ from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError
-from hqm.files.records import read_json
-from hqm.logs.row import Log, LogRow, number
+from hqm.imports.row import Log, LogFile, Row, number, stopped, texts, tokens_in
 from hqm.types import Response
 
 _ZSTANDARD = 93
 _HEADER = struct.Struct("<4s5H3I2H")
 
 
-def is_log(document: Any) -> bool:
-    """Whether a JSON document is such a log."""
-    return (
-        isinstance(document, Mapping)
-        and "eval" in document
-        and ("samples" in document or "plan" in document)
-    )
+SOURCE = "inspect"
 
 
-def read_eval(path: Path) -> Log:
-    """The samples of an `.eval` archive, whatever became of its run."""
+def is_log(file: LogFile) -> bool:
+    """Whether a file is such an archive or its JSON form."""
+    if file.suffix == ".eval":
+        return True
+    return "eval" in file.document and not file.document.keys().isdisjoint(("samples", "plan"))
+
+
+def read_log(file: LogFile) -> Log:
+    """The samples of a log, whatever became of its run."""
+    if file.suffix == ".eval":
+        return _read_archive(file.path)
+    samples = file.document.get("samples") or []
+    named = [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)]
+    return _log(file.path, file.document, named, crashed=False)
+
+
+def _read_archive(path: Path) -> Log:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = {info.filename: info for info in archive.infolist()}
@@ -53,18 +61,6 @@ def read_eval(path: Path) -> Log:
     except (zipfile.BadZipFile, OSError, struct.error) as error:
         raise DataError(f"it is no archive that inspect wrote: {error}", place=str(path)) from None
     return _log(path, header, samples, crashed=start != "header.json")
-
-
-def read_document(path: Path, document: Mapping[str, Any] | None = None) -> Log:
-    """The samples of a log in its JSON form."""
-    header: Mapping[str, Any] = read_json(path) if document is None else document
-    samples = header.get("samples") or []
-    return _log(
-        path,
-        header,
-        [(f"sample {i}", sample) for i, sample in enumerate(samples, 1)],
-        crashed=False,
-    )
 
 
 def _document(file: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
@@ -127,13 +123,13 @@ def _log(
     return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
 
 
-def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[LogRow]:
+def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[Row]:
     if not isinstance(sample, Mapping) or "id" not in sample:
         raise DataError("it is no sample: it has no id", place=place)
     metadata = sample.get("metadata") or {}
     question, image = _asked(sample)
     score, read = _score(sample.get("scores") or {})
-    yield LogRow(
+    yield Row(
         place=place,
         respondent=model,
         answer=_answer(sample),
@@ -142,6 +138,7 @@ def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[LogRow]:
         ),
         image=str(metadata.get("image") or image),
         question=question,
+        key=texts(sample.get("target"))[0],
         form=str(metadata.get("form") or form),
         run=max(int(sample.get("epoch") or 1) - 1, 0),
         score=score,
@@ -162,22 +159,10 @@ def _answer(sample: Mapping[str, Any]) -> Response:
         if error
         else str(output.get("error") or "")
     )
-    usage = output.get("usage") or {}
-    detail = {
-        name: usage[theirs]
-        for name, theirs in (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
-        if isinstance(usage.get(theirs), int)
-    }
+    detail = tokens_in(output.get("usage"))
     if reason or not choices:
         return Response(text, "error", reason or "the tool recorded no answer", detail)
-    stop = first.get("stop_reason")
-    if stop in ("max_tokens", "model_length"):
-        return Response(text, "truncated", str(stop), detail)
-    return (
-        Response(text, "refused", str(stop), detail)
-        if stop == "content_filter"
-        else Response(text, "ok", "", detail)
-    )
+    return stopped(text, first.get("stop_reason"), detail)
 
 
 def _asked(sample: Mapping[str, Any]) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from hqm.errors import HQMError
 from hqm.files.records import read_json
-from hqm.logs.row import Log, LogRow, first_text, number, texts
+from hqm.imports.row import Log, LogFile, Row, first_text, number, parts_in, texts, tokens_in
 from hqm.types import Response
 
 _SAMPLES = re.compile(
@@ -31,23 +31,36 @@ _IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
 _QUESTIONS = ("question", "text", "query", "prompt")
 
 
-def is_log(records: list[dict[str, Any]]) -> bool:
-    """Whether these are the rows of such a log."""
-    first = records[0] if records else {}
-    return "doc_id" in first and ("filtered_resps" in first or "resps" in first)
+SOURCE = "lmms-eval"
 
 
-def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
+def is_log(file: LogFile) -> bool:
+    """Whether a file holds the rows of such a log, or is the one JSON of lmms-eval 0.3."""
+    samples = any(
+        "doc_id" in first and not first.keys().isdisjoint(("filtered_resps", "resps"))
+        for first in file.first
+    )
+    return samples or _is_old(file)
+
+
+def _is_old(file: LogFile) -> bool:
+    return "args" in file.document and isinstance(file.document.get("logs"), list)
+
+
+def read_log(file: LogFile) -> Log:
     """The rows of one samples file; the model's name comes from the results file of the same
     run.
     """
+    if _is_old(file):
+        return _read_old(file.path, file.document)
+    path = file.path
     results, notes = _results(path)
     named = _SAMPLES.fullmatch(path.name)
     task = named["task"] if named else path.stem
     respondent = _model(results) or path.parent.name.rpartition("__")[2] or path.stem
     rows = [
         row
-        for i, record in enumerate(records, 1)
+        for i, record in enumerate(file.records, 1)
         for row in _rows(record, f"{path}: record {i}", respondent)
     ]
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
@@ -56,16 +69,7 @@ def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
     return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
 
 
-def is_old_log(document: Any) -> bool:
-    """Whether a JSON document is a log of lmms-eval 0.3."""
-    return (
-        isinstance(document, Mapping)
-        and isinstance(document.get("logs"), list)
-        and "args" in document
-    )
-
-
-def read_old(path: Path, document: Mapping[str, Any]) -> Log:
+def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
     """The one JSON that lmms-eval 0.3 wrote for a task."""
     arguments = document.get("args")
     said = str(arguments.get("model_args") or "") if isinstance(arguments, Mapping) else ""
@@ -114,7 +118,7 @@ def _pretrained(arguments: str) -> str:
     return named[1].strip() if named else ""
 
 
-def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[LogRow]:
+def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Row]:
     doc = record.get("doc")
     said = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
     answers = texts(record["resps"] if "resps" in record else record.get("filtered_resps"))
@@ -122,30 +126,23 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Lo
     position = record.get("doc_id")
     tokens = record.get("token_counts") or []
     for run, text in enumerate(answers):
-        counted = (
-            tokens[run]
-            if isinstance(tokens, list) and run < len(tokens) and isinstance(tokens[run], Mapping)
-            else {}
-        )
-        detail = {
-            name: counted[theirs]
-            for name, theirs in (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
-            if isinstance(counted.get(theirs), int)
-        }
+        counted = isinstance(tokens, list) and run < len(tokens)
+        detail = tokens_in(tokens[run]) if counted else {}
         # this tool's adapters write an empty text where the model failed
         answer = (
             Response(text, "ok", "", detail)
             if text
             else Response("", "error", "the tool recorded no answer", detail)
         )
-        yield LogRow(
+        yield Row(
             place=place,
             respondent=respondent,
             answer=answer,
             ids=_ids(said),
             image=first_text(said, _IMAGES),
             question=_prompt(record) or first_text(said, _QUESTIONS),
-            parts=_parts(said),
+            parts=parts_in(str(said.get("category") or "")),
+            key=str(record.get("target") or ""),
             position=position if isinstance(position, int) else None,
             form=str(said.get("form") or ""),
             run=run,
@@ -193,11 +190,6 @@ def _ids(said: Mapping[str, Any]) -> tuple[str, ...]:
         if isinstance(said.get(name), (str, int))
     ]
     return tuple(filter(None, [composed, *([] if composed else alone)]))
-
-
-def _parts(said: Mapping[str, Any]) -> tuple[str, ...]:
-    parts = str(said.get("category") or "").split(",")
-    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _prompt(record: Mapping[str, Any]) -> str:

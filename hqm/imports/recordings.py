@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
+from hqm.imports.row import ANSWERS, answer_text, first_field, form_of, one_of
 from hqm.signature import canonical_json
 from hqm.text import SHORT, storable
-from hqm.types import ORIGINAL, Form, Item, Response, State, is_scale
+from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
-_STATES = frozenset(get_args(State))
-_TEXTS = ("answer", "response", "text", "prediction", "model_answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +33,6 @@ class Recording:
     """
 
 
-def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
-    """The value of the first of several fields that a record has."""
-    for name in names:
-        if name in record:
-            return record[name]
-    raise AnswerError(
-        f"none of the fields {', '.join(map(repr, names))} is there (there are"
-        f" {', '.join(map(repr, record)) or 'none'})",
-        place=place,
-    )
-
-
-def answer_text(value: Any, place: str) -> str:
-    """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
-
-    Raises
-    ------
-    AnswerError
-        It is an object, a list, true or false, which no respondent wrote.
-    """
-    if isinstance(value, (dict, list, bool)):
-        raise AnswerError(
-            f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text."
-        )
-    return "" if value is None else str(value)
-
-
 def _name(value: Any, what: str, place: str) -> str:
     """An id or a name: a text that is not empty, or a number."""
     if isinstance(value, (dict, list, bool, float)) or value is None or not str(value).strip():
@@ -71,17 +43,8 @@ def _name(value: Any, what: str, place: str) -> str:
 
 
 def _response(record: Mapping[str, Any], place: str) -> Response:
-    text = answer_text(first_field(record, _TEXTS, place), place)
-    state = record.get("state", "ok")
-    # a state may be anything that JSON has, also what has no hash
-    if not isinstance(state, str) or state not in _STATES:
-        raise AnswerError(
-            f"the state {state!r} is unknown",
-            place=place,
-            remedy=f"It is one of {', '.join(get_args(State))}.",
-            given=str(state),
-            known=get_args(State),
-        )
+    text = answer_text(first_field(record, ANSWERS, place), place)
+    state = one_of(record.get("state", "ok"), STATES, "state", place)
     detail, reason = record.get("detail") or {}, record.get("reason")
     if not isinstance(detail, dict):
         raise AnswerError(f"the detail is {detail!r:.60}, which is no object", place=place)
@@ -93,6 +56,19 @@ def _response(record: Mapping[str, Any], place: str) -> Response:
                 "its detail has a number that is none (NaN, infinity)", place=place
             ) from None
     return Response(text, cast(State, state), "" if reason is None else str(reason), detail)
+
+
+def _first_response(
+    record: Mapping[str, Any], key: str, answers: Mapping[str, Response], place: str
+) -> Response:
+    """The answer of a record; refused where the item has one already."""
+    if key in answers:
+        raise AnswerError(
+            f"the item {key!r} is answered twice",
+            place=place,
+            remedy="Keep one answer for each item.",
+        )
+    return _response(record, place)
 
 
 def read_answers(path: Path, form: Form) -> dict[str, Response]:
@@ -114,13 +90,7 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
                 place=place,
                 remedy="Check that the file belongs to it.",
             )
-        if key in answers:
-            raise AnswerError(
-                f"the item {key!r} is answered twice",
-                place=place,
-                remedy="Keep one answer for each item.",
-            )
-        answers[key] = _response(record, place)
+        answers[key] = _first_response(record, key, answers, place)
     return answers
 
 
@@ -223,17 +193,9 @@ class _Reader:
         form = record.get("form", ORIGINAL)
         if type(form) is not str:
             form = _name(form, "form", place)
-        if form not in self.known:
-            _name(form, "form", place)
-            raise AnswerError(
-                f"there is no form {form!r}",
-                place=place,
-                remedy=f"The forms are {', '.join(self.known)}.",
-                given=form,
-                known=self.known,
-            )
+        items = form_of(self.known, form, place).by_id
         key = storable(_name(first_field(record, _IDS, place), "item", place))
-        item = self.known[form].by_id.get(key)
+        item = items.get(key)
         if item is None:
             if key in self.known[ORIGINAL].by_id:
                 return  # left out of this form: the answer belongs to no question that is asked
@@ -247,13 +209,7 @@ class _Reader:
         answers = self.recorded.setdefault((name, form, whole_number(run, "run", place), scale), {})
         if type(named) is str and type(run) is int and "resolution" not in record:
             self._of_names[named, form, run] = self._items[form], answers
-        if key in answers:
-            raise AnswerError(
-                f"the item {key!r} is answered twice",
-                place=place,
-                remedy="Keep one answer for each item.",
-            )
-        answer = _response(record, place)
+        answer = _first_response(record, key, answers, place)
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers[item.id] = answer

@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from hqm.benchmark.judge_api import ROLES
-from hqm.benchmark.recordings import first_field
 from hqm.errors import AnswerError
-from hqm.files.records import read_records, take, whole_number
+from hqm.files.records import read_records, take
+from hqm.imports.row import ROLES, count_in, first_field
 from hqm.signature import canonical_json
 from hqm.types import Form, Judgement
 
@@ -139,7 +138,7 @@ def read_criterion(
         place = f"{path}: record {i}"
         if i == 1 or not record.keys() <= set(COLUMNS):
             _known_columns(record, place)
-        if record.get("form") not in (None, "", form.name) or _number_of_run(record, place):
+        if record.get("form") not in (None, "", form.name) or count_in(record, "run", place):
             elsewhere += 1
             continue
         item = str(first_field(record, ("item", "id"), place))
@@ -183,10 +182,6 @@ def _known_columns(record: Mapping[str, Any], place: str) -> None:
             given=str(unknown),
             known=COLUMNS,
         )
-
-
-def _number_of_run(record: dict[str, Any], place: str) -> int:
-    return 0 if record.get("run") in (None, "") else whole_number(record["run"], "run", place)
 
 
 def _context(record: Mapping[str, Any], place: str) -> LabelContext:
@@ -254,7 +249,7 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     """
     if name in respondents:
         return name
-    meant = [respondent for respondent in respondents if name in _short_names(respondent)]
+    meant = [respondent for respondent in respondents if name in short_names(respondent)]
     if len(meant) == 1:
         return meant[0]
     if meant:
@@ -269,7 +264,7 @@ def respondent_named(name: str, respondents: Sequence[str], place: str) -> str:
     )
 
 
-def _short_names(respondent: str) -> set[str]:
+def short_names(respondent: str) -> set[str]:
     """What a respondent may be called: every end of its name behind a slash or a colon, with and
     without its settings.
     """

@@ -5,34 +5,36 @@ beside them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, cast, get_args
 
 from hqm.files.records import whole_number
-from hqm.logs.row import Log, LogRow, number, texts
+from hqm.imports.row import Log, LogFile, Row, number, texts, tokens_in
 from hqm.types import Response, State
 
-
-def is_log(records: list[dict[str, Any]]) -> bool:
-    """Whether these are such records."""
-    return bool(records) and "evaluation_id" in records[0] and "sample_id" in records[0]
+SOURCE = "eee"
 
 
-def read_log(path: Path, records: list[dict[str, Any]]) -> Log:
+def is_log(file: LogFile) -> bool:
+    """Whether a file holds such records."""
+    return any({"evaluation_id", "sample_id"} <= record.keys() for record in file.first)
+
+
+def read_log(file: LogFile) -> Log:
     """The rows of a samples file.
 
     An answer that counts for several results of the aggregate stands there once for each of them;
     it is read once.
     """
-    rows: dict[tuple[Any, ...], LogRow] = {}
-    for i, record in enumerate(records, 1):
-        row = _row(record, f"{path}: record {i}")
+    rows: dict[tuple[Any, ...], Row] = {}
+    for i, record in enumerate(file.records, 1):
+        row = _row(record, f"{file.path}: record {i}")
         result = str(record.get("evaluation_result_id") or "")
-        same = (row.respondent, row.form, row.run, row.ids, row.answer.text)
+        text = row.answer.text if row.answer else ""
+        same = (row.respondent, row.form, row.run, row.ids, text)
         # without the name of a result, a second row is a second answer
         rows.setdefault(same if result else (*same, i), row)
-    version = records[0].get("schema_version", "")
-    return Log(path=str(path), tool=f"Every Eval Ever {version}".strip(), rows=tuple(rows.values()))
+    tool = f"Every Eval Ever {file.records[0].get('schema_version', '')}".strip()
+    return Log(path=str(file.path), tool=tool, rows=tuple(rows.values()))
 
 
 _ENDED: Mapping[str, State] = {
@@ -46,7 +48,7 @@ word, ended all the same.
 """
 
 
-def _row(record: Mapping[str, Any], place: str) -> LogRow:
+def _row(record: Mapping[str, Any], place: str) -> Row:
     asked, evaluation, metadata = (
         _object(record.get(name)) for name in ("input", "evaluation", "metadata")
     )
@@ -60,13 +62,14 @@ def _row(record: Mapping[str, Any], place: str) -> LogRow:
     )
     score = number(evaluation.get("score"))
     epoch = metadata.get("epoch")
-    return LogRow(
+    return Row(
         place=place,
         respondent=_respondent(record, metadata),
         answer=_answer(record, metadata),
         ids=(str(record["sample_id"]),),
         image=str(metadata.get("image") or ""),
         question=str(asked.get("raw") or asked.get("formatted") or ""),
+        key=texts(asked.get("reference"))[0],
         form=str(metadata.get("form") or ""),
         run=(
             whole_number(metadata.get("run", 0), "run", place)
@@ -94,14 +97,9 @@ def _respondent(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def _answer(record: Mapping[str, Any], metadata: Mapping[str, Any]) -> Response:
-    given, error, usage = (
-        _object(record.get("output")),
-        record.get("error"),
-        _object(record.get("token_usage")),
-    )
+    given, error = _object(record.get("output")), record.get("error")
     text = texts(given.get("raw"))[0] if given else _last_turn(record.get("messages"))
-    named = (("tokens_in", "input_tokens"), ("tokens_out", "output_tokens"))
-    detail = {ours: usage[theirs] for ours, theirs in named if isinstance(usage.get(theirs), int)}
+    detail = tokens_in(record.get("token_usage"))
     state = str(metadata.get("state") or "")
     if state in get_args(State):
         reason = str(metadata.get("reason") or "") if metadata.get("scored") == "false" else ""

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.human_labels import ADJUDICATION, HUMAN, RATER, LabelContext
 from hqm.benchmark.judge_api import AskJudge
+from hqm.imports.human_labels import ADJUDICATION, HUMAN, RATER, LabelContext
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.judge_models import Judging
-from hqm.judges.people_labels import Labels
 from hqm.judges.procedure import NotAsked, Unit, decisions, verdicts
+from hqm.labels.people_labels import Labels
 from hqm.psychometrics import pooled_labels
 from hqm.psychometrics.result import Array
 from hqm.types import ORIGINAL, Cell, Form, Item, Judgement, Response

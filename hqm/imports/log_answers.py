@@ -5,47 +5,26 @@ forms and runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.matching import AnswerRow, How, Matched, match_rows, with_questions_beside
-from hqm.benchmark.recordings import Recording
 from hqm.errors import AnswerError, UsageError
-from hqm.logs.reading import read_logs
-from hqm.logs.row import Log, LogRow
+from hqm.imports.detect import read_logs
+from hqm.imports.match import (
+    SHOWN,
+    Matched,
+    MatchReport,
+    has_other_key,
+    match_rows,
+    with_questions_beside,
+)
+from hqm.imports.recordings import Recording
+from hqm.imports.row import Log, Row, form_of
 from hqm.signature import sha256_file
 from hqm.types import ORIGINAL, Form, Item, Response
 
-_SHOWN = 3
 Key = tuple[str, str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """How the rows of one log found their items, for one respondent, form and run."""
-
-    path: str
-    tool: str
-    respondent: str
-    form: str
-    run: int
-    rows: int
-    matched: int
-    items: int
-    """Items that the matched rows answer; more than rows where a row stands for a question of
-    several parts.
-    """
-    how: Mapping[How, int]
-    unmatched: tuple[str, ...] = ()
-    """The rows that fit no item: place and question."""
-    ambiguous: tuple[str, ...] = ()
-    """The rows that fit several different questions."""
-
-    @property
-    def complete(self) -> bool:
-        return self.matched == self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +48,7 @@ class Taken:
     """
 
     recordings: tuple[Recording, ...]
-    matchings: tuple[Matching, ...]
+    matchings: tuple[MatchReport, ...]
     notes: tuple[str, ...] = ()
 
     def only(self, forms: Mapping[str, Form]) -> Taken:
@@ -87,15 +66,15 @@ class Taken:
 
 
 def take_logs(
-    benchmark: Benchmark,
     forms: Mapping[str, Form],
     paths: Sequence[Path],
     settings: LogSettings = LogSettings(),
+    spelling: Callable[[str], str] = str,
 ) -> Taken:
     """Read logs as recorded administrations of a benchmark.
 
     `forms` are those that may have been asked, by name; a log that names none answers the original
-    one.
+    one. `spelling` maps a text to how the benchmark's copies agree on it (`Benchmark.spelled`).
 
     A file that equals another byte for byte is left out: it is a copy, not a second run. Files of
     one respondent become runs one after another where they answer the same items, and one run where
@@ -113,20 +92,39 @@ def take_logs(
     matchings = []
     for log in logs:
         notes += [f"{log.path}: {note}" for note in log.notes]
-        placed: dict[Key, int] = {}
         for key, rows in _administrations(log, settings.respondent, settings.run or 0).items():
-            form = _form(forms, key[1], log)
+            form = form_of(forms, key[1], log.path)
             rows = _with_pictures(rows, log)
-            matched = match_rows(rows, form, benchmark.spelled)
+            matched = match_rows(rows, form, spelling)
             answers = _answers(rows, matched, form, log)
-            placed[key] = at = _free_run(recorded, key, answers)
+            at = _free_run(recorded, key, answers)
             recorded.setdefault((*key[:2], at), {}).update(answers)
             origin[*key[:2], at].append(log.path)
-            matchings.append(_matching(log, (*key[:2], at), rows, matched, answers))
+            matchings.append(
+                MatchReport(
+                    path=log.path,
+                    tool=log.tool,
+                    respondent=key[0],
+                    form=key[1],
+                    run=at,
+                    rows=len(rows),
+                    matched=len(matched.items),
+                    items=len(answers),
+                    of=len(form),
+                    how=matched.how,
+                    other_keys=sum(
+                        has_other_key(rows[i], form.by_id[keys[0]])
+                        for i, keys in matched.items.items()
+                    ),
+                    contradicting=tuple(rows[i].described for i in matched.contradicting),
+                    unmatched=tuple(rows[i].described for i in matched.unmatched),
+                    ambiguous=tuple(rows[i].described for i in matched.ambiguous),
+                )
+            )
     refused = [matching for matching in matchings if not matching.complete]
     if refused and not settings.partial:
         raise AnswerError(
-            _refusal(refused[0]),
+            refused[0].counts,
             place=refused[0].path,
             remedy=(
                 "Name the benchmark, part or release that was answered, or take what matches with"
@@ -190,7 +188,7 @@ def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
     names = {row.respondent for log in logs for row in log.rows}
     if respondent is not None and len(names) > 1:
         what = (
-            f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:_SHOWN])}), and"
+            f"the logs hold {len(names)} respondents ({', '.join(sorted(names)[:SHOWN])}), and"
             " --respondent gives one name"
         )
         raise UsageError(
@@ -198,8 +196,8 @@ def _check_name(logs: Sequence[Log], respondent: str | None) -> None:
         )
 
 
-def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, list[LogRow]]:
-    rows: dict[Key, list[LogRow]] = {}
+def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, list[Row]]:
+    rows: dict[Key, list[Row]] = {}
     for row in log.rows:
         rows.setdefault(
             (respondent or row.respondent, row.form or ORIGINAL, row.run + run), []
@@ -207,54 +205,40 @@ def _administrations(log: Log, respondent: str | None, run: int) -> dict[Key, li
     return rows
 
 
-def _form(forms: Mapping[str, Form], name: str, log: Log) -> Form:
-    if name not in forms:
-        raise AnswerError(
-            f"there is no form {name!r}",
-            place=log.path,
-            remedy=f"The forms are {', '.join(forms)}.",
-            given=name,
-            known=forms,
-        )
-    return forms[name]
-
-
-def _with_pictures(rows: list[LogRow], log: Log) -> list[LogRow]:
+def _with_pictures(rows: list[Row], log: Log) -> list[Row]:
     """The rows with the pictures of the question file beside them, where the log has ids but no
     pictures (LLaVA).
     """
     if log.tool != "LLaVA" or any(row.image for row in rows) or not all(row.ids for row in rows):
         return rows
-    plain = [
-        AnswerRow(place=r.place, answer=r.answer.text, id=r.ids[0], question=r.question)
-        for r in rows
-    ]
-    beside = with_questions_beside(plain, Path(log.path))
+    beside = with_questions_beside(rows, Path(log.path))
     if beside is None:
         return rows
     return [
-        replace(row, image=said.image, parts=said.parts)
-        for row, said in zip(rows, beside, strict=True)
+        replace(row, image=asked.image, parts=asked.parts)
+        for row, asked in zip(rows, beside, strict=True)
     ]
 
 
-def _answers(rows: Sequence[LogRow], matched: Matched, form: Form, log: Log) -> dict[str, Response]:
+def _answers(rows: Sequence[Row], matched: Matched, form: Form, log: Log) -> dict[str, Response]:
     answers: dict[str, Response] = {}
-    places: dict[str, str] = {}
+    first: dict[str, Row] = {}
     for i, keys in sorted(matched.items.items()):
         for key in keys:
             if key in answers:
-                what = f"{key} is answered twice, first in {places[key].rpartition(': ')[2]}"
+                what = f"{key} is answered twice, first in {first[key].record}"
                 raise AnswerError(
                     what, place=rows[i].place, remedy="Keep one answer for each item and run."
                 )
-            answers[key], places[key] = _kept(rows[i], form.by_id[key], log), rows[i].place
+            answers[key], first[key] = _scored(rows[i], form.by_id[key], log), rows[i]
     return answers
 
 
-def _kept(row: LogRow, item: Item, log: Log) -> Response:
+def _scored(row: Row, item: Item, log: Log) -> Response:
     """The answer, with the tool's own score beside it."""
-    answer = _from_score(row, item) if row.answer.state == "missing" else row.answer
+    answer = row.answer or Response("", "missing")
+    if answer.state == "missing":
+        answer = _from_score(row, item)
     recorded = {"tool": log.tool, "score": row.score, "read": row.read}
     recorded = {name: value for name, value in recorded.items() if value not in (None, "")}
     return (
@@ -264,7 +248,7 @@ def _kept(row: LogRow, item: Item, log: Log) -> Response:
     )
 
 
-def _from_score(row: LogRow, item: Item) -> Response:
+def _from_score(row: Row, item: Item) -> Response:
     """The answer that a score alone leaves: to a yes/no question, right is the key and wrong is its
     opposite.
     """
@@ -287,40 +271,3 @@ def _free_run(
     while recorded.get((*key[:2], run), {}).keys() & answers.keys():
         run += 1
     return run
-
-
-def _matching(
-    log: Log, key: Key, rows: Sequence[LogRow], matched: Matched, answers: Mapping[str, Response]
-) -> Matching:
-    def places(numbers: Sequence[int]) -> tuple[str, ...]:
-        return tuple(
-            f"{rows[i].place.rpartition(': ')[2]} asks {rows[i].question!r:.80}"
-            + (f" about {rows[i].image}" if rows[i].image else "")
-            for i in numbers
-        )
-
-    return Matching(
-        path=log.path,
-        tool=log.tool,
-        respondent=key[0],
-        form=key[1],
-        run=key[2],
-        rows=len(rows),
-        matched=len(matched.items),
-        items=len(answers),
-        how=matched.how,
-        unmatched=places(matched.unmatched),
-        ambiguous=places(matched.ambiguous),
-    )
-
-
-def _refusal(matching: Matching) -> str:
-    said = [f"{matching.matched} of {matching.rows} rows match an item"]
-    for what, places in (
-        ("match none", matching.unmatched),
-        ("match several different questions", matching.ambiguous),
-    ):
-        if places:
-            more = f", and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-            said.append(f"{len(places)} {what}: {'; '.join(places[:_SHOWN])}{more}")
-    return ". ".join(said)

@@ -11,72 +11,17 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import read_records
-from hqm.logs.row import LogRow, first_text
+from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, parts_in
 from hqm.types import Form, Item
 
-# ----------------------------------------------------------------------
-# Join recorded answers to questions by what the rows say of themselves; by their order only where
-# they say nothing.
-#
-# A released answer file may have other questions than the benchmark's, in another order: an older
-# copy, another split. Joined by row, its answers would be scored against questions that nobody
-# asked.
-# ----------------------------------------------------------------------
-
-_SHOWN = 3
-_IMAGES = ("image", "image_id", "image_source", "image_path")
-_IDS = ("question_id", "id", "item")
-_QUESTIONS = ("question", "prompt", "query", "instruction")
-_ANSWERS = ("answer", "response", "prediction", "model_answer", "text")
-_PARTS = ("category", "split", "part")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRow:
-    """A row of an answer file: the answer, and what the row says of its question; empty where it
-    says nothing.
-    """
-
-    place: str
-    answer: Any
-    id: str = ""
-    image: str = ""
-    question: str = ""
-    parts: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any], place: str) -> AnswerRow:
-        """Read a row, whatever its fields are called; `text` is the question where another field
-        has the answer.
-
-        Raises
-        ------
-        AnswerError
-            No field holds an answer.
-        """
-        named = [name for name in _ANSWERS if name in record]
-        if not named:
-            there = ", ".join(map(repr, record)) or "none"
-            what = (
-                f"none of the fields {', '.join(map(repr, _ANSWERS))} is there (there are {there})"
-            )
-            raise AnswerError(what, place=place)
-        questions = (*_QUESTIONS, *(("text",) if named[0] != "text" else ()))
-        parts = first_text(record, _PARTS).split(",")
-        return cls(
-            place=place,
-            answer=record[named[0]],
-            id=first_text(record, _IDS),
-            image=first_text(record, _IMAGES),
-            question=first_text(record, questions),
-            parts=tuple(part.strip() for part in parts if part.strip()),
-        )
+SHOWN = 3
+"""How many of the rows that match nothing are named."""
 
 
 def normalised(text: str) -> str:
@@ -114,10 +59,7 @@ def picture_key(name: str) -> str:
 
 def contradict(wrong: Sequence[str], many: int, path: Path, remedy: str) -> NoReturn:
     """Refuse a file whose rows contradict the questions; the first three are named."""
-    more = f" (and {len(wrong) - _SHOWN} more)" if len(wrong) > _SHOWN else ""
-    what = (
-        f"{len(wrong)} of {many} rows are about other questions: {'; '.join(wrong[:_SHOWN])}{more}"
-    )
+    what = f"{len(wrong)} of {many} rows are about other questions: {first_of(wrong)}"
     raise AnswerError(what, place=str(path), remedy=remedy)
 
 
@@ -129,7 +71,7 @@ def check_questions(
     """
     rows = list(rows)
     wrong = [
-        f"{_row(place)} asks {said!r:.80}, and {item.id} asks {item.prompt!r:.80}"
+        f"{place.rpartition(': ')[2]} asks {said!r:.80}, and {item.id} asks {item.prompt!r:.80}"
         for place, said, item in rows
         if said.strip() and not asks_same(said, item, spelling)
     ]
@@ -138,11 +80,11 @@ def check_questions(
 
 
 def join_by_picture(
-    rows: Sequence[AnswerRow],
+    rows: Sequence[Row],
     items: Sequence[Item],
     path: Path,
     spelling: Callable[[str], str] = str,
-) -> dict[str, AnswerRow]:
+) -> dict[str, Row]:
     """Item id -> the row about the same picture with the same question.
 
     Raises
@@ -150,41 +92,27 @@ def join_by_picture(
     AnswerError
         A row is about no item, or two rows are about one.
     """
-    by_picture: dict[str, list[tuple[str, Item]]] = {}
-    for item in items:
-        by_picture.setdefault(picture_key(item.image or ""), []).append(
-            (normalised(spelling(item.prompt)), item)
-        )
-    joined: dict[str, AnswerRow] = {}
+    index = _Index(Form("original", tuple(items)), spelling)
+    joined: dict[str, Row] = {}
     wrong = []
     for row in rows:
-        said = normalised(spelling(row.question))
-        near = by_picture.get(picture_key(row.image), [])
-        longest = max((text for text, _ in near if text and text in said), key=len, default=None)
-        same = [item for text, item in near if text == longest]
-        if row.parts:
-            same = [item for item in same if any(_in_part(item, part) for part in row.parts)]
-        if not same:
-            wrong.append(f"{_row(row.place)} asks {row.question!r:.80} about {row.image}")
-        for item in same:
-            if item.id in joined:
-                first = _row(joined[item.id].place)
+        keys = index.pictured(row)
+        if not keys:
+            wrong.append(row.described)
+        for key in keys:
+            if key in joined:
                 raise AnswerError(
-                    f"{item.id} is answered twice, first in {first}",
+                    f"{key} is answered twice, first in {joined[key].record}",
                     place=row.place,
                     remedy="Keep one.",
                 )
-            joined[item.id] = row
+            joined[key] = row
     if wrong:
         contradict(wrong, len(rows), path, "Name the file, part or release that was answered.")
     return joined
 
 
-def _in_part(item: Item, part: str) -> bool:
-    return part in (item.part, item.part.rpartition("_")[2])
-
-
-def of_parts(rows: Sequence[AnswerRow], items: Sequence[Item]) -> list[AnswerRow]:
+def of_parts(rows: Sequence[Row], items: Sequence[Item]) -> list[Row]:
     """The rows about the parts of these items, where the rows name their parts; all of them
     otherwise.
     """
@@ -195,7 +123,7 @@ def of_parts(rows: Sequence[AnswerRow], items: Sequence[Item]) -> list[AnswerRow
     return [row for row in rows if named.intersection(row.parts)]
 
 
-def with_questions_beside(rows: Sequence[AnswerRow], path: Path) -> list[AnswerRow] | None:
+def with_questions_beside(rows: Sequence[Row], path: Path) -> list[Row] | None:
     """The rows with the pictures of the question file that lies beside the answers, or one folder
     above; None without one.
 
@@ -213,14 +141,11 @@ def with_questions_beside(rows: Sequence[AnswerRow], path: Path) -> list[AnswerR
     ):
         asked = _questions(other) if other != path else {}
         if asked and all(row.id in asked for row in rows):
-            joined = [
-                AnswerRow.of({**asked[row.id], "answer": row.answer}, row.place) for row in rows
-            ]
             wrong = [
-                f"{_row(row.place)} asks {row.question!r:.80}, and {other.name} asks"
-                f" {own.question!r:.80}"
-                for row, own in zip(rows, joined, strict=True)
-                if row.question and normalised(row.question) != normalised(own.question)
+                f"{row.record} asks {row.question!r:.80}, and {other.name} asks"
+                f" {asked[row.id].question!r:.80}"
+                for row in rows
+                if row.question and normalised(row.question) != normalised(asked[row.id].question)
             ]
             if wrong:
                 contradict(
@@ -229,27 +154,34 @@ def with_questions_beside(rows: Sequence[AnswerRow], path: Path) -> list[AnswerR
                     path,
                     f"Put the answers beside the questions that were asked, not {other.name}.",
                 )
-            return joined
+            return [_asked_by(asked[row.id], row) for row in rows]
     return None
 
 
-def _questions(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Id -> record of a file of questions with pictures; empty for any other file."""
+def _asked_by(question: Row, row: Row) -> Row:
+    return replace(row, image=question.image, question=question.question, parts=question.parts)
+
+
+def _questions(path: Path) -> dict[str, Row]:
+    """Id -> question, of a file of questions with pictures; empty for any other file."""
     try:
         records = read_records(path)
     except HQMError:
         return {}
-    if not records or not all(
-        first_text(r, _IMAGES) and first_text(r, _IDS) and first_text(r, ("text", *_QUESTIONS))
-        for r in records
-    ):
+    questions = [
+        Row(
+            place="",
+            ids=ids_in(record)[:1],
+            image=first_text(record, IMAGES),
+            question=first_text(record, ("text", *QUESTIONS)),
+            parts=parts_in(first_text(record, PARTS)),
+        )
+        for record in records
+    ]
+    if not all(row.ids and row.image and row.question for row in questions):
         return {}
-    ids = [first_text(record, _IDS) for record in records]
-    return dict(zip(ids, records, strict=True)) if len(set(ids)) == len(ids) else {}
-
-
-def _row(place: str) -> str:
-    return place.rpartition(": ")[2]
+    by_id = {row.id: row for row in questions}
+    return by_id if len(by_id) == len(questions) else {}
 
 
 How = Literal["id", "picture and question", "question", "row number"]
@@ -257,12 +189,14 @@ How = Literal["id", "picture and question", "question", "row number"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matched:
-    """Which item each row answers, and the rows for which that is not known."""
+    """Which item each row is about, and the rows for which that is not known."""
 
     items: Mapping[int, tuple[str, ...]]
-    """Row number -> the items that the row answers; several where the benchmark asks the same
+    """Row number -> the items that the row is about; several where the benchmark asks the same
     question in several parts.
     """
+    contradicting: tuple[int, ...] = ()
+    """Rows that name an item by its id and ask another question, or show another picture."""
     unmatched: tuple[int, ...] = ()
     """Rows that fit no item."""
     ambiguous: tuple[int, ...] = ()
@@ -271,12 +205,101 @@ class Matched:
     """How many rows were matched by what."""
 
     @property
+    def refused(self) -> tuple[int, ...]:
+        """The rows that no item was found for, in their order."""
+        return tuple(sorted((*self.contradicting, *self.unmatched, *self.ambiguous)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchReport:
+    """How the rows of one file found their items, for one respondent, form and run."""
+
+    path: str
+    respondent: str
+    form: str
+    run: int
+    rows: int
+    matched: int
+    items: int
+    """Items that the matched rows are about; more than rows where a row stands for a question of
+    several parts.
+    """
+    of: int
+    """Items of the form."""
+    how: Mapping[How, int]
+    contradicting: tuple[str, ...] = ()
+    """The rows that contradict the item which they name: record and question."""
+    unmatched: tuple[str, ...] = ()
+    """The rows that fit no item."""
+    ambiguous: tuple[str, ...] = ()
+    """The rows that fit several different questions."""
+    other_keys: int = 0
+    """Matched rows that name another right answer than the item has."""
+    tool: str = ""
+    """Which tool wrote the file; of judgements none."""
+    judge: str = ""
+    """Whose judgements the file holds; of answers none."""
+    asking: int = 0
+    """Which time the judge was asked."""
+
+    @property
     def complete(self) -> bool:
-        return not self.unmatched and not self.ambiguous
+        """Whether every row was matched."""
+        return self.matched == self.rows
+
+    @property
+    def counts(self) -> str:
+        """How many rows matched, and the first that did not."""
+        how = ", ".join(f"{n} by {name}" for name, n in self.how.items()) or "none"
+        refused = {
+            "contradicting": self.contradicting,
+            "unmatched": self.unmatched,
+            "ambiguous": self.ambiguous,
+        }
+        numbers = ", ".join(f"{len(records)} {what}" for what, records in refused.items())
+        done = "judged" if self.judge else "answered"
+        parts = [
+            f"{self.matched} of {self.rows} rows matched ({how}), {numbers}",
+            f"{self.items} of {self.of} items {done}, {self.of - self.items} not",
+            *(f"{what}: {first_of(records)}" for what, records in refused.items() if records),
+        ]
+        if self.other_keys:
+            parts.insert(1, f"{self.other_keys} rows name another right answer than the benchmark")
+        return "; ".join(parts)
+
+    @property
+    def sentence(self) -> str:
+        """The counts, with the file and the administration that they are about."""
+        if self.judge:
+            who = f": judge {self.judge}, asked time {self.asking}, about {self.respondent}"
+        else:
+            who = f" ({self.tool}): {self.respondent}"
+        return f"{self.path}{who}, form {self.form}, run {self.run}: {self.counts}"
 
 
-def match_rows(rows: Sequence[LogRow], form: Form, spelling: Callable[[str], str] = str) -> Matched:
-    """Match the rows of one respondent, form and run.
+def has_other_key(row: Row, item: Item) -> bool:
+    """Whether a row names another right answer than a yes/no item has.
+
+    >>> item = Item("1", "Is there a dog?", "yes_no", "yes")
+    >>> has_other_key(Row(place="", key="No"), item), has_other_key(Row(place="", key="Yes"), item)
+    (True, False)
+    """
+    key = normalised(row.key).rstrip(".")
+    return item.task == "yes_no" and key in ("yes", "no") and key != item.target
+
+
+def first_of(records: Sequence[str]) -> str:
+    """The first of many, and how many more there are.
+
+    >>> first_of(["a", "b", "c", "d"])
+    'a; b; c, and 1 more'
+    """
+    more = f", and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
+    return f"{'; '.join(records[:SHOWN])}{more}"
+
+
+def match_rows(rows: Sequence[Row], form: Form, spelling: Callable[[str], str] = str) -> Matched:
+    """Match the rows about one respondent, form and run.
 
     `spelling` maps a text to how the benchmark's copies agree on it. Rows that ask one and the same
     question (the same picture and text) which the benchmark asks as often are given to these items
@@ -288,9 +311,11 @@ def match_rows(rows: Sequence[LogRow], form: Form, spelling: Callable[[str], str
     items: dict[int, tuple[str, ...]] = {}
     how: Counter[How] = Counter()
     open_rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    unmatched, ambiguous = [], []
+    contradicting, unmatched, ambiguous = [], [], []
     for i, (row, (fitting, cue)) in enumerate(zip(rows, candidates, strict=True)):
-        if not fitting:
+        if not fitting and index.knows_id(row):
+            contradicting.append(i)
+        elif not fitting:
             unmatched.append(i)
         elif len(fitting) == 1 or (row.parts and index.one_a_part(fitting) and index.same(fitting)):
             items[i], how[cue] = fitting, how[cue] + 1
@@ -312,7 +337,11 @@ def match_rows(rows: Sequence[LogRow], form: Form, spelling: Callable[[str], str
         else:
             ambiguous += waiting
     return Matched(
-        items=items, unmatched=tuple(unmatched), ambiguous=tuple(sorted(ambiguous)), how=dict(how)
+        items=items,
+        contradicting=tuple(contradicting),
+        unmatched=tuple(unmatched),
+        ambiguous=tuple(sorted(ambiguous)),
+        how=dict(how),
     )
 
 
@@ -332,7 +361,7 @@ def _keep_answered_parts(candidates: list[tuple[tuple[str, ...], How]], form: Fo
             candidates[i] = (kept, cue)
 
 
-def _by_row_number(rows: Sequence[LogRow], form: Form) -> dict[int, str]:
+def _by_row_number(rows: Sequence[Row], form: Form) -> dict[int, str]:
     """Row -> the item of the same number, where the tool's row numbers can be the benchmark's."""
     numbers = [row.position for row in rows]
     if any(n is None or n >= len(form.items) for n in numbers) or len(set(numbers)) != len(rows):
@@ -353,23 +382,14 @@ class _Index:
             if item.image:
                 self.pictures[picture_key(item.image)].append(item.id)
             self.questions[_bare(spelling(item.prompt))].append(item.id)
-        self.distinct = len(self.questions) > 1
 
-    def fitting(self, row: LogRow) -> tuple[tuple[str, ...], How]:
+    def fitting(self, row: Row) -> tuple[tuple[str, ...], How]:
         """The items that contradict nothing the row says."""
         named = self._named(row)
         if named:
             return named, "id"
-        pictured = self.pictures.get(picture_key(row.image), []) if row.image else []
-        if pictured:
-            keys = [key for key in pictured if self._asks(row, self.form.by_id[key])]
-            longest = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
-            keys = (
-                [key for key in keys if len(self.form.by_id[key].prompt) == longest]
-                if row.question
-                else keys
-            )
-            return self._of_parts(keys, row), "picture and question"
+        if row.image and picture_key(row.image) in self.pictures:
+            return self.pictured(row), "picture and question"
         if row.image and self.pictures:
             return (), "picture and question"
         if row.question:
@@ -384,15 +404,30 @@ class _Index:
             return self._of_parts(keys, row), "question"
         return tuple(item.id for item in self.form.items), "row number"
 
-    def _named(self, row: LogRow) -> tuple[str, ...]:
+    def pictured(self, row: Row) -> tuple[str, ...]:
+        """The items with the row's picture whose question is the longest that the row holds."""
+        pictured = self.pictures.get(picture_key(row.image), [])
+        keys = [key for key in pictured if self._asks(row, self.form.by_id[key])]
+        if row.question:
+            longest = max((len(self.form.by_id[key].prompt) for key in keys), default=0)
+            keys = [key for key in keys if len(self.form.by_id[key].prompt) == longest]
+        return self._of_parts(keys, row)
+
+    def knows_id(self, row: Row) -> bool:
+        """Whether an item has one of the row's ids."""
+        return any(self._of_id(name) for name in row.ids)
+
+    def _named(self, row: Row) -> tuple[str, ...]:
         for name in row.ids:
-            keys = [name] if name in self.form.by_id else self.tails.get(name, [])
-            keys = [key for key in keys if self._agrees(row, self.form.by_id[key])]
-            if keys := list(self._of_parts(keys, row)):
-                return tuple(keys)
+            keys = [key for key in self._of_id(name) if self._agrees(row, self.form.by_id[key])]
+            if keys:
+                return self._of_parts(keys, row)
         return ()
 
-    def _agrees(self, row: LogRow, item: Item) -> bool:
+    def _of_id(self, name: str) -> Sequence[str]:
+        return [name] if name in self.form.by_id else self.tails.get(name, [])
+
+    def _agrees(self, row: Row, item: Item) -> bool:
         """Whether an item of the row's id has the row's picture and text; ids of other tools may be
         numbers of their own.
         """
@@ -400,13 +435,13 @@ class _Index:
             return False
         return self._asks(row, item)
 
-    def _asks(self, row: LogRow, item: Item) -> bool:
+    def _asks(self, row: Row, item: Item) -> bool:
         """Whether a row's text holds an item's question; true where the row has no text."""
         return not row.question or _bare(self.spelling(item.prompt)) in normalised(
             self.spelling(row.question)
         )
 
-    def _of_parts(self, keys: Iterable[str], row: LogRow) -> tuple[str, ...]:
+    def _of_parts(self, keys: Iterable[str], row: Row) -> tuple[str, ...]:
         keys = tuple(keys)
         named = tuple(
             key

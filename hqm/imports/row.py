@@ -1,0 +1,420 @@
+"""A row of a file that somebody else wrote, and the file: one type for answers, scores, judgements
+and corrected keys.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+from hqm.errors import AnswerError, DataError
+from hqm.files.records import begins_with, read_json, read_records, read_text, whole_number
+from hqm.types import STATES, Form, Response, State
+
+_TRUTHS = {
+    "true": 1.0,
+    "false": 0.0,
+    "correct": 1.0,
+    "incorrect": 0.0,
+    "c": 1.0,
+    "i": 0.0,
+    "p": 0.5,
+    "n": 0.0,
+    "yes": 1.0,
+    "no": 0.0,
+}
+
+
+ROLES: Mapping[str, str] = {
+    "judge": "rates or classifies an answer",
+    "recognizer": "tells which parts of an answer describe the picture",
+    "decomposer": "breaks a description into atomic facts",
+    "verifier": "sees the picture and says whether a statement is right",
+    "extractor": "takes objects, attributes or relations out of a description",
+    "matcher": "matches what was extracted with the annotation",
+}
+"""The roles that a procedure may ask for, and what each of them does."""
+
+
+Replies = Mapping[str, Sequence[str]]
+"""Role -> replies, in the order in which they are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOutput:
+    """What a judge said of one answer: raw replies role by role, or a mark that was read out of
+    them already.
+    """
+
+    replies: Replies = field(default_factory=dict)
+    mark: str | None = None
+    """A verdict or a score as the file has it; empty where the file leaves it empty."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as the store keeps it."""
+        if self.mark is not None:
+            return {"mark": self.mark}
+        return {"replies": {role: list(texts) for role, texts in self.replies.items()}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> JudgeOutput:
+        replies = {role: tuple(texts) for role, texts in data.get("replies", {}).items()}
+        return cls(replies, data.get("mark"))
+
+    def joined(self, other: JudgeOutput) -> JudgeOutput:
+        """The replies of both, in their order."""
+        roles = dict.fromkeys([*self.replies, *other.replies])
+        return JudgeOutput(
+            {role: (*self.replies.get(role, ()), *other.replies.get(role, ())) for role in roles}
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of a file that somebody else wrote: an answer, a score, a judgement or a key.
+
+    Whatever the file does not say is empty.
+    """
+
+    place: str
+    """The file and the record, as errors name them."""
+    ids: tuple[str, ...] = ()
+    """Names of the question, the most telling first."""
+    own_ids: bool = False
+    """Whether the ids are the benchmark's own, so that the question may only confirm them."""
+    image: str = ""
+    question: str = ""
+    parts: tuple[str, ...] = ()
+    """The parts of the benchmark that the question belongs to; a tool may keep one row for several
+    parts.
+    """
+    key: str = ""
+    """The right answer that the row names."""
+    position: int | None = None
+    """The row number of the question in the data that the tool read, from 0."""
+    respondent: str = ""
+    form: str = ""
+    run: int = 0
+    """The run of the answer."""
+    answer: Response | None = None
+    """The answer; of a judgement the one that was judged, where the row has it."""
+    score: float | None = None
+    """What the tool made of the answer, 1 for right."""
+    read: str = ""
+    """What the tool read out of the answer."""
+    judge: str = ""
+    asking: int | None = None
+    """Which time the judge was asked."""
+    stem: str | None = None
+    """What names the judge in place of the file's name, where the file is one of several parts of
+    one result.
+    """
+    judgement: JudgeOutput | None = None
+
+    @classmethod
+    def of(
+        cls,
+        record: Mapping[str, Any],
+        place: str,
+        *,
+        position: int | None = None,
+        score_alone: bool = False,
+    ) -> Row:
+        """Read a row of an answer file, whatever its fields are called.
+
+        `text` is the question where another field has the answer. With `score_alone` a score is
+        enough; the answer is then missing.
+
+        Raises
+        ------
+        AnswerError
+            No field holds an answer, or the answer is no text.
+        """
+        names = answers_in(record)
+        if not names and not (score_alone and "score" in record):
+            wanted = (*ANSWERS, "score") if score_alone else ANSWERS
+            raise AnswerError(no_field(wanted, record), place=place)
+        holds = next((name for name in names if record[name] is not None), "")
+        if names:
+            answer = Response(answer_text(record.get(holds), place))
+        else:
+            answer = Response("", "missing", "only its score is recorded")
+        questions = (*QUESTIONS, "text") if holds not in ("", "text") else QUESTIONS
+        return cls(
+            place=place,
+            ids=ids_in(record),
+            image=first_text(record, IMAGES),
+            question=first_text(record, questions),
+            parts=parts_in(first_text(record, PARTS)),
+            key=first_text(record, KEYS),
+            position=position,
+            respondent=first_text(record, RESPONDENTS),
+            form=first_text(record, ("form",)),
+            run=count_in(record, "run", place) or 0,
+            answer=answer,
+            score=number(record.get("score")),
+        )
+
+    @property
+    def id(self) -> str:
+        """The most telling id; empty where the row has none."""
+        return self.ids[0] if self.ids else ""
+
+    @property
+    def record(self) -> str:
+        """The place within the file, such as `record 3`."""
+        return self.place.rpartition(": ")[2]
+
+    @property
+    def described(self) -> str:
+        """The record and what it says of its question, for a list of rows that match nothing."""
+        if not self.question:
+            return f"{self.record} ({self.id})" if self.ids else self.record
+        about = f" about {self.image}" if self.image else ""
+        return f"{self.record} asks {self.question!r:.80}{about}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """One file, with the tool that wrote it and how the answers were drawn."""
+
+    path: str
+    tool: str
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    """What a reader should know of it: a run that crashed, rows without an answer."""
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class LogFile:
+    """A file whose tool is not known yet, decoded only as far as a reader asks."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.suffix = path.suffix.lower()
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """The one JSON object that the file holds; empty for JSON lines, lists and tables."""
+        if self.suffix != ".json" or not read_text(self.path).lstrip().startswith("{"):
+            return {}
+        try:
+            document = read_json(self.path)
+        except DataError:  # several objects, one after another
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    @cached_property
+    def first(self) -> list[dict[str, Any]]:
+        """The first record in a list; empty where the file has a shape of its own.
+
+        What is wrong with such a file is said by the reader that takes it.
+        """
+        try:
+            return begins_with(self.path)
+        except DataError:
+            return []
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """All records of the file."""
+        return read_records(self.path)
+
+
+# --- what the fields of a record are called ---
+
+IDS = ("item", "question_id", "id", "sample_id", "index")
+IMAGES = ("image", "image_id", "image_source", "image_path", "filename")
+QUESTIONS = ("question", "prompt", "query", "instruction")
+ANSWERS = (
+    "answer",
+    "response",
+    "prediction",
+    "model_answer",
+    "model_prediction",
+    "text",
+    "caption",
+)
+KEYS = ("target", "label", "gold", "ground_truth", "gt_answer")
+RESPONDENTS = ("respondent", "model_id", "model")
+PARTS = ("category", "split", "part")
+
+
+def answers_in(record: Mapping[str, Any]) -> list[str]:
+    """The fields that hold an answer; `text` beside a picture alone is the question of a file of
+    questions.
+    """
+    named = [name for name in ANSWERS if name in record]
+    only_asks = "image" in record and not any(
+        name in record for name in (*QUESTIONS, *RESPONDENTS, "answer_id")
+    )
+    return [name for name in named if not (only_asks and name == "text")]
+
+
+def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, ...]:
+    """The ids of a record, each once."""
+    ids = [str(record[name]) for name in names if isinstance(record.get(name), (str, int))]
+    return tuple(dict.fromkeys(name for name in ids if name.strip()))
+
+
+def parts_in(text: str) -> tuple[str, ...]:
+    """The parts that a cell names, which are separated by commas.
+
+    >>> parts_in("random, popular")
+    ('random', 'popular')
+    """
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def count_in(record: Mapping[str, Any], name: str, place: str) -> int | None:
+    """A field that counts from 0; None where it is missing or empty."""
+    value = record.get(name)
+    return None if value in (None, "") else whole_number(value, name, place)
+
+
+def no_field(names: Iterable[str], record: Mapping[str, Any]) -> str:
+    """Say that a record has none of these fields, and which ones it has."""
+    there = ", ".join(map(repr, record)) or "none"
+    return f"none of the fields {', '.join(map(repr, names))} is there (there are {there})"
+
+
+def one_of(value: Any, known: Iterable[str], what: str, place: str) -> str:
+    """The value, where it is one of the known ones.
+
+    Raises
+    ------
+    AnswerError
+        It is another one, or no text.
+    """
+    names = tuple(known)
+    # a value may be anything that JSON has, also what has no hash
+    if not isinstance(value, str) or value not in names:
+        remedy = f"It is one of {', '.join(names)}."
+        raise AnswerError(
+            f"the {what} {value!r} is unknown",
+            place=place,
+            remedy=remedy,
+            given=str(value),
+            known=names,
+        )
+    return value
+
+
+def form_of(forms: Mapping[str, Form], name: str, place: str) -> Form:
+    """The form of a name.
+
+    Raises
+    ------
+    AnswerError
+        There is none.
+    """
+    if name not in forms:
+        raise AnswerError(
+            f"there is no form {name!r}",
+            place=place,
+            remedy=f"The forms are {', '.join(forms)}.",
+            given=name,
+            known=forms,
+        )
+    return forms[name]
+
+
+def whole_reply(text: str, state: Any, place: str) -> str:
+    """The text of a recorded reply; empty where its state says that it is no whole reply."""
+    known = cast(State, one_of(state, STATES, "state", place))
+    return text if Response(text, known).outcome == "ok" else ""
+
+
+def first_field(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
+    """The value of the first of several fields that a record has."""
+    for name in names:
+        if name in record:
+            return record[name]
+    raise AnswerError(no_field(names, record), place=place)
+
+
+def answer_text(value: Any, place: str) -> str:
+    """The text of a recorded answer: a text or a number as it stands; null is an empty answer.
+
+    Raises
+    ------
+    AnswerError
+        It is an object, a list, true or false, which no respondent wrote.
+    """
+    if isinstance(value, (dict, list, bool)):
+        raise AnswerError(
+            f"the answer is {value!r:.60}, which is no text", place=place, remedy="Write a text."
+        )
+    return "" if value is None else str(value)
+
+
+def tokens_in(usage: Any) -> dict[str, int]:
+    """The numbers of tokens that a tool noted, under HQM's names.
+
+    >>> tokens_in({"input_tokens": 19, "output_tokens": None}), tokens_in(None)
+    ({'tokens_in': 19}, {})
+    """
+    names = {"tokens_in": "input_tokens", "tokens_out": "output_tokens"}
+    if not isinstance(usage, Mapping):
+        return {}
+    return {ours: usage[name] for ours, name in names.items() if isinstance(usage.get(name), int)}
+
+
+def stopped(text: str, reason: Any, detail: Mapping[str, Any]) -> Response:
+    """An answer whose generation ended for this reason, as inspect names it."""
+    states: dict[Any, State] = {
+        "max_tokens": "truncated",
+        "model_length": "truncated",
+        "content_filter": "refused",
+    }
+    state = states.get(reason, "ok")
+    return Response(text, state, "" if state == "ok" else str(reason), detail)
+
+
+def number(value: Any) -> float | None:
+    """A tool's score as a number: true, "C" and "1.0" are 1; None for what is no score.
+
+    >>> number("I"), number(True), number("nan"), number({"a": 1})
+    (0.0, 1.0, None, None)
+    """
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        known = _TRUTHS.get(value.strip().lower())
+        if known is not None:
+            return known
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def texts(value: Any) -> list[str]:
+    """The answers in a field that holds one, or a list of repeats: lists of one are opened, a null
+    is an empty answer.
+
+    >>> texts([["Yes"]]), texts(["Yes", "No"]), texts(None)
+    (['Yes'], ['Yes', 'No'], [''])
+    """
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, list):
+        return [text for member in value for text in texts(member)] or [""]
+    return ["" if value is None else str(value)]
+
+
+def first_text(record: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The first of these fields that holds a text or a whole number, as a text; empty where none
+    does.
+
+    >>> first_text({"image": "", "image_id": 7}, ("image", "image_id"))
+    '7'
+    """
+    values = (record[name] for name in names if isinstance(record.get(name), (str, int)))
+    return next((str(value) for value in values if str(value).strip()), "")
