@@ -10,11 +10,13 @@ import numpy as np
 from hqm.indicators import paired_scores
 from hqm.indicators.cases import Case, number
 from hqm.indicators.indicator import (
+    AGREEMENT,
     CONSISTENCY,
     CRITERION,
     MEAN_OF_ITEMS,
     ONE_SCALE,
     PAIR,
+    RELIABILITY,
     RUNS,
     TEST_RETEST,
     Indicator,
@@ -149,6 +151,7 @@ _FAMILY = (CONSISTENCY,)
 _CONSISTENCY = (
     Indicator(
         name="alpha",
+        unit=RELIABILITY,
         compares_spread=True,
         title="Cronbach's alpha",
         family=_FAMILY,
@@ -163,6 +166,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="kr21",
+        unit=RELIABILITY,
         title="KR-21",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _BINARY),
@@ -172,6 +176,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="lambda2",
+        unit=RELIABILITY,
         title="Guttman's lambda-2",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
@@ -181,6 +186,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="split_half",
+        unit=RELIABILITY,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
         compute=_split_half,
@@ -192,6 +198,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="stratified_alpha",
+        unit=RELIABILITY,
         compares_spread=True,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
@@ -201,6 +208,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="alpha_types",
+        unit=RELIABILITY,
         compares_spread=True,
         title="alpha over types",
         family=_FAMILY,
@@ -211,6 +219,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="omega_types",
+        unit=RELIABILITY,
         compares_spread=True,
         fewest_families=10,
         title="omega over types",
@@ -300,6 +309,7 @@ _RATERS = (
 
 _ONE_WAY = Indicator(
     name="icc_11",
+    unit=AGREEMENT,
     title="ICC(1,1), one-way",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -313,6 +323,7 @@ _ONE_WAY = Indicator(
 )
 _ONE_WAY_K = Indicator(
     name="icc_1k",
+    unit=AGREEMENT,
     title="ICC(1,k), one-way",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -326,6 +337,7 @@ _ONE_WAY_K = Indicator(
 )
 _AGREEMENT_K = Indicator(
     name="icc_ak",
+    unit=AGREEMENT,
     title="ICC(A,k), agreement",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -338,6 +350,7 @@ _AGREEMENT_K = Indicator(
 )
 _CONSISTENCY_K = Indicator(
     name="icc_ck",
+    unit=AGREEMENT,
     title="ICC(C,k), consistency",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -376,6 +389,7 @@ _NAMED_COEFFICIENTS = (
     ),
     Indicator(
         name="fleiss_kappa",
+        unit=AGREEMENT,
         title="Fleiss' kappa",
         family=(CRITERION,),
         needs=_RATERS,
@@ -388,6 +402,7 @@ _NAMED_COEFFICIENTS = (
     ),
     Indicator(
         name="alpha_standardized",
+        unit=RELIABILITY,
         title="standardised alpha",
         family=(CONSISTENCY,),
         needs=(MEAN_OF_ITEMS,),

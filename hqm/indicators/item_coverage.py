@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from hqm.indicators.cases import Case, left_out, number
-from hqm.indicators.indicator import MEAN_OF_ITEMS, TYPES, Indicator, Result, need, result
+from hqm.indicators.indicator import (
+    MEAN_OF_ITEMS,
+    SHARE,
+    TYPE_COUNT,
+    TYPES,
+    Indicator,
+    Result,
+    need,
+    result,
+)
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import (
     Coefficient,
@@ -237,6 +246,7 @@ _TWO_TYPES = need(
 indicators = (
     Indicator(
         name="index",
+        unit=SHARE,
         family=_FAMILY,
         compute=_index,
         explains=(type_coverage,),
@@ -248,6 +258,7 @@ indicators = (
     ),
     Indicator(
         name="effective",
+        unit=TYPE_COUNT,
         family=_FAMILY,
         compute=_effective,
         explains=(type_coverage,),
@@ -256,6 +267,7 @@ indicators = (
     ),
     Indicator(
         name="added_value",
+        unit=TYPE_COUNT,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
         compute=_added_value,

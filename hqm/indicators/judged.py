@@ -11,12 +11,19 @@ import numpy as np
 from hqm.benchmark.human_labels import labelled_by
 from hqm.indicators.cases import Case, number
 from hqm.indicators.indicator import (
+    AGREEMENT,
+    CORRELATION,
     CRITERION,
+    ITEM_COUNT,
     JUDGE_AGREEMENT,
     JUDGE_CONSISTENCY,
+    LABEL_COUNT,
     MEAN_OF_ITEMS,
     ORACLE,
+    P_VALUE,
     PAIR,
+    SCORE,
+    SHARE,
     Indicator,
     Result,
     known,
@@ -406,6 +413,7 @@ _RATERS = (
 
 _PREDICTION_POWERED = Indicator(
     name="prediction_powered",
+    unit=SCORE,
     title="corrected by people (prediction-powered)",
     family=_FAMILY,
     needs=_LABELS,
@@ -419,6 +427,7 @@ _PREDICTION_POWERED = Indicator(
 _OF_JUDGES = (
     Indicator(
         name="krippendorff_alpha",
+        unit=AGREEMENT,
         title="Krippendorff's alpha",
         family=_JUDGES,
         needs=(PAIR,),
@@ -429,6 +438,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="gwet_ac1",
+        unit=AGREEMENT,
         title="Gwet's AC1",
         family=_JUDGES,
         needs=_YES_OR_NO,
@@ -441,6 +451,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="flip_rate",
+        unit=SHARE,
         family=_JUDGES,
         needs=_YES_OR_NO,
         compute=_flip_rate,
@@ -450,6 +461,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="judge_share",
+        unit=SHARE,
         family=(JUDGE_CONSISTENCY,),
         needs=(PAIR, _REPEATS, _CROSSED),
         compute=_judge_share,
@@ -460,6 +472,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="disattenuated",
+        unit=CORRELATION,
         compares_spread=True,
         fewest_families=10,
         family=_FAMILY,
@@ -471,6 +484,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="ceiling",
+        unit=CORRELATION,
         family=_FAMILY,
         needs=_LABELS,
         compute=_ceiling,
@@ -479,6 +493,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="labels_needed",
+        unit=LABEL_COUNT,
         title="labels a respondent for .90",
         family=_FAMILY,
         needs=_LABELS,
@@ -490,6 +505,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="sensitivity",
+        unit=SHARE,
         family=_LABELLERS,
         needs=_ERRORS,
         explains=(judge_errors,),
@@ -500,6 +516,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="specificity",
+        unit=SHARE,
         family=_LABELLERS,
         needs=_ERRORS,
         explains=(judge_errors,),
@@ -512,6 +529,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="kappa",
+        unit=AGREEMENT,
         title="Cohen's kappa",
         family=_LABELLERS,
         needs=_ERRORS,
@@ -522,6 +540,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="judge_functioning",
+        unit=P_VALUE,
         family=_LABELLERS,
         needs=_ERRORS,
         compute=_judge_functioning,
@@ -533,6 +552,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="contradicted_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_contradicted,
         explains=(contradicted_items,),
@@ -554,6 +574,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="rogan_gladen",
+        unit=SCORE,
         title="corrected for the scorer's errors",
         family=_FAMILY,
         needs=_ERRORS,
@@ -569,6 +590,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="human_agreement",
+        unit=AGREEMENT,
         family=_FAMILY,
         needs=_RATERS,
         compute=_human_agreement,
@@ -646,6 +668,7 @@ _TWO_TYPES = need(
 _OF_PEOPLE = (
     Indicator(
         name="pearson_given_length",
+        unit=CORRELATION,
         title="Pearson r given length",
         family=_FAMILY,
         needs=(PAIR, _PEOPLE),
@@ -658,6 +681,7 @@ _OF_PEOPLE = (
     ),
     Indicator(
         name="within_respondents",
+        unit=CORRELATION,
         title="r over types within respondents",
         family=_FAMILY,
         compute=_within_respondents,
@@ -670,6 +694,7 @@ _OF_PEOPLE = (
     ),
     Indicator(
         name="rater_share",
+        unit=SHARE,
         title="raters' share of variance",
         family=_FAMILY,
         needs=(LABELS_OF_RATERS,),

@@ -13,9 +13,13 @@ import numpy.typing as npt
 from hqm.benchmark.human_labels import RATER
 from hqm.indicators.cases import Case, number, unit_scores
 from hqm.indicators.indicator import (
+    ANSWER_COUNT,
+    CORRELATION,
     CRITERION,
     MEAN_OF_ITEMS,
+    P_VALUE,
     PAIR,
+    SHARE,
     Indicator,
     Result,
     known,
@@ -284,6 +288,7 @@ def _level(name: str) -> tuple[Indicator, ...]:
 
         return Indicator(
             name=f"{title}_{statistic}",
+            unit=CORRELATION,
             title=f"{shown} over {title}",
             family=(CRITERION,),
             needs=(PAIR, MEAN_OF_ITEMS, wanted),
@@ -355,6 +360,7 @@ _SAMPLED = need("labels by people", lambda case: case.sample is not None)
 indicators = (
     Indicator(
         name="labelled_answers",
+        unit=ANSWER_COUNT,
         family=(CRITERION,),
         compute=_labelled_answers,
         needs=(PAIR, _SAMPLED, MEAN_OF_ITEMS),
@@ -367,6 +373,7 @@ indicators = (
     ),
     Indicator(
         name="labels_at_random",
+        unit=P_VALUE,
         title="are the labels a random sample (p)",
         family=(CRITERION,),
         compute=_labels_at_random,
@@ -385,6 +392,7 @@ indicators = (
     ),
     Indicator(
         name="accuracy",
+        unit=SHARE,
         title="share scored as people do",
         family=(CRITERION,),
         compute=_accuracy,

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from hqm.indicators.cases import Case, number
 from hqm.indicators.flags import FLAGS
 from hqm.indicators.indicator import (
+    AGREEMENT,
     BLINDNESS,
+    CORRELATION,
     CRITERION,
     JUDGE_AGREEMENT,
     JUDGE_CONSISTENCY,
@@ -22,7 +24,10 @@ from hqm.indicators.indicator import (
     PAIRS,
     PARALLEL_FORMS,
     RESOLUTION,
+    SCORE,
+    SHARE,
     TEST_RETEST,
+    WORDS,
     Indicator,
     Result,
     known,
@@ -266,6 +271,7 @@ def _length_shift(case: Case) -> Result:
 
 ICC_A1 = Indicator(
     name="icc_a1",
+    unit=AGREEMENT,
     compares_spread=True,
     title="ICC(A,1), agreement",
     family=ONE_SCALE,
@@ -286,6 +292,7 @@ ICC_A1 = Indicator(
 indicators = (
     Indicator(
         name="pearson",
+        unit=CORRELATION,
         compares_spread=True,
         title="Pearson r",
         family=PAIRS,
@@ -301,6 +308,7 @@ indicators = (
     ),
     Indicator(
         name="pearson_same_items",
+        unit=CORRELATION,
         compares_spread=True,
         title="Pearson r, judged items alone",
         family=JUDGES,
@@ -315,6 +323,7 @@ indicators = (
     ),
     Indicator(
         name="spearman",
+        unit=CORRELATION,
         title="Spearman's rho",
         family=PAIRS,
         needs=(PAIR,),
@@ -325,6 +334,7 @@ indicators = (
     ),
     Indicator(
         name="tau_b",
+        unit=CORRELATION,
         title="Kendall's tau-b",
         family=PAIRS,
         needs=(PAIR,),
@@ -339,6 +349,7 @@ indicators = (
     ICC_A1,
     Indicator(
         name="icc_c1",
+        unit=AGREEMENT,
         compares_spread=True,
         title="ICC(C,1), consistency",
         family=ONE_SCALE,
@@ -353,6 +364,7 @@ indicators = (
     ),
     Indicator(
         name="ccc",
+        unit=CORRELATION,
         compares_spread=True,
         title="Lin's concordance",
         family=ONE_SCALE,
@@ -367,6 +379,7 @@ indicators = (
     ),
     Indicator(
         name="mean_shift",
+        unit=SCORE,
         family=ONE_SCALE,
         needs=(PAIR,),
         better="neither",
@@ -377,6 +390,7 @@ indicators = (
     ),
     Indicator(
         name="limits_of_agreement",
+        unit=SCORE,
         family=ONE_SCALE,
         better="neither",
         compute=_limits,
@@ -389,6 +403,7 @@ indicators = (
     ),
     Indicator(
         name="item_agreement",
+        unit=SHARE,
         family=PAIRS,
         compute=_item_agreement,
         explains=(item_agreement,),
@@ -405,6 +420,7 @@ indicators = (
     ),
     Indicator(
         name="length_shift",
+        unit=WORDS,
         title="length shift (words)",
         family=(PARALLEL_FORMS, BLINDNESS, RESOLUTION),
         needs=(PAIR,),

@@ -12,9 +12,16 @@ import numpy as np
 from hqm.indicators.cases import Case, number, numbers
 from hqm.indicators.indicator import (
     ADDITIVE,
+    AGREEMENT,
+    CORRELATION,
     EXPECTED,
     GENERALIZABILITY,
+    P_VALUE,
+    RELIABILITY,
     RUNS,
+    SCORE,
+    SHARE,
+    SHARE_DIFFERENCE,
     TEST_RETEST,
     Indicator,
     Lack,
@@ -214,6 +221,7 @@ _RETEST_FAMILY = (TEST_RETEST,)
 _OF_RUNS = (
     Indicator(
         name="rho_g",
+        unit=RELIABILITY,
         compares_spread=True,
         title="rho_G, one run",
         family=_RETEST_FAMILY,
@@ -229,6 +237,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="noise_floor",
+        unit=CORRELATION,
         title="noise floor r0",
         family=_RETEST_FAMILY,
         needs=(RUNS, _SHARE),
@@ -242,6 +251,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="gain",
+        unit=SHARE_DIFFERENCE,
         title="gain over coin flips",
         family=_RETEST_FAMILY,
         explains=(noise_floor, rho_g),
@@ -252,6 +262,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="rho_g_1000",
+        unit=RELIABILITY,
         compares_spread=True,
         title="rho_G at 1,000 items",
         family=_RETEST_FAMILY,
@@ -267,6 +278,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="drift",
+        unit=P_VALUE,
         family=_RETEST_FAMILY,
         needs=(RUNS,),
         compute=_drift,
@@ -279,6 +291,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="sem",
+        unit=SCORE,
         title="standard error of measurement, pooled",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -292,6 +305,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="mdc95",
+        unit=SCORE,
         title="smallest real difference, pooled",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -305,6 +319,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="same_winner",
+        unit=SHARE,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         explains=(rank_stability,),
@@ -313,6 +328,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="top_k",
+        unit=SHARE,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         compute=_top_k,
@@ -323,6 +339,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="pair_flip",
+        unit=SHARE,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         compute=_pair_flip,
@@ -335,6 +352,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="expected_tau",
+        unit=CORRELATION,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         explains=(rank_stability,),
@@ -345,6 +363,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="kendall_w",
+        unit=AGREEMENT,
         title="Kendall's W",
         family=_RETEST_FAMILY,
         needs=_THREE,
@@ -456,6 +475,7 @@ _EXPECTED_FAMILY = (EXPECTED,)
 _FROM_PROBABILITIES = (
     Indicator(
         name="reliability",
+        unit=RELIABILITY,
         family=_EXPECTED_FAMILY,
         compute=_reliability,
         explains=(expected_retest,),
@@ -619,6 +639,7 @@ _NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_st
 _OF_VARIANCE = (
     Indicator(
         name="g",
+        unit=RELIABILITY,
         compares_spread=True,
         title="G, relative",
         family=_VARIANCE_FAMILY,
@@ -633,6 +654,7 @@ _OF_VARIANCE = (
     ),
     Indicator(
         name="phi",
+        unit=RELIABILITY,
         compares_spread=True,
         title="Phi, absolute",
         family=_VARIANCE_FAMILY,

@@ -10,6 +10,10 @@ import numpy as np
 from hqm.indicators.cases import Case, number
 from hqm.indicators.indicator import (
     DISCRIMINABILITY,
+    LEVELS,
+    SCORE,
+    SHARE,
+    SHARE_DIFFERENCE,
     Indicator,
     Result,
     known,
@@ -256,6 +260,7 @@ _LABELS = need(
 indicators = (
     Indicator(
         name="separable_pairs",
+        unit=SHARE,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_separable_pairs,
@@ -265,6 +270,7 @@ indicators = (
     ),
     Indicator(
         name="separable_adjacent",
+        unit=SHARE,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_separable_adjacent,
@@ -276,6 +282,7 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference",
+        unit=SCORE,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_minimum_difference,
@@ -289,6 +296,7 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference_holm",
+        unit=SCORE,
         title="minimum difference, any pair (Holm)",
         family=_FAMILY,
         needs=_PAIRS,
@@ -303,6 +311,7 @@ indicators = (
     ),
     Indicator(
         name="levels",
+        unit=LEVELS,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_levels,
@@ -312,6 +321,7 @@ indicators = (
     ),
     Indicator(
         name="lead",
+        unit=SCORE,
         family=_FAMILY,
         needs=(_TWO_SCORES,),
         compute=_lead,
@@ -323,6 +333,7 @@ indicators = (
     ),
     Indicator(
         name="headroom",
+        unit=SCORE,
         family=_FAMILY,
         needs=_SATURATION,
         compute=_headroom,
@@ -331,6 +342,7 @@ indicators = (
     ),
     Indicator(
         name="solved_by_all",
+        unit=SHARE,
         family=_FAMILY,
         needs=_SATURATION,
         compute=_solved_by_all,
@@ -340,6 +352,7 @@ indicators = (
     ),
     Indicator(
         name="above_chance",
+        unit=SHARE_DIFFERENCE,
         title="above blind answers",
         family=_FAMILY,
         needs=(_LABELS,),

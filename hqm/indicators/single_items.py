@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from hqm.indicators.cases import Case, number, numbers
-from hqm.indicators.indicator import ITEMS, MEAN_OF_ITEMS, Indicator, Result, need, result, study_of
+from hqm.indicators.indicator import (
+    CORRELATION,
+    ITEM_COUNT,
+    ITEMS,
+    MEAN_OF_ITEMS,
+    Indicator,
+    Result,
+    need,
+    result,
+    study_of,
+)
 from hqm.psychometrics import (
     Coefficient,
     ItemAnalysis,
@@ -346,6 +356,7 @@ _THIRTY = need(
 indicators = (
     Indicator(
         name="duplicate_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_duplicates,
         explains=(duplicate_items,),
@@ -355,6 +366,7 @@ indicators = (
     ),
     Indicator(
         name="discrimination",
+        unit=CORRELATION,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _VARYING),
         compute=_discrimination,
@@ -364,6 +376,7 @@ indicators = (
     ),
     Indicator(
         name="negative_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _VARYING),
         compute=_negative,
@@ -378,6 +391,7 @@ indicators = (
     ),
     Indicator(
         name="dead_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
         compute=_dead,
@@ -389,6 +403,7 @@ indicators = (
     ),
     Indicator(
         name="label_errors",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_label_errors,
         explains=(label_error_candidates, reading_list, planted_faults),
@@ -403,6 +418,7 @@ indicators = (
     ),
     Indicator(
         name="reading_list",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_reading_list,
         explains=(reading_list,),
@@ -418,6 +434,7 @@ indicators = (
     ),
     Indicator(
         name="misfit_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_misfit,
         explains=(rasch, planted_faults),

@@ -7,7 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from hqm.indicators.cases import Case, number
-from hqm.indicators.indicator import STAGES, Indicator, Result, need, result
+from hqm.indicators.indicator import (
+    SHARE,
+    STAGES,
+    Indicator,
+    Result,
+    need,
+    result,
+)
 from hqm.judges.judge_stages import StageEvidence
 from hqm.psychometrics import Coefficient, StageAgreement, stage_agreement
 
@@ -82,6 +89,7 @@ def _of(name: str, title: str, meaning: str) -> Indicator:
 
     return Indicator(
         name=name,
+        unit=SHARE,
         title=title,
         family=(STAGES,),
         meaning=meaning,
@@ -100,6 +108,7 @@ _NEEDS = (
 indicators = (
     Indicator(
         name="decided_alike",
+        unit=SHARE,
         title="share decided as people do",
         family=(STAGES,),
         compute=_agreement,

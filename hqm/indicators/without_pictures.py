@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from hqm.indicators.cases import Case, number
-from hqm.indicators.indicator import SOLVABILITY, Indicator, Result, need, result, study_of
+from hqm.indicators.indicator import (
+    CUES,
+    SHARE,
+    SOLVABILITY,
+    Indicator,
+    Result,
+    need,
+    result,
+    study_of,
+)
 from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import (
     Leakage,
@@ -186,6 +195,7 @@ _LABELS = need(
 indicators = (
     Indicator(
         name="blind_accuracy",
+        unit=SHARE,
         family=_FAMILY,
         needs=(_LABELS, study_of("items to learn from", _guesser)),
         compute=_blind_accuracy,
@@ -196,6 +206,7 @@ indicators = (
     ),
     Indicator(
         name="leakage_cues",
+        unit=CUES,
         family=_FAMILY,
         needs=(_LABELS, study_of("items to learn from", _cues)),
         compute=_leakage_cues,
@@ -210,6 +221,7 @@ indicators = (
     ),
     Indicator(
         name="length_accuracy",
+        unit=SHARE,
         family=_FAMILY,
         needs=(_LABELS, study_of("texts of two labels", _lengths)),
         compute=_length_accuracy,

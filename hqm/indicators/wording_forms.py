@@ -12,8 +12,19 @@ import numpy as np
 
 from hqm.indicators.cases import Case, number
 from hqm.indicators.indicator import (
+    AGREEMENT,
+    CORRELATION,
+    CRAMER,
+    DEVIATIONS,
+    ELASTICITY,
+    LEANING,
+    P_VALUE,
     PAIR,
     PARALLEL_FORMS,
+    RELIABILITY,
+    SCORE,
+    SHARE,
+    SHARE_DIFFERENCE,
     Indicator,
     Result,
     Study,
@@ -294,6 +305,7 @@ _NOISE_KNOWN = need(
 indicators = (
     Indicator(
         name="icc_a1_of_forms",
+        unit=AGREEMENT,
         title="ICC(A,1) over all forms",
         compares_spread=True,
         family=_FAMILY,
@@ -308,6 +320,7 @@ indicators = (
     ),
     Indicator(
         name="icc_ak_of_forms",
+        unit=AGREEMENT,
         title="ICC(A,k) of the mean of all forms",
         compares_spread=True,
         family=_FAMILY,
@@ -321,6 +334,7 @@ indicators = (
     ),
     Indicator(
         name="equivalence",
+        unit=P_VALUE,
         family=_FAMILY,
         compute=_equivalence,
         explains=(equivalence, equivalence_margin),
@@ -333,6 +347,7 @@ indicators = (
     ),
     Indicator(
         name="form_heterogeneity",
+        unit=SCORE,
         family=_FAMILY,
         compute=_heterogeneity,
         better="lower",
@@ -344,6 +359,7 @@ indicators = (
     ),
     Indicator(
         name="form_correlation",
+        unit=CORRELATION,
         compares_spread=True,
         fewest_families=10,
         family=_FAMILY,
@@ -354,6 +370,7 @@ indicators = (
     ),
     Indicator(
         name="length_elasticity",
+        unit=ELASTICITY,
         family=_FAMILY,
         needs=(PAIR,),
         compute=_elasticity,
@@ -363,6 +380,7 @@ indicators = (
     ),
     Indicator(
         name="yes_ratio_shift",
+        unit=SHARE_DIFFERENCE,
         title="yes-ratio shift",
         family=_FAMILY,
         needs=_YES_NO,
@@ -374,6 +392,7 @@ indicators = (
     ),
     Indicator(
         name="d_prime_shift",
+        unit=DEVIATIONS,
         title="d' shift",
         family=_FAMILY,
         needs=_YES_NO,
@@ -384,6 +403,7 @@ indicators = (
     ),
     Indicator(
         name="criterion_shift",
+        unit=DEVIATIONS,
         family=_FAMILY,
         needs=_YES_NO,
         compute=_criterion_shift,
@@ -396,6 +416,7 @@ indicators = (
     ),
     Indicator(
         name="acquiescence",
+        unit=LEANING,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_acquiescence,
@@ -406,6 +427,7 @@ indicators = (
     ),
     Indicator(
         name="coherence",
+        unit=SHARE,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_coherence,
@@ -417,6 +439,7 @@ indicators = (
     ),
     Indicator(
         name="balanced_score",
+        unit=RELIABILITY,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_balanced_score,
@@ -425,6 +448,7 @@ indicators = (
     ),
     Indicator(
         name="position_bias",
+        unit=CRAMER,
         family=_FAMILY,
         compute=_position_bias,
         explains=(position_bias,),
