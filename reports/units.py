@@ -9,7 +9,6 @@ from dataclasses import replace
 from hqm.reports.tables import DASH, Text, estimate_text, number, percent
 
 from hqm import BenchmarkAudit, Estimate, indicator_named
-from hqm.indicators.indicator import SCORE, SHARE
 
 _STEEP = 4.0
 """An interval of an elasticity that is wider than this contains every slope that anybody would act
@@ -27,10 +26,10 @@ def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
     if indicator is None or estimate.value is None:
         return ""
     unit = indicator.unit
-    if unit == SCORE:
+    if unit.kind == "score":
         shown = in_units(audit, estimate.metric, estimate.value)
         return shown if is_share(audit, estimate.metric) else f"units of {estimate.metric}"
-    if unit.text == SHARE.text:
+    if unit.kind == "share":
         moved = estimate.indicator.endswith("_shift")
         return (
             f"{number(100 * estimate.value, 1)} percentage points"

@@ -597,7 +597,11 @@ def _assemble(
         items=len(form),
         images=len({item.image for item in form.items if item.image}),
         metrics={
-            metric.name: {"about": metric.about, "better": metric.better}
+            metric.name: {
+                "about": metric.about,
+                "better": metric.better,
+                "scale": list(metric.ends),
+            }
             for metric in evidence.metrics
         },
         forms={

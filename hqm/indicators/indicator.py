@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from hqm.indicators.cases import Case
 from hqm.psychometrics import Coefficient
@@ -150,11 +150,13 @@ class Unit:
     text: str
     least: float = -math.inf
     most: float = math.inf
+    kind: Literal["", "score", "share"] = ""
+    """Scores are shown in the metric's units, and shares in percent."""
 
 
-SCORE = Unit("in the metric's units")
-SHARE = Unit("share", 0, 1)
-SHARE_DIFFERENCE = Unit("share", -1, 1)
+SCORE = Unit("in the metric's units", kind="score")
+SHARE = Unit("share", 0, 1, kind="share")
+SHARE_DIFFERENCE = Unit("share", -1, 1, kind="share")
 CORRELATION = Unit("correlation, −1 to 1", -1, 1)
 AGREEMENT = Unit("agreement, 1 is full", most=1)
 RELIABILITY = Unit("reliability, 1 is full", most=1)
