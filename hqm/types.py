@@ -11,9 +11,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from hqm.errors import DesignError, UsageError
+from hqm.errors import DesignError, HQMError, UsageError
 from hqm.signature import digest, digest_all
 from hqm.text import REPLACED, has_words, storable
 
@@ -273,6 +273,18 @@ class Cell:
         return differing[0]
 
 
+def _administration(text: str) -> str:
+    try:
+        Cell.parse(text)
+    except HQMError as error:
+        raise ValueError(error.what) from None
+    return text
+
+
+Administration = Annotated[str, AfterValidator(_administration)]
+"""A `Cell` as text."""
+
+
 class _Fields(NamedTuple):
     """The fields of a response."""
 
@@ -394,7 +406,7 @@ class Estimate:
     indicator: str
     metric: str
     facet: str
-    first: str
+    first: Administration
     other: str
     value: Number
     status: Status = "ok"

@@ -24,7 +24,6 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     PlainSerializer,
-    StrictBool,
     StrictFloat,
     StrictInt,
     TypeAdapter,
@@ -35,14 +34,18 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
+from hqm.auditing.disagreements import Example
 from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
-from hqm.errors import DataError, DesignError, HQMError, UsageError
+from hqm.auditing.score_differences import ScoreComparison
+from hqm.benchmark.analyses import Analysis
+from hqm.errors import DataError, DesignError, UsageError
 from hqm.files.records import read_json
 from hqm.indicators.catalogue import indicator_named
 from hqm.indicators.flags import FLAGS
+from hqm.indicators.item_coverage import TypeCoverage
 from hqm.psychometrics import StudyParts
 from hqm.scoring.metrics import Better
-from hqm.types import Cell, Count, Estimate, Number, State, Task
+from hqm.types import Administration, Cell, Count, Estimate, Number, State, Task
 from hqm.version import __version__
 
 if TYPE_CHECKING:
@@ -60,14 +63,6 @@ def _wrong(what: str, *path: str | int) -> PydanticCustomError:
     return PydanticCustomError("wrong", "{what}", {"what": what, "path": path})
 
 
-def _cell(text: str, *path: str) -> str:
-    try:
-        Cell.parse(text)
-    except HQMError as error:
-        raise _wrong(error.what, *path) from None
-    return text
-
-
 def _method(text: str) -> str:
     level = text.rpartition(", ")[2]
     try:
@@ -80,8 +75,6 @@ def _method(text: str) -> str:
 
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
-# pydantic would pass its own object to a validator of two parameters
-Administration = Annotated[str, AfterValidator(lambda text: _cell(text))]
 Method = Annotated[str, AfterValidator(_method)]
 Ends = tuple[Number, Number]
 EndsList = Annotated[list[Number], Field(min_length=2, max_length=2)]
@@ -92,22 +85,25 @@ Figure = StrictInt | StrictFloat | None
 
 @dataclass(frozen=True, slots=True)
 class _Like:
-    """In `Annotated`: a file must hold this shape, which code reads as a plain mapping."""
+    """In `Annotated`: a file must hold the fields of this type, which code reads as a mapping."""
 
     shape: Any
+    besides: str = ""
+    """A key that must be there too."""
 
     def __get_pydantic_core_schema__(
-        self, _source: Any, handler: GetCoreSchemaHandler
+        self, _source: Any, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
+        # a schema of its own: within the audit's, unknown keys would be refused
+        own = TypeAdapter(self.shape).core_schema
+        return core_schema.no_info_wrap_validator_function(self._check, own)
+
+    def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        check(value)
+        if self.besides and self.besides not in value:
+            raise _wrong("it is missing", self.besides)
         # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
-        return core_schema.no_info_wrap_validator_function(
-            _checked, handler.generate_schema(self.shape)
-        )
-
-
-def _checked(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    check(value)
-    return value
+        return value
 
 
 # --- The rows of an audit ---
@@ -118,7 +114,7 @@ class _Metric(TypedDict, total=False):
     about: Required[str]
     better: Required[Better]
     scale: Ends
-    """The least and the greatest score, where the metric has them; audits of version 0.1.0 say nothing."""
+    """The least and the greatest score, where the metric has them; 0.1.0 did not say it."""
 
 
 @with_config(_GROWING)
@@ -151,16 +147,6 @@ class _Stopped(TypedDict):
 
 
 @with_config(_GROWING)
-class _Covered(TypedDict):
-    type: str
-    claimed: StrictBool
-    items: Count
-    images: Count
-    wordings: Count
-    state: str
-
-
-@with_config(_GROWING)
 class _Finding(TypedDict, total=False):
     code: Required[str]
     name: Required[str]
@@ -180,18 +166,6 @@ class _Flag(TypedDict, total=False):
     what_to_do: Required[str]
     about: str
     numbers: dict[str, Figure]
-
-
-@with_config(_GROWING)
-class _AnswerGiven(TypedDict):
-    respondent: str
-    cell: Administration
-    text: str
-    state: str
-    read: str
-    reason: str
-    value: Figure
-    judge_words: list[str]
 
 
 @with_config(_GROWING)
@@ -220,55 +194,6 @@ class _Clusters(TypedDict):
 class _LeftOut(TypedDict, total=False):
     clusters: dict[str, _Clusters]
     records: list[_LeftOutRow]
-
-
-@with_config(_GROWING)
-class _Example(TypedDict):
-    item: str
-    type: str
-    image: str
-    thumbnail: str
-    facets: dict[str, Figure]
-    prompts: dict[str, str]
-    targets: dict[str, str]
-    answers: list[_AnswerGiven]
-    respondents: Count
-
-
-@with_config(_GROWING)
-class _ScoredOtherwise(TypedDict):
-    item: str
-    answer: str
-    tool_score: Figure
-    tool_read: str
-    hqm_score: Figure
-    hqm_read: str
-    state: str
-    reason: str
-
-
-@with_config(_GROWING)
-class _Tool(TypedDict):
-    respondent: str
-    form: str
-    run: Count
-    scoring: str
-    tool: str
-    compared: Count
-    tool_mean: Figure
-    hqm_mean: Figure
-    hqm_scored: Count
-    differences: list[_ScoredOtherwise]
-
-
-@with_config(_GROWING)
-class _Analysis(TypedDict):
-    name: str
-    title: str
-    about: str
-    columns: list[str]
-    rows: list[list[str | int | float | None]]
-    drawn: str
 
 
 @with_config(_GROWING)
@@ -408,7 +333,6 @@ def _estimate_fields(row: Any) -> Any:
 
 
 def _check_estimate(estimate: Estimate) -> Estimate:
-    _cell(estimate.first, "first")
     if estimate.status == "ok" and estimate.value is None:
         raise _wrong("it is missing though the status is ok", "value")
     indicator = indicator_named(estimate.indicator)
@@ -540,7 +464,7 @@ class BenchmarkAudit:
         ],
         ...,
     ]
-    coverage: Mapping[str, Annotated[Mapping[str, Any], _Like(_Covered)]]
+    coverage: Mapping[str, Annotated[Mapping[str, Any], _Like(TypeCoverage, "state")]]
     findings: tuple[Annotated[Mapping[str, Any], _Like(_Finding)], ...]
     flags: tuple[Annotated[Mapping[str, Any], _Like(_Flag)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
@@ -548,7 +472,7 @@ class BenchmarkAudit:
     """
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
-    examples: tuple[Annotated[Mapping[str, Any], _Like(_Example)], ...] = ()
+    examples: tuple[Annotated[Mapping[str, Any], _Like(Example)], ...] = ()
     """The items on which administrations, judges or labellers disagree most, with all answers."""
     to_read: tuple[Row, ...] = ()
     """The items that a person should read first, with picture, question, key, who fails them, and
@@ -570,12 +494,12 @@ class BenchmarkAudit:
     """Where a rule stopped the asking (`hqm run --until`): rule, pictures and items used, and a row
     for each respondent.
     """
-    tools: tuple[Annotated[Mapping[str, Any], _Like(_Tool)], ...] = ()
+    tools: tuple[Annotated[Mapping[str, Any], _Like(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM
     (`ScoreComparison.to_dict`).
     """
     analyses: tuple[
-        Annotated[Mapping[str, Any], _Like(_Analysis), AfterValidator(_check_analysis)], ...
+        Annotated[Mapping[str, Any], _Like(Analysis, "drawn"), AfterValidator(_check_analysis)], ...
     ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
 
@@ -755,7 +679,7 @@ def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = (*first["loc"], *first.get("ctx", {}).get("path", ()))
-        what = _PLAIN_WORDS.get(first["type"], first["msg"])
+        what = _PLAIN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
     except PydanticCustomError as error:
         context = error.context or {}
         path, what = context["path"], context["what"]

@@ -31,7 +31,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.coverage import FEWEST_CLUSTERS
 from hqm.psychometrics.distributions import binomial_above
-from hqm.types import HALLUCINATION_TYPES, Form
+from hqm.types import HALLUCINATION_TYPES, Count, Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class TypeCoverage:
 
     type: str
     claimed: bool
-    items: int
-    images: int
-    wordings: int
+    items: Count
+    images: Count
+    wordings: Count
     labelled: bool = True
 
     @property
