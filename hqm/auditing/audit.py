@@ -256,7 +256,8 @@ _NUMBERS = frozenset(
     " mdc95 mean_kappa missing_items n_min observed of overlap p p_sensitivity p_specificity pairs"
     " phi phi_of_3 q ratio raw raw_full raw_same reliability reliability_of_people reversals runs"
     " same_set scaled score se sem share shift solved_by_none splits statistic target to_truth top5"
-    " unlabelled v variance varying whole without_high without_low without_strongest wordings worst".split()
+    " unlabelled v variance varying whole without_high without_low without_strongest wordings"
+    " worst".split()
 )
 _TEXTS = frozenset(
     "best cue facet item label labelled_by labels_of name noise_of part phrase reason respondent"
@@ -269,7 +270,7 @@ whose own keys are names.
 
 
 def _check_values(value: Any, path: tuple[str | int, ...]) -> None:
-    """Refuse what JSON cannot hold, endless nesting, and named values of details of another type."""
+    """Refuse what JSON cannot hold, endless nesting, and details that are not what they name."""
     if isinstance(value, float) and not math.isfinite(value):
         raise _wrong("it is no finite number", *path)
     if len(path) > _DEEPEST:

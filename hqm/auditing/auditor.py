@@ -1,8 +1,8 @@
-"""The audit: every comparison that the administrations of the evidence allow.
+"""Make an audit: every comparison that the administrations of the evidence allow.
 
-`audit()` holds no list of what to compare. It takes the reference administration (the original
-form, run 0, the rule) and every other one that differs from it in exactly one facet, and asks for
-each how well the scores agree.
+`audit()` runs the `ANALYSES`, metric by metric. They take the reference administration (the
+original form, run 0, the rule) and every other one that differs from it in exactly one facet, and
+ask for each how well the scores agree.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
+from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.findings import Finding
 from hqm.benchmark.human_labels import HUMAN, labelled_by
@@ -53,20 +54,17 @@ from hqm.psychometrics import (
     study_parts,
 )
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
-from hqm.scoring.matrix import ScoreMatrix, Sums, Units
+from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
 
-# ----------------------------------------------------------------------
-# Scores with each picture left out, kept in an audit so that `hqm compare` can test differences
-# without the answers.
+# --- Scores with each picture left out, for `hqm compare` ---
 #
 # A difference between two measures is tested for these respondents by leaving each picture out of
-# both. That needs every respondent's score without every picture. A respondent has few different
-# ones (one wrong answer of three moves the score alike in every picture), so they are kept as the
+# both, which needs every respondent's score without every picture. A respondent has few different
+# ones (one wrong answer of three moves the score alike in every picture), so an audit keeps the
 # different values and, picture by picture, the place among them.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,10 +216,7 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-# ----------------------------------------------------------------------
-# The variance components of all administrations together, metric by metric, kept in an audit for
-# `hqm design`.
-# ----------------------------------------------------------------------
+# --- The variance components of all administrations together, for `hqm design` ---
 
 
 def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
@@ -753,7 +748,7 @@ def _respondent(
         of_metric = units[metric.name]
         tallies = {key: values[row] for key, values in of_metric.tallies.items()}
         bounds = jackknife_interval(
-            tallies, of_metric.clusters, partial(_metric_of, metric), share=metric.share
+            tallies, of_metric.clusters, partial(metric_of, metric), share=metric.share
         )
         intervals[metric.name] = [finite(bounds.low), finite(bounds.high)]
     types = sorted({item.type for item in first.items if item.type})
@@ -786,13 +781,6 @@ def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
     """What the release prints of one respondent, where it rounds."""
     known = {m: float(alone.printed(m)[0]) for m in metrics if m.digits is not None}
     return {m.name: f"{value:.{m.digits}f}" for m, value in known.items() if math.isfinite(value)}
-
-
-def _metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
-    """The metric of sums that may lack a name, as an answer file without any yes lacks its
-    counts.
-    """
-    return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
 
 def _row_of(matrix: ScoreMatrix, row: int) -> ScoreMatrix:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hqm.indicators import paired_scores
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     AGREEMENT,
     CONSISTENCY,
@@ -43,6 +43,7 @@ from hqm.psychometrics import (
     stream,
 )
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 _HALVES = 200
 
@@ -87,11 +88,11 @@ def _alpha(case: Case) -> Result:
     )
     return result(
         study.coefficient,
-        varying=number(study.varying.value),
+        varying=finite(study.varying.value),
         items_varying=study.k_varying,
         items=study.k,
         parts=study.parts,
-        of_items=number(study.of_items),
+        of_items=finite(study.of_items),
     )
 
 
@@ -100,7 +101,7 @@ def _split_half(case: Case) -> Result:
     study = split_half(case.once(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
     value = replace(known(study.mean, study), n=study.n, n_items=case.once(_complete).shape[1])
     return result(
-        value, low=number(study.low), high=number(study.high), splits=study.splits, parts=study.k
+        value, low=finite(study.low), high=finite(study.high), splits=study.splits, parts=study.k
     )
 
 
@@ -244,7 +245,8 @@ _CONSISTENCY = (
 _C1 = next(indicator for indicator in paired_scores.indicators if indicator.name == "icc_c1")
 
 
-def _icc(case: Case) -> ICC:
+def icc_of(case: Case) -> ICC:
+    """Return the intraclass correlations of all administrations of a case."""
     return icc(case.scores.T, n_effective=case.n_effective)
 
 
@@ -271,7 +273,7 @@ def _mean_of_two(indicator: Indicator) -> Callable[[Case], Result]:
 
 def _of_runs(which: Callable[[ICC], Coefficient]) -> Callable[[Case], Result]:
     def compute(case: Case) -> Result:
-        return result(which(case.once(_icc)), administrations=len(case.scores))
+        return result(which(case.once(icc_of)), administrations=len(case.scores))
 
     return compute
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, left_out, number
+from hqm.indicators.cases import Case, left_out
 from hqm.indicators.indicator import (
     MEAN_OF_ITEMS,
     SHARE,
@@ -31,7 +31,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.coverage import FEWEST_CLUSTERS
 from hqm.psychometrics.distributions import binomial_above
-from hqm.types import HALLUCINATION_TYPES, Count, Form
+from hqm.types import HALLUCINATION_TYPES, Count, Form, finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,9 @@ def _index(case: Case) -> Result:
             "items": t.items,
             "images": t.images,
             "wordings": t.wordings,
-            "share": number(t.share),
+            "share": finite(t.share),
             **_reliability(case, t.name),
-            "sem": number(t.sem),
+            "sem": finite(t.sem),
             "measured": t.measured,
             "missing_items": 0 if (chance := _at_chance(case, t.name)) else t.missing_items,
             "at_chance": chance,
@@ -186,15 +186,15 @@ def _reliability(case: Case, kind: str) -> dict[str, Any]:
     )
     alpha = study.coefficient
     return {
-        "alpha": number(alpha.value),
-        "alpha_low": number(alpha.low),
-        "alpha_high": number(alpha.high),
+        "alpha": finite(alpha.value),
+        "alpha_low": finite(alpha.low),
+        "alpha_high": finite(alpha.high),
     }
 
 
 def _effective(case: Case) -> Result:
     study = case.once(_coverage)
-    return result(study.effective, evenness=number(study.evenness.value))
+    return result(study.effective, evenness=finite(study.evenness.value))
 
 
 def _labels(case: Case) -> list[str]:
@@ -219,8 +219,8 @@ def _added_value(case: Case) -> Result:
         {
             "type": s.name,
             "items": s.items,
-            "by_subscore": number(s.by_subscore),
-            "by_total": number(s.by_total),
+            "by_subscore": finite(s.by_subscore),
+            "by_total": finite(s.by_total),
             "adds": s.adds,
             "certain": s.certain,
             "status": s.status,

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from hqm.benchmark.human_labels import labelled_by
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     AGREEMENT,
     CORRELATION,
@@ -70,7 +70,7 @@ from hqm.psychometrics import (
     with_raters,
 )
 from hqm.scoring.metrics import Array
-from hqm.types import Estimate, Item
+from hqm.types import Estimate, Item, finite
 
 NO_PEOPLE = (
     "the labels come from {judge!r}, an oracle or rule that reads the same key as the scorer, and"
@@ -135,7 +135,7 @@ def _judge_share(case: Case) -> Result:
     repeats = cast("Case", case.repeats)  # one of its needs
     study = judge_share(case.item_scores, repeats.item_scores, case.clusters)
     by = {
-        name: {"judge": number(float(j)), "answers": number(float(r)), "total": number(float(t))}
+        name: {"judge": finite(float(j)), "answers": finite(float(r)), "total": finite(float(t))}
         for name, j, r, t in zip(
             case.respondents, study.judge, study.response, study.total, strict=True
         )
@@ -150,8 +150,8 @@ def _validity(case: Case) -> CriterionValidity:
 
 def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
     return {
-        "reliability": number(study.reliability_automatic),
-        "reliability_of_people": number(study.reliability_human),
+        "reliability": finite(study.reliability_automatic),
+        "reliability_of_people": finite(study.reliability_human),
     }
 
 
@@ -160,7 +160,7 @@ def _disattenuated(case: Case) -> Result:
     flags = tuple(
         flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED")
     )
-    full, same = number(study.full.value), number(study.same.value)
+    full, same = finite(study.full.value), finite(study.same.value)
     used: dict[str, Any] = {"raw_full": full, "raw_same": same, "paired": study.n_cells}
     return result(
         study.disattenuated,
@@ -223,12 +223,12 @@ def _contradicted(case: Case) -> Result:
             "item": case_items(case)[c.item].id,
             "count": c.contradicted,
             "answers": c.answers,
-            "p": number(c.p),
+            "p": finite(c.p),
         }
         for c in study.items
     ]
     return result(
-        float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested
+        float(len(study.items)), candidates=rows, usual=finite(study.usual), tested=study.tested
     )
 
 
@@ -247,10 +247,10 @@ def _kappa(case: Case) -> Result:
         value = case.once(agreement_with_people).kappa
     return result(
         value,
-        agreement=number(pooled.agreement),
-        ac1=number(pooled.ac1),
-        positive=number(pooled.positive),
-        negative=number(pooled.negative),
+        agreement=finite(pooled.agreement),
+        ac1=finite(pooled.ac1),
+        positive=finite(pooled.positive),
+        negative=finite(pooled.negative),
         answers=pooled.n,
         flags=case.once(sample_flags),
     )
@@ -264,8 +264,8 @@ def _judge_functioning(case: Case) -> Result:
     tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
     return result(
         known(min(1.0, len(tests) * min(tests)) if tests else np.nan, missing=_ONE_CATEGORY),
-        p_sensitivity=number(errors.p_sensitivity),
-        p_specificity=number(errors.p_specificity),
+        p_sensitivity=finite(errors.p_sensitivity),
+        p_specificity=finite(errors.p_specificity),
         homogeneous=errors.homogeneous,
     )
 
@@ -289,7 +289,7 @@ def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, f
             if score.fixed is not None
             else (score.low, score.high)
         )
-        rows[name] = {"score": number(score.value), "low": number(low), "high": number(high)}
+        rows[name] = {"score": finite(score.value), "low": finite(low), "high": finite(high)}
     return rows
 
 
@@ -368,7 +368,7 @@ def _human_agreement(case: Case) -> Result:
     binary = _binary(table)
     alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
     bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
-    ac1 = number(gwet_ac1(table).value) if binary else None
+    ac1 = finite(gwet_ac1(table).value) if binary else None
     return result(alpha, raters=len(table), answers=table.shape[1], gwet_ac1=ac1, bound=bound)
 
 
@@ -511,7 +511,7 @@ _OF_JUDGES = (
         explains=(judge_errors,),
         meaning="Of the answers labelled faithful, the share that the benchmark scores as right.",
         compute=lambda case: result(
-            case.once(_errors).sensitivity, range=number(case.once(_errors).range_sensitivity)
+            case.once(_errors).sensitivity, range=finite(case.once(_errors).range_sensitivity)
         ),
     ),
     Indicator(
@@ -524,7 +524,7 @@ _OF_JUDGES = (
             "Of the answers labelled hallucinated, the share that the benchmark scores as wrong."
         ),
         compute=lambda case: result(
-            case.once(_errors).specificity, range=number(case.once(_errors).range_specificity)
+            case.once(_errors).specificity, range=finite(case.once(_errors).range_specificity)
         ),
     ),
     Indicator(
@@ -614,8 +614,8 @@ def _given_length(case: Case) -> Result:
     score, labels = case.scores[0], case.scores[-1]
     return result(
         partial_pearson(score, labels, words, n_effective=case.n_effective),
-        length_and_score=number(pearson(words, score).value),
-        length_and_labels=number(pearson(words, labels).value),
+        length_and_score=finite(pearson(words, score).value),
+        length_and_labels=finite(pearson(words, labels).value),
     )
 
 
@@ -640,16 +640,16 @@ def _labelled_types(case: Case) -> dict[str, Array]:
 def _within_respondents(case: Case) -> Result:
     types = case.once(_labelled_types)
     study = repeated_measures(*np.stack(list(types.values()), axis=2))
-    return result(study.coefficient, dof=study.dof, p=number(study.p), types=list(types))
+    return result(study.coefficient, dof=study.dof, p=finite(study.p), types=list(types))
 
 
 def _rater_share(case: Case) -> Result:
     study = rater_share(labels_by_rater(case), stream(case.seed, "rater_share"))
     return result(
         study.share,
-        answers=number(study.answers),
-        raters=number(study.raters),
-        residual=number(study.residual),
+        answers=finite(study.answers),
+        raters=finite(study.raters),
+        residual=finite(study.residual),
         n_raters=study.n_raters,
         n_answers=study.n_answers,
         n_labels=study.n_labels,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.benchmark.human_labels import RATER
-from hqm.indicators.cases import Case, number, unit_scores
+from hqm.indicators.cases import Case, unit_scores
 from hqm.indicators.indicator import (
     ANSWER_COUNT,
     CORRELATION,
@@ -41,6 +41,7 @@ from hqm.psychometrics import (
     with_raters,
 )
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 NOT_RANDOM = "LABELS_NOT_RANDOM"
 STALE = "STALE_LABELS"
@@ -214,8 +215,8 @@ def _labels_at_random(case: Case) -> Result:
     study = case.once(randomness)
     return result(
         known(study.p, study),
-        difference=number(study.difference),
-        z=number(study.z),
+        difference=finite(study.difference),
+        z=finite(study.z),
         labelled=study.labelled,
         unlabelled=study.unlabelled,
         flags=case.once(sample_flags),

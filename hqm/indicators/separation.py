@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     DISCRIMINABILITY,
     LEVELS,
@@ -39,7 +39,7 @@ from hqm.psychometrics import (
 )
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array
-from hqm.types import Item
+from hqm.types import Item, finite
 
 
 def _higher(case: Case) -> bool:
@@ -94,8 +94,8 @@ def _minimum_difference(case: Case) -> Result:
     typical = _typical_error(study)
     return result(
         _least(study, typical),
-        error=number(typical),
-        any_pair=number(_least(study, typical, _tests(study))),
+        error=finite(typical),
+        any_pair=finite(_least(study, typical, _tests(study))),
     )
 
 
@@ -106,7 +106,7 @@ def _minimum_difference_holm(case: Case) -> Result:
     study = case.once(_differences)
     typical, (apart, pairs) = _typical_error(study), study.separable_pairs(adjust=True)
     least = _least(study, typical, _tests(study))
-    return result(least, error=number(typical), tests=_tests(study), apart=apart, pairs=pairs)
+    return result(least, error=finite(typical), tests=_tests(study), apart=apart, pairs=pairs)
 
 
 def _typical_error(study: PairwiseDifferences) -> float:
@@ -127,7 +127,7 @@ def _least(study: PairwiseDifferences, error: float, tests: float = 1.0) -> floa
 
 def _levels(case: Case) -> Result:
     study = separation(case.scores[0], _errors(case.once(_values)))
-    return result(known(study.strata, study), ratio=number(study.ratio))
+    return result(known(study.strata, study), ratio=finite(study.ratio))
 
 
 def _errors(values: Array) -> Array:
@@ -175,13 +175,13 @@ def _saturation(case: Case) -> Saturation:
 def _headroom(case: Case) -> Result:
     study = case.once(_saturation)
     return result(
-        study.headroom, at_ceiling=number(study.at_ceiling), at_floor=number(study.at_floor)
+        study.headroom, at_ceiling=finite(study.at_ceiling), at_floor=finite(study.at_floor)
     )
 
 
 def _solved_by_all(case: Case) -> Result:
     study = case.once(_saturation)
-    none, easy, hard = (number(value) for value in (study.solved_by_none, study.easy, study.hard))
+    none, easy, hard = (finite(value) for value in (study.solved_by_none, study.easy, study.hard))
     return result(study.solved_by_all, solved_by_none=none, easy=easy, hard=hard)
 
 
@@ -222,12 +222,12 @@ def _above_chance(case: Case) -> Result:
     if study.status != "ok":
         return result(known(np.nan, study), strategies=strategies)
     values = np.array(study.values)
-    finite = values[np.isfinite(values)]
+    scored = values[np.isfinite(values)]
     below = [case.respondents[i] for i in study.not_above]
     return result(
-        float(finite.mean()) if len(finite) else np.nan,
+        float(scored.mean()) if len(scored) else np.nan,
         flags=study.flags,
-        blind=number(study.blind),
+        blind=finite(study.blind),
         strategy=study.strategy,
         strategies=strategies,
         not_above=below,

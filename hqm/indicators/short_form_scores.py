@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from hqm.benchmark.adapter import Calibration, FormLoss
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     CORRELATION,
     SCORE,
@@ -24,6 +24,7 @@ from hqm.indicators.indicator import (
 from hqm.psychometrics import ScaledScores, error_factor, scaled_scores
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 
 def _calibration(case: Case) -> Calibration:
@@ -108,7 +109,7 @@ def _parallel(case: Case) -> Result:
     agreement = _calibration(case).parallel[case.metric.name]
     value = agreement["reliability"]
     missing = "the held-out families do not differ"
-    shift = number(agreement["mean_shift"])
+    shift = finite(agreement["mean_shift"])
     return result(
         known(np.nan if value is None else value, missing=missing),
         mean_shift=shift,

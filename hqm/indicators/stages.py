@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     SHARE,
     STAGES,
@@ -17,6 +17,7 @@ from hqm.indicators.indicator import (
 )
 from hqm.judges.judge_stages import StageEvidence
 from hqm.psychometrics import Coefficient, StageAgreement, stage_agreement
+from hqm.types import finite
 
 
 def _stage(case: Case) -> StageEvidence:
@@ -70,7 +71,7 @@ def _agreement(case: Case) -> Result:
         "both_no": study.neither,
     }
     return _said(
-        case, study.agreement, table={name: number(value) for name, value in table.items()}
+        case, study.agreement, table={name: finite(value) for name, value in table.items()}
     )
 
 
@@ -81,9 +82,9 @@ def _of(name: str, title: str, meaning: str) -> Indicator:
         other: Coefficient = getattr(study, f"{name}_no")
         ends = other.fixed
         of_no = {
-            "value": number(other.value),
-            "low": number(ends.low) if ends else None,
-            "high": number(ends.high) if ends else None,
+            "value": finite(other.value),
+            "low": finite(ends.low) if ends else None,
+            "high": finite(ends.high) if ends else None,
         }
         return _said(case, value, of_no=of_no)
 
