@@ -9,11 +9,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
-from hqm.errors import DesignError, UsageError
+from pydantic import AfterValidator, Field
+
+from hqm.errors import DesignError, HQMError, UsageError
 from hqm.signature import digest, digest_all
 from hqm.text import REPLACED, has_words, storable
+
+Count = Annotated[int, Field(ge=0, strict=True)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)] | None
+"""Counts and numbers as a file has them: exact, and null for a number that does not exist."""
 
 Task = Literal["yes_no", "choice", "caption", "vqa"]
 State = Literal["ok", "unparsed", "refused", "truncated", "cut", "empty", "error", "missing"]
@@ -267,6 +273,18 @@ class Cell:
         return differing[0]
 
 
+def _administration(text: str) -> str:
+    try:
+        Cell.parse(text)
+    except HQMError as error:
+        raise ValueError(error.what) from None
+    return text
+
+
+Administration = Annotated[str, AfterValidator(_administration)]
+"""A `Cell` as text."""
+
+
 class _Fields(NamedTuple):
     """The fields of a response."""
 
@@ -388,15 +406,15 @@ class Estimate:
     indicator: str
     metric: str
     facet: str
-    first: str
+    first: Administration
     other: str
-    value: float | None
+    value: Number
     status: Status = "ok"
     reason: str = ""
     intervals: tuple[Interval, ...] = ()
-    n_respondents: int = 0
-    n_items: int = 0
-    unscored: int = 0
+    n_respondents: Count = 0
+    n_items: Count = 0
+    unscored: Count = 0
     flags: tuple[str, ...] = ()
     signature: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)

@@ -4,58 +4,12 @@ use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from hqm.reports.tables import DASH, Text, estimate_text, number, percent
 
-from hqm import BenchmarkAudit, Estimate
+from hqm import BenchmarkAudit, Estimate, indicator_named
 
-SCORE = "in the metric's units"
-SHARE = "share"
-_KINDS: Mapping[str, str] = {
-    SCORE: (
-        "sem mdc95 mean_shift limits_of_agreement minimum_difference minimum_difference_holm lead"
-        " headroom form_heterogeneity prediction_powered rogan_gladen full_scale mean_error"
-    ),
-    SHARE: (
-        "coverage item_agreement same_winner top_k pair_flip separable_pairs separable_adjacent"
-        " solved_by_all coherence sensitivity specificity accuracy decided_alike precision recall"
-        " f1 flip_rate judge_share rater_share blind_accuracy length_accuracy index above_chance"
-        " gain yes_ratio_shift"
-    ),
-    "correlation, −1 to 1": (
-        "parallel_reliability tau pearson spearman tau_b ccc noise_floor expected_tau"
-        " form_correlation disattenuated ceiling pearson_same_items pearson_given_length"
-        " within_respondents discrimination answers_pearson answers_spearman answers_tau_b"
-        " items_pearson items_spearman items_tau_b"
-    ),
-    "agreement, 1 is full": (
-        "icc_a1 icc_c1 icc_11 icc_1k icc_ak icc_ck icc_a1_of_forms icc_ak_of_forms kendall_w kappa"
-        " human_agreement fleiss_kappa krippendorff_alpha gwet_ac1"
-    ),
-    "reliability, 1 is full": (
-        "rho_g rho_g_1000 balanced_score alpha kr21 lambda2 split_half stratified_alpha alpha_types"
-        " omega_types alpha_standardized g phi reliability"
-    ),
-    "items": (
-        "duplicate_items negative_items dead_items label_errors misfit_items contradicted_items"
-        " reading_list"
-    ),
-    "answers": "labelled_answers",
-    "cues": "leakage_cues",
-    "types": "added_value effective",
-    "levels": "levels",
-    "labels a respondent": "labels_needed",
-    "words": "length_shift",
-    "p-value": "drift equivalence judge_functioning labels_at_random",
-    "standard deviations": "d_prime_shift criterion_shift",
-    "percent of score per percent of length": "length_elasticity",
-    "leaning, 0 is none": "acquiescence",
-    "Cramer's V, 0 is none": "position_bias",
-}
-UNITS: Mapping[str, str] = {name: unit for unit, names in _KINDS.items() for name in names.split()}
-"""Statistic -> its unit; `SCORE` and `SHARE` are written with the number itself (`unit_of`)."""
 _STEEP = 4.0
 """An interval of an elasticity that is wider than this contains every slope that anybody would act
 on.
@@ -68,20 +22,21 @@ def unit_of(audit: BenchmarkAudit, estimate: Estimate) -> str:
     """What stands beside an estimate's number: its unit, and percentage points or percent where
     that is what it says.
     """
-    unit = UNITS.get(estimate.indicator.rpartition(".")[2], "")
-    if estimate.value is None:
+    indicator = indicator_named(estimate.indicator.rpartition(".")[2])
+    if indicator is None or estimate.value is None:
         return ""
-    if unit == SCORE:
+    unit = indicator.unit
+    if unit.kind == "score":
         shown = in_units(audit, estimate.metric, estimate.value)
         return shown if is_share(audit, estimate.metric) else f"units of {estimate.metric}"
-    if unit == SHARE:
+    if unit.kind == "share":
         moved = estimate.indicator.endswith("_shift")
         return (
             f"{number(100 * estimate.value, 1)} percentage points"
             if moved
             else f"share, {percent(estimate.value)}"
         )
-    return unit
+    return unit.text
 
 
 def no_use(estimate: Estimate) -> str:

@@ -217,6 +217,31 @@ def test_an_audit_survives_json(audited: BenchmarkAudit, tmp_path: Path) -> None
         Audit.load(tmp_path / "audit.json")
 
 
+OLDER = Path(__file__).with_name("audit_0_1_0.json")
+"""An audit as version 0.1.0 wrote it: three respondents, two runs, two wordings, and labels."""
+
+
+def test_an_audit_of_version_0_1_0_is_read_and_written_as_it_was() -> None:
+    older = Audit.load(OLDER)
+    assert older.hqm_version == "0.1.0"
+    assert "scale" not in older.audits[0].metrics["accuracy"]
+    assert older.audits[0].estimate("test_retest.pearson").interval("fixed_models") is None
+    assert older.to_json() == OLDER.read_text(encoding="utf-8")
+
+
+def test_the_schema_of_an_audit_is_that_of_the_values(audited: BenchmarkAudit) -> None:
+    schema = Audit.json_schema()
+    whole = json.loads(Audit((audited,), "hqm audit mine").to_json())
+    written = {"Audit": whole, "BenchmarkAudit": whole["audits"][0]}
+    written["RespondentScores"] = whole["audits"][0]["respondents"][0]
+    written["Estimate"] = whole["audits"][0]["estimates"][0]
+    for name, value in written.items():
+        part = schema["$defs"].get(name, schema)
+        assert value.keys() == part["properties"].keys(), name
+        assert part["additionalProperties"] is False
+    assert schema["$defs"]["Estimate"]["properties"]["n_items"]["minimum"] == 0
+
+
 def test_coverage_counts_labels_and_tells_claims_apart(audited: BenchmarkAudit) -> None:
     assert audited.coverage["existence"] == {
         "type": "existence",

@@ -387,8 +387,7 @@ def test_a_need_that_is_not_met_is_the_estimates_reason_or_keeps_it_off_the_list
 
 
 NEW = """
-from hqm.indicators.indicator import TEST_RETEST
-from hqm.indicators.indicator import PAIR, Indicator, need
+from hqm.indicators.indicator import CORRELATION, PAIR, TEST_RETEST, Indicator, Unit, need
 from hqm.psychometrics import pearson
 
 def _half(case):
@@ -396,11 +395,11 @@ def _half(case):
 
 indicators = (
     Indicator(
-        name="half_of_pearson", title="half of Pearson's r", meaning="Half of a correlation.", family=(TEST_RETEST,),
+        name="half_of_pearson", unit=Unit("half a correlation", -0.5, 0.5), title="half of Pearson's r", meaning="Half of a correlation.", family=(TEST_RETEST,),
         needs=(PAIR,), compute=_half, explains=(pearson,), headline=(TEST_RETEST,), digits=1,
     ),
     Indicator(
-        name="never", meaning="What no case has.", family=(TEST_RETEST,), compute=_half, explains=(pearson,),
+        name="never", unit=CORRELATION, meaning="What no case has.", family=(TEST_RETEST,), compute=_half, explains=(pearson,),
         needs=(PAIR, need("luck", lambda case: False, "{metric} has no luck", "insufficient")),
     ),
 )
@@ -462,6 +461,11 @@ def test_an_indicator_is_added_in_one_file(
     page = importlib.import_module("make.pages").made()["indicators/half_of_pearson.md"]
     assert "Half of a correlation." in page
     assert "## `hqm.psychometrics.pearson`" in page
+    reference = importlib.import_module("generate").reference()
+    assert "| `half_of_pearson` | Half of a correlation. |" in reference
+    evidence = importlib.import_module("hqm.reports.evidence_tables").estimates_by_family(audit)
+    (row,) = [r for t in evidence for r in t.rows if "half of Pearson's r" in r[0].text]
+    assert "half a correlation" in [cell.small for cell in row]
     rule = {"indicator": "test_retest.half_of_pearson", "interval": "fixed_models", "at_least": 0.1}
     assert (
         Policy.model_validate({"name": "x", "require": [rule]}).require[0].indicator

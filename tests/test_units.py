@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hqm.reports.evidence_tables import estimates_by_family
 from hqm.reports.tables import DASH, FAMILIES
-from hqm.reports.units import UNITS, no_use, unit_of
+from hqm.reports.units import no_use, unit_of
 
 import hqm
 from hqm import Interval
@@ -34,8 +34,12 @@ SHOWN: Mapping[str, tuple[float, str]] = {
 }
 
 
-def test_every_indicator_has_a_unit() -> None:
-    assert set(UNITS) == set(hqm.INDICATORS)
+@pytest.mark.parametrize("indicator", hqm.all_indicators(), ids=lambda each: each.name)
+def test_every_indicator_has_a_unit(indicator: hqm.Indicator) -> None:
+    assert indicator.unit.text
+    assert indicator.unit.least < indicator.unit.most
+    (same,) = {each.unit for each in hqm.all_indicators() if each.name == indicator.name}
+    assert same == indicator.unit, "a name has one unit in every family"
 
 
 @pytest.mark.parametrize("indicator", SHOWN)

@@ -1,56 +1,66 @@
-"""The shape of an `audit.json`, against which a file is held before anything is read from it.
+"""What an audit is: every estimate of a benchmark, as one value that reports are made from.
 
-An audit may have been edited, cut or merged by hand since it was written. A report would then stop
-in the middle, or show a wrong number; here the first wrong key is named by its path
-(`audits.0.respondents.2.scores.accuracy`). The shape stands in one module because the parts of an
-audit are held against each other.
+The classes say what an audit holds, what `audit.json` holds, and which values are possible: a file
+is read through them (`Audit.load`) and written from them (`Audit.to_json`), and the JSON schema is
+theirs (`Audit.json_schema`). A file that somebody edited, cut or merged is refused with the path of
+the first wrong value (`audits[0].respondents[2].scores.accuracy`).
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainSerializer,
+    StrictFloat,
+    StrictInt,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    with_config,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from typing_extensions import TypedDict
 
+from hqm.auditing.disagreements import Example
 from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
-from hqm.errors import DataError, DesignError, HQMError, UsageError
-from hqm.files.records import read_json, read_text
+from hqm.auditing.score_differences import ScoreComparison
+from hqm.benchmark.analyses import Analysis
+from hqm.errors import DataError, DesignError, UsageError
+from hqm.files.records import read_json
+from hqm.indicators.catalogue import indicator_named
 from hqm.indicators.flags import FLAGS
+from hqm.indicators.item_coverage import TypeCoverage
 from hqm.psychometrics import StudyParts
 from hqm.scoring.metrics import Better
-from hqm.types import STATES, Cell, Estimate, Task
+from hqm.types import Administration, Cell, Count, Estimate, Number, State, Task
 from hqm.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _DEEPEST = 40
 """How deeply the values of an audit may be nested; its own go down to about ten levels."""
+_EXACT = ConfigDict(extra="forbid")
+_GROWING = ConfigDict(extra="allow")
+"""Rows that a later version may add to."""
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class _Open(BaseModel):
-    """A row that a later version may add to."""
-
-    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
-
-
-def _cell(text: str) -> str:
-    try:
-        Cell.parse(text)
-    except HQMError as error:
-        raise ValueError(error.what) from None
-    return text
+def _wrong(what: str, *path: str | int) -> PydanticCustomError:
+    """Return the error of a value at a path below the one that is validated."""
+    return PydanticCustomError("wrong", "{what}", {"what": what, "path": path})
 
 
 def _method(text: str) -> str:
@@ -60,192 +70,183 @@ def _method(text: str) -> str:
     except ValueError:
         within = False
     if not within:
-        raise ValueError("it does not end in a comma and the interval's level (', 0.95')")
+        raise _wrong("it does not end in a comma and the interval's level (', 0.95')")
     return text
 
 
-Number = float | None
-Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Administration = Annotated[str, AfterValidator(_cell)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+Method = Annotated[str, AfterValidator(_method)]
 Ends = tuple[Number, Number]
+EndsList = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Row = dict[str, Any]
+NoRow = Annotated[dict[str, Any], Field(max_length=0)]
+Figure = StrictInt | StrictFloat | None
 
 
-class _About(_Open):
-    about: str
-    better: Better
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """In `Annotated`: a file must hold the fields of this type, which code reads as a mapping."""
+
+    shape: Any
+    besides: str = ""
+    """A key that must be there too."""
+
+    def __get_pydantic_core_schema__(
+        self, _source: Any, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        # a schema of its own: within the audit's, unknown keys would be refused
+        own = TypeAdapter(self.shape).core_schema
+        return core_schema.no_info_wrap_validator_function(self._check, own)
+
+    def _check(self, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        check(value)
+        if self.besides and self.besides not in value:
+            raise _wrong("it is missing", self.besides)
+        # the value itself stays: JSON's lists, the order of its keys, and its whole numbers
+        return value
 
 
-class _Form(_Open):
+# --- The rows of an audit ---
+
+
+@with_config(_GROWING)
+class _Metric(TypedDict, total=False):
+    about: Required[str]
+    better: Required[Better]
+    scale: Ends
+    """The least and the greatest score, where the metric has them; 0.1.0 did not say it."""
+
+
+@with_config(_GROWING)
+class _Form(TypedDict):
     items: Count
     left_out: Count
     rules: dict[str, Count]
     digest: str
 
 
-class _StoppedAt(_Open):
-    items: Count
-    inclusion: Share
-    why: str
-    stopped_after: Count = 0
-    score: Number = None
-    low: Number = None
-    high: Number = None
+@with_config(_GROWING)
+class _StoppedAt(TypedDict, total=False):
+    items: Required[Count]
+    inclusion: Required[Share]
+    why: Required[str]
+    stopped_after: Count
+    score: Figure
+    low: Figure
+    high: Figure
 
 
-class _Stopped(_Open):
+@with_config(_GROWING)
+class _Stopped(TypedDict):
     rule: str
     pictures: Count
     of_pictures: Count
     items: Count
     of_items: Count
-    respondents: tuple[_StoppedAt, ...]
+    respondents: list[_StoppedAt]
 
 
-class _Covered(_Open):
-    type: str
-    claimed: bool
-    items: Count
-    images: Count
-    wordings: Count
-    state: str
+@with_config(_GROWING)
+class _Finding(TypedDict, total=False):
+    code: Required[str]
+    name: Required[str]
+    severity: Required[Literal["note", "warning", "error"]]
+    sentence: Required[str]
+    remedy: str
+    count: Count
+    examples: list[str]
+    rows: list[Row]
 
 
-class _Finding(_Open):
-    code: str
-    name: str
-    severity: Literal["note", "warning", "error"]
-    sentence: str
-    remedy: str = ""
-    count: Count = 0
-    examples: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+@with_config(_GROWING)
+class _Flag(TypedDict, total=False):
+    flag: Required[str]
+    metric: Required[str]
+    sentence: Required[str]
+    what_to_do: Required[str]
+    about: str
+    numbers: dict[str, Figure]
 
 
-class _Flag(_Open):
-    flag: str
-    metric: str
-    sentence: str
-    what_to_do: str
-    about: str = ""
-    numbers: dict[str, Number] = {}
-
-
-class _Said(_Open):
-    respondent: str
-    cell: Administration
-    text: str
-    state: str
-    read: str
-    reason: str
-    value: Number
-    judge_words: tuple[str, ...]
-
-
-class _WithoutEach(_Open):
-    score: Number
-    values: tuple[Number, ...]
+@with_config(_GROWING)
+class _WithoutEach(TypedDict):
+    score: Figure
+    values: list[Figure]
     places: Annotated[str, Field(pattern=r"^[0-9 ]*$")]
 
 
-class _LeftOutRow(_Open):
+@with_config(_GROWING)
+class _LeftOutRow(TypedDict):
     family: str
     metric: str
-    cells: tuple[Administration, ...]
+    cells: list[Administration]
     clusters: str
-    respondents: dict[str, tuple[_WithoutEach, ...]]
+    respondents: dict[str, list[_WithoutEach]]
 
 
-class _Clusters(_Open):
-    names: tuple[str, ...]
-    sizes: tuple[Count, ...]
+@with_config(_GROWING)
+class _Clusters(TypedDict):
+    names: list[str]
+    sizes: list[Count]
 
 
-class _LeftOut(_Open):
-    clusters: dict[str, _Clusters] = {}
-    records: tuple[_LeftOutRow, ...] = ()
+@with_config(_GROWING)
+class _LeftOut(TypedDict, total=False):
+    clusters: dict[str, _Clusters]
+    records: list[_LeftOutRow]
 
 
-class _Example(_Open):
-    item: str
-    type: str
-    image: str
-    thumbnail: str
-    facets: dict[str, float]
-    prompts: dict[str, str]
-    targets: dict[str, str]
-    answers: tuple[_Said, ...]
-    respondents: Count
+@with_config(_GROWING)
+class _Map(TypedDict):
+    ids: list[str]
+    difficulty: list[Number]
+    item_rest: list[Number]
 
 
-class _ScoredOtherwise(_Open):
-    item: str
-    answer: str
-    tool_score: float
-    tool_read: str
-    hqm_score: Number
-    hqm_read: str
-    state: str
-    reason: str
-
-
-class _Tool(_Open):
-    respondent: str
-    form: str
-    run: Count
-    scoring: str
-    tool: str
-    compared: Count
-    tool_mean: Number
-    hqm_mean: Number
-    hqm_scored: Count
-    differences: tuple[_ScoredOtherwise, ...]
-
-
-class _Analysis(_Open):
-    name: str
-    title: str
-    about: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | None, ...], ...]
-    drawn: str
-
-
-class _Map(_Open):
-    ids: tuple[str, ...]
-    difficulty: tuple[Number, ...]
-    item_rest: tuple[Number, ...]
-
-
-class _Detail(_Open):
+@with_config(_GROWING)
+class _Detail(TypedDict, total=False):
     """What reports read of the detail of an estimate; each indicator has some of it."""
 
-    by_respondent: dict[str, Number | tuple[Number, ...] | Row] | None = None
-    contradictory: tuple[tuple[str, ...], ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-    tied_sets: tuple[tuple[str, ...], ...] | None = None
-    ranks: dict[str, Ends] | None = None
-    below_chance: tuple[str, ...] = ()
-    not_above: tuple[str, ...] = ()
-    candidates: tuple[Row, ...] = ()
-    items: int | tuple[str, ...] | None = None
-    types: tuple[str | Row, ...] | None = None
-    by_type: tuple[Row, ...] | dict[str, Any] = ()
-    cues: tuple[Row, ...] = ()
-    giveaways: tuple[Row, ...] = ()
-    constant_types: tuple[Row, ...] = ()
-    strata: tuple[Row, ...] = ()
-    leaks: tuple[str, ...] = ()
-    components: tuple[Row, ...] | None = None
-    d_study: tuple[Row, ...] | None = None
-    curve: tuple[Row, ...] | None = None
-    map: _Map | None = None
-    lower: Number | tuple[Number, ...] = None
-    upper: Number | tuple[Number, ...] = None
-    varied: str | None = None
-    range: Number | tuple[Number, Number] = None
+    by_respondent: dict[str, Number | tuple[Number, ...] | Row] | None
+    contradictory: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[str, ...], ...]
+    tied_sets: tuple[tuple[str, ...], ...] | None
+    ranks: dict[str, Ends] | None
+    below_chance: tuple[str, ...]
+    not_above: tuple[str, ...]
+    candidates: tuple[Row, ...]
+    items: int | tuple[str, ...] | None
+    types: tuple[str | Row, ...] | None
+    by_type: tuple[Row, ...] | dict[str, Any]
+    cues: tuple[Row, ...]
+    giveaways: tuple[Row, ...]
+    constant_types: tuple[Row, ...]
+    strata: tuple[Row, ...]
+    leaks: tuple[str, ...]
+    components: tuple[Row, ...] | None
+    d_study: tuple[Row, ...] | None
+    curve: tuple[Row, ...] | None
+    map: _Map | None
+    lower: Number | tuple[Number, ...]
+    upper: Number | tuple[Number, ...]
+    varied: str | None
+    range: Number | tuple[Number, Number]
 
+
+@with_config(_GROWING)
+class _StoredEstimate(TypedDict):
+    """What a file writes otherwise than an `Estimate` holds it."""
+
+    intervals: dict[str, Ends]
+    methods: dict[str, Method]
+    detail: _Detail
+
+
+_STORED = TypeAdapter(_StoredEstimate)
+_PARTS = TypeAdapter(StudyParts)
+
+
+# --- Checks that one type cannot say ---
 
 _NUMBERS = frozenset(
     "ac1 accuracy adjacent after agreement alpha answers apart at_ceiling at_floor attenuation"
@@ -255,7 +256,8 @@ _NUMBERS = frozenset(
     " mdc95 mean_kappa missing_items n_min observed of overlap p p_sensitivity p_specificity pairs"
     " phi phi_of_3 q ratio raw raw_full raw_same reliability reliability_of_people reversals runs"
     " same_set scaled score se sem share shift solved_by_none splits statistic target to_truth top5"
-    " unlabelled v variance varying whole without_high without_low without_strongest wordings worst".split()
+    " unlabelled v variance varying whole without_high without_low without_strongest wordings"
+    " worst".split()
 )
 _TEXTS = frozenset(
     "best cue facet item label labelled_by labels_of name noise_of part phrase reason respondent"
@@ -266,212 +268,162 @@ _BY_NAME = frozenset(("by_respondent", "correlations", "ranks", "shares", "strat
 whose own keys are names.
 """
 
-_PARTS: Mapping[str, Any] = {
-    "task": Task,
-    "reference": Administration,
-    "items": Count,
-    "images": Count,
-    "metrics": Annotated[dict[str, _About], Field(min_length=1)],
-    "forms": dict[str, _Form],
-    "truth_yes": dict[str, Number],
-    "cells": Annotated[tuple[Administration, ...], Field(min_length=1)],
-    "coverage": dict[str, _Covered],
-    "findings": tuple[_Finding, ...],
-    "flags": tuple[_Flag, ...],
-    "to_read": tuple[Row, ...],
-    "pairs": tuple[Row, ...],
-    "release": dict[str, str],
-    "examples": tuple[_Example, ...],
-    "left_out": _LeftOut,
-    "stopped": _Stopped | Annotated[dict[str, Any], Field(max_length=0)],
-    "tools": tuple[_Tool, ...],
-    "analyses": tuple[_Analysis, ...],
-}
-"""The parts of a benchmark's audit whose types `BenchmarkAudit` does not say."""
-_RESPONDENT: Mapping[str, Any] = {
-    "intervals": dict[str, Ends],
-    "states": dict[Administration, dict[Literal[STATES], Count]],  # type: ignore[valid-type]
-    "cells": dict[Administration, dict[str, Number]],
-}
-_ESTIMATE: Mapping[str, Any] = {
-    "first": Administration,
-    "other": Administration,
-    "value": Number,
-    "intervals": dict[str, Ends],
-    "methods": dict[str, Annotated[str, AfterValidator(_method)]],
-    "flags": tuple[str, ...],
-    "detail": _Detail,
-}
 
-
-def _shape(kind: type[Any], parts: Mapping[str, Any]) -> Any:
-    """The shape of a frozen value in a file: its own fields, where `parts` do not know them
-    better.
-    """
-    hints = get_type_hints(kind)
-    members: dict[str, Any] = {}
-    for member in fields(kind):
-        optional = member.default is not MISSING or member.default_factory is not MISSING
-        hint = parts.get(member.name) or hints[member.name]
-        members[member.name] = (hint, None) if optional and kind is not Estimate else (hint, ...)
-    members |= {name: (hint, ...) for name, hint in parts.items() if name not in members}
-    return create_model(kind.__name__, __base__=_Shape, **members)
-
-
-def _file(benchmark_audit: type[Any], respondent_scores: type[Any]) -> type[BaseModel]:
-    estimate: Any = _shape(Estimate, _ESTIMATE)
-    respondent: Any = _shape(respondent_scores, _RESPONDENT)
-    rows = {"respondents": tuple[respondent, ...], "estimates": tuple[estimate, ...]}
-    counts = dict.fromkeys(
-        ("respondents", "families", "items", "pictures", "forms", "runs", "askings", "labelled"),
-        Count,
-    )
-    parts: Any = _shape(StudyParts, counts)
-    components: Any = create_model("Components", __base__=parts, types=(dict[str, parts], {}))
-    audit: Any = _shape(benchmark_audit, {**_PARTS, **rows, "components": dict[str, components]})
-    return create_model(
-        "Audit",
-        __base__=_Shape,
-        hqm_version=(str, ...),
-        command=(str, ...),
-        record=(dict[str, Any], ...),
-        audits=(Annotated[tuple[audit, ...], Field(min_length=1)], ...),
-    )
-
-
-def check_audit(data: Any, text: str, place: str, kinds: tuple[type[Any], type[Any]]) -> None:
-    """Hold the data of an `audit.json` against its shape.
-
-    Parameters
-    ----------
-    data, text
-        The file, as JSON data and as it stands.
-    place
-        The file's name, for the error.
-    kinds
-        The values that are read from it: a benchmark's audit, and a respondent's scores.
-
-    Raises
-    ------
-    DataError
-        A key is missing, unknown, or has a wrong value; the first is named by its path.
-    """
-    remedy = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
-    try:
-        if not isinstance(data, dict) or "audits" not in data:
-            raise _Wrong("", "it is no audit of HQM")
-        listed = data["audits"] if isinstance(data["audits"], list) else []
-        if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
-            remedy = "Its own report is made by `hqm audit --table FILE --report PAGE.html`."
-            raise _Wrong("", "it is the audit of a published table, which holds no answers")
-        _values(data, ())
-        try:
-            _file(kinds[0], kinds[1]).model_validate_json(text)
-        except ValidationError as error:
-            raise _wrong(error) from None
-        for a, audit in enumerate(data["audits"]):
-            _agree(audit, f"audits.{a}")
-    except _Wrong as wrong:
-        what = f"the key {wrong.key!r} is wrong: {wrong.what}" if wrong.key else wrong.what
-        raise DataError(what, place=place, remedy=remedy) from None
-
-
-class _Wrong(Exception):  # noqa: N818 (always caught here)
-    def __init__(self, key: str, what: str) -> None:
-        self.key, self.what = key, what
-        super().__init__(what)
-
-
-def _wrong(error: ValidationError) -> _Wrong:
-    first = error.errors(include_url=False)[0]
-    # a union names its members in the path, by types that no file has
-    key = ".".join(
-        str(part) for part in first["loc"] if not isinstance(part, str) or "[" not in part
-    )
-    kinds = {"missing": "it is missing", "extra_forbidden": "no audit has it"}
-    return _Wrong(key, kinds.get(first["type"], first["msg"]))
-
-
-def _values(value: Any, path: tuple[str, ...]) -> None:
-    """Every number is one, every text can be written, and nothing is nested without end."""
+def _check_values(value: Any, path: tuple[str | int, ...]) -> None:
+    """Refuse what JSON cannot hold, endless nesting, and details that are not what they name."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise _Wrong(".".join(path), "it is no finite number")
+        raise _wrong("it is no finite number", *path)
     if len(path) > _DEEPEST:
-        raise _Wrong(".".join(path[:6]), f"it is nested more than {_DEEPEST} levels deep")
+        raise _wrong(f"it is nested more than {_DEEPEST} levels deep", *path[:6])
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-        raise _Wrong(".".join(path), "it holds half a character (a lone surrogate)")
+        raise _wrong("it holds half a character (a lone surrogate)", *path)
     if isinstance(value, dict):
         named = len(path) > 4 and path[4] == "detail" and path[-1] not in _BY_NAME
         for key, inner in value.items():
             here = (*path, key)
             if named and key in _NUMBERS and not (inner is None or type(inner) in (int, float)):
-                raise _Wrong(".".join(here), "it is no number")
+                raise _wrong("it is no number", *here)
             if named and key in _TEXTS and not (inner is None or isinstance(inner, str)):
-                raise _Wrong(".".join(here), "it is no text")
-            _values(inner, here)
+                raise _wrong("it is no text", *here)
+            _check_values(inner, here)
     elif isinstance(value, list):
         for i, inner in enumerate(value):
-            _values(inner, (*path, str(i)))
+            _check_values(inner, (*path, i))
 
 
-def _agree(audit: Mapping[str, Any], path: str) -> None:
-    """What stands in one place of an audit fits to what stands in another."""
-    for i, table in enumerate(audit.get("analyses", ())):
-        if any(len(row) != len(table["columns"]) for row in table["rows"]):
-            raise _Wrong(
-                f"{path}.analyses.{i}.rows", "a row has not as many entries as there are columns"
-            )
-        if table["drawn"] and table["drawn"] not in table["columns"]:
-            raise _Wrong(f"{path}.analyses.{i}.drawn", "it is none of the columns")
-    if audit["reference"] not in audit["cells"]:
-        raise _Wrong(f"{path}.reference", f"it is none of the administrations in {path}.cells")
-    names = [respondent["name"] for respondent in audit["respondents"]]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise _Wrong(f"{path}.respondents.{i}.name", f"the respondent {name!r} stands twice")
-        for cell in audit["cells"]:
-            for part in ("states", "cells"):
-                if cell not in audit["respondents"][i][part]:
-                    raise _Wrong(f"{path}.respondents.{i}.{part}.{cell}", "it is missing")
-    for i, estimate in enumerate(audit["estimates"]):
-        here = f"{path}.estimates.{i}"
-        if estimate["intervals"].keys() != estimate["methods"].keys():
-            raise _Wrong(f"{here}.methods", "they are not those of the intervals")
-        if estimate["status"] == "ok" and estimate["value"] is None:
-            raise _Wrong(f"{here}.value", "it is missing though the status is ok")
-        if estimate["indicator"].startswith("items.") and isinstance(
-            estimate["detail"].get("items"), int
-        ):
-            raise _Wrong(f"{here}.detail.items", "it is no list of items")
-        for name, (low, high) in estimate["intervals"].items():
-            if low is not None and high is not None and low > high:
-                raise _Wrong(f"{here}.intervals.{name}", "its lower end lies above the upper one")
+def _check_ends(
+    value: float | None, low: float | None, high: float | None, *path: str | int
+) -> None:
+    """Refuse an interval whose ends are exchanged, or that lies beside its value.
+
+    An interval that is made by resampling may miss its value by a little. It lies beside the value
+    when more than its own width is between them.
+    """
+    if low is None or high is None:
+        return
+    if low > high:
+        raise _wrong("its lower end lies above the upper one", *path)
+    if value is not None and max(low - value, value - high) > high - low + 1e-6:
+        raise _wrong(f"it lies beside the value {value:g}", *path)
 
 
-# ----------------------------------------------------------------------
-# What an audit is: every estimate of a benchmark, as one value that reports are made from; to
-# JSON and back.
-# ----------------------------------------------------------------------
+def _check_scale(
+    value: float | None, least: float | None, most: float | None, *path: str | int
+) -> None:
+    """Refuse a value that its scale does not have; rounding may pass an end by a hair."""
+    low, high = (-math.inf if least is None else least), (math.inf if most is None else most)
+    if value is not None and not low - 1e-9 <= value <= high + 1e-9:
+        raise _wrong(f"{value:g} is not from {low:g} to {high:g}", *path)
+
+
+def _estimate_fields(row: Any) -> Any:
+    """Return the fields of an `Estimate` from a row of the file, which writes intervals apart."""
+    if not isinstance(row, dict):
+        return row
+    for name in (f.name for f in fields(Estimate)):
+        if name not in row:
+            raise _wrong("it is missing", name)
+    stored = _STORED.validate_python(row)
+    if stored["intervals"].keys() != stored["methods"].keys():
+        raise _wrong("they are not those of the intervals", "methods")
+    unknown = row.keys() - {f.name for f in fields(Estimate)} - {"methods"}
+    if unknown:
+        raise _wrong("no audit has it", min(unknown))
+    estimate = Estimate.from_dict(row)
+    return {f.name: getattr(estimate, f.name) for f in fields(Estimate)}
+
+
+def _check_estimate(estimate: Estimate) -> Estimate:
+    if estimate.status == "ok" and estimate.value is None:
+        raise _wrong("it is missing though the status is ok", "value")
+    indicator = indicator_named(estimate.indicator)
+    if indicator is not None:
+        _check_scale(estimate.value, indicator.unit.least, indicator.unit.most, "value")
+    if estimate.indicator.startswith("items.") and isinstance(estimate.detail.get("items"), int):
+        raise _wrong("it is no list of items", "detail", "items")
+    for i in estimate.intervals:
+        low, high = (None if math.isnan(end) else end for end in (i.low, i.high))
+        _check_ends(estimate.value, low, high, "intervals", i.inference)
+    return estimate
+
+
+def _check_components(row: Row) -> Row:
+    """Refuse components of a study, or of one of its types, that are no `StudyParts`."""
+    for own in ({k: v for k, v in row.items() if k != "types"}, *row.get("types", {}).values()):
+        unknown = own.keys() - {f.name for f in fields(StudyParts)}
+        if unknown:
+            raise _wrong("no audit has it", min(unknown))
+        parts = _PARTS.validate_json(json.dumps(own), strict=True)
+        for name in ("respondents", "families", "items", "pictures", "forms", "runs", "askings"):
+            if getattr(parts, name) < 0:
+                raise _wrong("it is below 0", name)
+    return row
+
+
+def _check_analysis(table: Row) -> Row:
+    if any(len(row) != len(table["columns"]) for row in table["rows"]):
+        raise _wrong("a row has not as many entries as there are columns", "rows")
+    if table["drawn"] and table["drawn"] not in table["columns"]:
+        raise _wrong("it is none of the columns", "drawn")
+    return table
+
+
+def _check_respondent(audit: BenchmarkAudit, row: int) -> None:
+    who, path = audit.respondents[row], ("respondents", row)
+    if who.name in [earlier.name for earlier in audit.respondents[:row]]:
+        raise _wrong(f"the respondent {who.name!r} stands twice", *path, "name")
+    for cell in audit.cells:
+        if cell not in who.states:
+            raise _wrong("it is missing", *path, "states", cell)
+        if cell not in who.cells:
+            raise _wrong("it is missing", *path, "cells", cell)
+    for cell, states in who.states.items():
+        form = audit.forms.get(Cell.parse(cell).form)
+        if form is not None and sum(states.values()) > form["items"]:
+            what = f"{sum(states.values()):,} answers to {form['items']:,} items"
+            raise _wrong(what, *path, "states", cell)
+    for place, (metric, about) in enumerate(audit.metrics.items()):
+        scale = about.get("scale", (None, None))
+        for kind, score in () if place else who.by_type.items():
+            _check_scale(score, *scale, *path, "by_type", kind)
+        _check_scale(who.scores.get(metric), *scale, *path, "scores", metric)
+        for cell, scores in who.cells.items():
+            _check_scale(scores.get(metric), *scale, *path, "cells", cell, metric)
+        low, high = who.intervals.get(metric, (None, None))
+        _check_ends(who.scores.get(metric), low, high, *path, "intervals", metric)
+
+
+def _check_benchmark(audit: BenchmarkAudit) -> BenchmarkAudit:
+    """Hold what stands in one place of an audit against what stands in another."""
+    if audit.reference not in audit.cells:
+        raise _wrong("it is none of the administrations in cells", "reference")
+    for row in range(len(audit.respondents)):
+        _check_respondent(audit, row)
+    return audit
+
+
+# --- The audit ---
 
 
 @dataclass(frozen=True, slots=True)
 class RespondentScores:
     """One respondent in one benchmark: its scores, and how its answers came out."""
 
+    __pydantic_config__ = _EXACT
     name: str
-    scores: Mapping[str, float | None]
+    scores: Mapping[str, Number]
     """Metric -> score in the reference administration."""
-    intervals: Mapping[str, list[float | None]]
+    intervals: Mapping[str, EndsList]
     """Metric -> [low, high] over pictures (cluster jackknife)."""
-    by_type: Mapping[str, float | None]
+    by_type: Mapping[str, Number]
     """Hallucination type -> score by the first audited metric."""
-    cells: Mapping[str, Mapping[str, float | None]]
+    cells: Mapping[Administration, Mapping[str, Number]]
     """Administration -> metric -> score."""
-    states: Mapping[str, Mapping[str, int]]
+    states: Mapping[Administration, Annotated[Mapping[str, int], _Like(dict[State, Count])]]
     """Administration -> state -> number of answers."""
-    yes_ratio: Mapping[str, float | None]
-    words: Mapping[str, float | None]
-    judged: Mapping[str, float | None] = field(default_factory=dict)
+    yes_ratio: Mapping[str, Share | None]
+    words: Mapping[str, Number]
+    judged: Mapping[str, Number] = field(default_factory=dict)
     """Administration under another judge -> share of answers that the judge found faithful."""
     identity: Mapping[str, Any] = field(default_factory=dict)
     printed: Mapping[str, str] = field(default_factory=dict)
@@ -484,63 +436,72 @@ class RespondentScores:
 class BenchmarkAudit:
     """All that was estimated of one benchmark."""
 
+    __pydantic_config__ = _EXACT
     benchmark: str
     title: str
     version: str
-    task: str
+    task: Task
     scoring: str
     parser: str
     summary: str
-    reference: str
-    items: int
-    images: int
-    metrics: Mapping[str, Mapping[str, str]]
-    """Audited metric -> what it is and which direction is better."""
-    forms: Mapping[str, Mapping[str, Any]]
-    truth_yes: Mapping[str, float | None]
+    reference: Administration
+    items: Count
+    images: Count
+    metrics: Annotated[
+        Mapping[str, Annotated[Mapping[str, Any], _Like(_Metric)]], Field(min_length=1)
+    ]
+    """Audited metric -> what it is, which direction is better, and its scale."""
+    forms: Mapping[str, Annotated[Mapping[str, Any], _Like(_Form)]]
+    truth_yes: Mapping[str, Number]
     """Form -> the share of questions whose right answer is yes; empty for other tasks."""
-    cells: tuple[str, ...]
+    cells: Annotated[tuple[Administration, ...], Field(min_length=1)]
     respondents: tuple[RespondentScores, ...]
-    estimates: tuple[Estimate, ...]
-    coverage: Mapping[str, Mapping[str, Any]]
-    findings: tuple[Mapping[str, Any], ...]
-    flags: tuple[Mapping[str, Any], ...] = ()
+    estimates: tuple[
+        Annotated[
+            Estimate,
+            BeforeValidator(_estimate_fields),
+            AfterValidator(_check_estimate),
+            PlainSerializer(Estimate.to_dict),
+        ],
+        ...,
+    ]
+    coverage: Mapping[str, Annotated[Mapping[str, Any], _Like(TypeCoverage, "state")]]
+    findings: tuple[Annotated[Mapping[str, Any], _Like(_Finding)], ...]
+    flags: tuple[Annotated[Mapping[str, Any], _Like(_Flag)], ...] = ()
     """What the audit warns of by itself: flag, metric, what it concerns, a sentence, and what to
     do.
     """
     families: Mapping[str, str] = field(default_factory=dict)
     """Respondent -> family, where some are relatives."""
-    examples: tuple[Mapping[str, Any], ...] = ()
-    """The items on which administrations, judges or labellers disagree most, with all that was
-    said.
-    """
-    to_read: tuple[Mapping[str, Any], ...] = ()
+    examples: tuple[Annotated[Mapping[str, Any], _Like(Example)], ...] = ()
+    """The items on which administrations, judges or labellers disagree most, with all answers."""
+    to_read: tuple[Row, ...] = ()
     """The items that a person should read first, with picture, question, key, who fails them, and
     the chance of a fault.
     """
-    pairs: tuple[Mapping[str, Any], ...] = ()
+    pairs: tuple[Row, ...] = ()
     """One item of each type as it is asked: picture, question, options and key."""
     release: Mapping[str, str] = field(default_factory=dict)
     """What the card says of the release: `citation`, `url`, `licence`."""
-    left_out: Mapping[str, Any] = field(default_factory=dict)
-    """The scores with each picture left out, for `hqm compare`; `left_out_scores.read` reads
-    them.
-    """
-
-    components: Mapping[str, Any] = field(default_factory=dict)
+    left_out: Annotated[Mapping[str, Any], _Like(_LeftOut)] = field(default_factory=dict)
+    """The scores with each picture left out, for `hqm compare`; `auditor.read` reads them."""
+    components: Mapping[str, Annotated[Row, AfterValidator(_check_components)]] = field(
+        default_factory=dict
+    )
     """Audited metric -> the variance components of all its administrations together, for `hqm
-    design`; `whole_study.parts_in` reads them."""
-
-    stopped: Mapping[str, Any] = field(default_factory=dict)
+    design`; `auditor.parts_in` reads them.
+    """
+    stopped: Annotated[Mapping[str, Any], _Like(_Stopped | NoRow)] = field(default_factory=dict)
     """Where a rule stopped the asking (`hqm run --until`): rule, pictures and items used, and a row
     for each respondent.
     """
-    tools: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[Annotated[Mapping[str, Any], _Like(ScoreComparison)], ...] = ()
     """Where the tools that recorded answers score them otherwise than HQM
     (`ScoreComparison.to_dict`).
     """
-
-    analyses: tuple[Mapping[str, Any], ...] = ()
+    analyses: tuple[
+        Annotated[Mapping[str, Any], _Like(Analysis, "drawn"), AfterValidator(_check_analysis)], ...
+    ] = ()
     """The benchmark's own further tables (`Analysis.to_dict`)."""
 
     @property
@@ -639,30 +600,24 @@ class BenchmarkAudit:
                     yield {**row, "state": state, "answers": answers}
 
     def to_dict(self) -> dict[str, Any]:
-        """The audit as `audit.json` has it; what is within is shared, so nobody may change it."""
-        data = {f.name: getattr(self, f.name) for f in fields(self)}
-        data["respondents"] = [
-            {f.name: getattr(who, f.name) for f in fields(who)} for who in self.respondents
-        ]
-        data["estimates"] = [estimate.to_dict() for estimate in self.estimates]
+        """The audit as `audit.json` has it."""
+        data: dict[str, Any] = _BENCHMARK.dump_python(self, warnings=False)
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> BenchmarkAudit:
-        rest = dict(data)
-        rest["respondents"] = tuple(RespondentScores(**row) for row in data["respondents"])
-        rest["estimates"] = tuple(Estimate.from_dict(row) for row in data["estimates"])
-        rest["cells"], rest["findings"] = tuple(data["cells"]), tuple(data["findings"])
-        for name in ("flags", "examples", "to_read", "pairs", "tools", "analyses"):
-            rest[name] = tuple(data.get(name, ()))
-        return cls(**rest)
+        """Read one benchmark's part of an `audit.json`."""
+        return _read(_BENCHMARK, data)
 
 
 @dataclass(frozen=True)
 class Audit:
     """The audits of one command, with the record of how they were made."""
 
-    audits: tuple[BenchmarkAudit, ...]
+    __pydantic_config__ = _EXACT
+    audits: Annotated[
+        tuple[Annotated[BenchmarkAudit, AfterValidator(_check_benchmark)], ...], Field(min_length=1)
+    ]
     command: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
     hqm_version: str = __version__
@@ -675,18 +630,26 @@ class Audit:
 
     def to_json(self) -> str:
         """The text of `audit.json`."""
-        data = {
-            "hqm_version": self.hqm_version,
-            "command": self.command,
-            "record": dict(self.record),
-            "audits": [audit.to_dict() for audit in self.audits],
-        }
-        return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        data = _AUDIT.dump_python(self, warnings=False)
+        order = ("hqm_version", "command", "record", "audits")
+        ordered = {name: data[name] for name in order}
+        return json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON schema of `audit.json`."""
+        schema = _AUDIT.json_schema()
+        stored = _STORED.json_schema()
+        schema["$defs"] |= stored["$defs"]
+        estimate = schema["$defs"]["Estimate"]
+        estimate["properties"] |= stored["properties"]
+        estimate["required"] = list(estimate["properties"])
+        return schema
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Audit:
-        audits = tuple(BenchmarkAudit.from_dict(audit) for audit in data["audits"])
-        return cls(audits, data["command"], data["record"], data["hqm_version"])
+        """Read the data of an `audit.json`."""
+        return _read(_AUDIT, data)
 
     @classmethod
     def load(cls, path: Path | str) -> Audit:
@@ -695,9 +658,78 @@ class Audit:
         Raises
         ------
         DataError
-            The file is no audit, or a key is wrong; the sentence has its path.
+            The file is no audit, a later version wrote it, or a value is wrong; the sentence has
+            its path.
         """
-        path = Path(path)
-        data, text = read_json(path), read_text(path)
-        check_audit(data, text, str(path), (BenchmarkAudit, RespondentScores))
-        return cls.from_dict(data)
+        return _read(_AUDIT, read_json(path), str(path))
+
+
+_BENCHMARK = TypeAdapter(BenchmarkAudit)
+_AUDIT = TypeAdapter(Audit)
+_Value = TypeVar("_Value")
+
+
+def _read(tree: TypeAdapter[_Value], data: Any, place: str = "") -> _Value:
+    """Return the value that the data holds, or raise a `DataError` that names the first fault."""
+    remedy = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
+    try:
+        if tree is _AUDIT:
+            _check_file(data, place)
+        _check_values(data, ())
+        return tree.validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = (*first["loc"], *first.get("ctx", {}).get("path", ()))
+        what = _PLAIN_WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    except PydanticCustomError as error:
+        context = error.context or {}
+        path, what = context["path"], context["what"]
+    raise DataError(f"the key {_path(path)!r} is wrong: {what}", place=place, remedy=remedy)
+
+
+_PLAIN_WORDS = {
+    "missing": "it is missing",
+    "unexpected_keyword_argument": "no audit has it",
+    "extra_forbidden": "no audit has it",
+}
+
+
+def _path(parts: Sequence[str | int]) -> str:
+    """Write the path of a value as in Python.
+
+    >>> _path(("audits", 0, "estimates", 12, "value"))
+    'audits[0].estimates[12].value'
+    """
+    # pydantic names the members of a union and the keys of a mapping by types that no file has
+    real = [p for p in parts if isinstance(p, int) or not re.search(r"\[|^_|^NoneType$", p)]
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in real).removeprefix(".")
+
+
+def _check_file(data: Any, place: str) -> None:
+    """Refuse what is no audit of answers, and what a later version wrote."""
+    if not isinstance(data, dict) or "audits" not in data:
+        remedy = "Make it again with `hqm audit NAME`; an audit is not meant to be edited."
+        raise DataError("it is no audit of HQM", place=place, remedy=remedy)
+    listed = data["audits"] if isinstance(data["audits"], list) else []
+    if any(isinstance(audit, dict) and "read_as" in audit for audit in listed):
+        raise DataError(
+            "it is the audit of a published table, which holds no answers",
+            place=place,
+            remedy="Its own report is made by `hqm audit --table FILE --report PAGE.html`.",
+        )
+    for name in ("hqm_version", "command", "record"):
+        if name not in data:
+            raise _wrong("it is missing", name)
+    version = data["hqm_version"]
+    if isinstance(version, str) and _numbers(version) > _numbers(__version__):
+        raise DataError(
+            f"the key 'hqm_version' is wrong: HQM {version:.40} wrote it, which is later than this"
+            f" {__version__}",
+            place=place,
+            remedy='Update with `pip install --upgrade "hqm-audit"`.',
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare it with another."""
+    return tuple(map(int, re.findall(r"\d{1,9}", version)[:3]))

@@ -1,16 +1,16 @@
-"""The audit: every comparison that the administrations of the evidence allow.
+"""Make an audit: every comparison that the administrations of the evidence allow.
 
-`audit()` holds no list of what to compare. It takes the reference administration (the original
-form, run 0, the rule) and every other one that differs from it in exactly one facet, and asks for
-each how well the scores agree.
+`audit()` runs the `ANALYSES`, metric by metric. They take the reference administration (the
+original form, run 0, the rule) and every other one that differs from it in exactly one facet, and
+ask for each how well the scores agree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
+from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError
@@ -44,22 +45,26 @@ from hqm.indicators.cases import left_out, unit_scores
 from hqm.judges.procedure import parse_judge
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
-from hqm.psychometrics import StudyParts, family_dependence, jackknife_interval, stream, study_parts
+from hqm.psychometrics import (
+    FamilyDependence,
+    StudyParts,
+    family_dependence,
+    jackknife_interval,
+    stream,
+    study_parts,
+)
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
-from hqm.scoring.matrix import ScoreMatrix, Sums, Units
+from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
 
-# ----------------------------------------------------------------------
-# Scores with each picture left out, kept in an audit so that `hqm compare` can test differences
-# without the answers.
+# --- Scores with each picture left out, for `hqm compare` ---
 #
 # A difference between two measures is tested for these respondents by leaving each picture out of
-# both. That needs every respondent's score without every picture. A respondent has few different
-# ones (one wrong answer of three moves the score alike in every picture), so they are kept as the
+# both, which needs every respondent's score without every picture. A respondent has few different
+# ones (one wrong answer of three moves the score alike in every picture), so an audit keeps the
 # different values and, picture by picture, the place among them.
-# ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,10 +216,7 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-# ----------------------------------------------------------------------
-# The variance components of all administrations together, metric by metric, kept in an audit for
-# `hqm design`.
-# ----------------------------------------------------------------------
+# --- The variance components of all administrations together, for `hqm design` ---
 
 
 def study_components(evidence: Evidence, metric: Metric) -> dict[str, Any]:
@@ -395,185 +397,254 @@ def _with_labels(parts: StudyParts, evidence: Evidence, metric: Metric) -> Study
     return replace(parts, labels=float(np.nanvar(several, axis=1, ddof=1).mean()), labelled=count)
 
 
-def audit(evidence: Evidence) -> BenchmarkAudit:
-    """Estimate everything that the evidence on one benchmark allows (`hqm.gather` makes it).
+# --- The audit: every comparison that the administrations of the evidence allow ---
 
-    The reference administration is compared with every one that differs from it in one facet. The
-    result depends on the evidence alone: no store is read and nothing is written. Of files, only
-    the pictures of the items to read are opened.
-    """
-    benchmark, reference, matrices = evidence.benchmark, evidence.reference, evidence.matrices
-    first, families = evidence.first, evidence.families
-    form, respondents = evidence.forms[reference.form], evidence.respondents
-    others = {cell: reference.differing(cell) for cell in matrices}
-    runs = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("run",))]
-    worded = [first, *(matrices[cell] for cell, facets in others.items() if facets == ("form",))]
-    drawn = len(runs) > 1 and all(_without_chance(respondents, first, run) for run in runs[1:])
-    unseen = next((matrices[cell] for cell, facets in others.items() if facets == ("sight",)), None)
-    estimates: list[Estimate] = []
-    flags: list[Mapping[str, Any]] = []
-    kept: list[LeftOutRecord | None] = []
-    for metric in evidence.metrics:
-        protocol = _protocol(evidence, reference)
-        dependence = family_dependence(
-            first.score(metric), families, stream(0, f"families.{metric.name}")
-        )
-        n_eff = dependence.n_eff if math.isfinite(dependence.n_eff) else None
-        relatives: dict[str, Any] = {
-            "n_effective": n_eff,
-            "families": families,
-            "families_told": evidence.families_told,
+
+@dataclass(frozen=True)
+class Study:
+    """The evidence on one benchmark, with what several analyses ask of it."""
+
+    evidence: Evidence
+
+    @property
+    def first(self) -> ScoreMatrix:
+        """The reference administration: the original form, run 0, the rule."""
+        return self.evidence.first
+
+    @cached_property
+    def facets(self) -> dict[Cell, tuple[str, ...]]:
+        """The facets in which each administration differs from the reference."""
+        return {cell: self.evidence.reference.differing(cell) for cell in self.evidence.matrices}
+
+    def differing_in(self, facet: str) -> list[ScoreMatrix]:
+        """Return the administrations that differ from the reference in this facet alone."""
+        return [self.evidence.matrices[c] for c, own in self.facets.items() if own == (facet,)]
+
+    @cached_property
+    def runs(self) -> list[ScoreMatrix]:
+        """All runs of the reference form, the reference first."""
+        return [self.first, *self.differing_in("run")]
+
+    @cached_property
+    def dependence(self) -> dict[str, FamilyDependence]:
+        """How far relatives among the respondents score alike, metric by metric."""
+        return {
+            metric.name: family_dependence(
+                self.first.score(metric),
+                self.evidence.families,
+                stream(0, f"families.{metric.name}"),
+            )
+            for metric in self.evidence.metrics
         }
-        of_metric = compare_runs(runs, metric, protocol, deterministic=drawn, **relatives)
-        of_metric += compare_forms(
-            worded, metric, _protocol(evidence, *(m.cell for m in worded[1:])), **relatives
+
+    def relatives(self, metric: Metric) -> dict[str, Any]:
+        """Return the settings of a case that say how many respondents are independent."""
+        n_eff = self.dependence[metric.name].n_eff
+        return {
+            "n_effective": n_eff if math.isfinite(n_eff) else None,
+            "families": self.evidence.families,
+            "families_told": self.evidence.families_told,
+        }
+
+    def is_leading(self, metric: Metric) -> bool:
+        """Return whether it is the first metric, which has what does not depend on the metric."""
+        return metric is self.evidence.metrics[0]
+
+    def repeats(self, other: ScoreMatrix) -> bool:
+        """Return whether every respondent was greedy, or gave the same answers again."""
+        greedy = all(
+            respondent.live and respondent.identity.get("temperature") == 0
+            for respondent in self.evidence.respondents
         )
-        leading = metric is evidence.metrics[0]
-        of_metric += describe(
-            first,
-            metric,
-            protocol,
-            form,
-            benchmark.card.types,
-            leading=leading,
-            **relatives,
-            blind=unseen,
-            copies=evidence.copies,
-            calibration=benchmark.calibration,
+        return greedy or self.first.answers == other.answers
+
+    def compared_with(self, cell: Cell) -> ScoreMatrix:
+        """Return what to compare an administration with: the reference, or for a repeated
+        judgement the judge's first one.
+        """
+        label, asking = parse_judge(cell.judge)
+        own = replace(cell, judge=label)
+        return self.evidence.matrices.get(own, self.first) if asking else self.first
+
+    def protocol(self, *others: Cell) -> Protocol:
+        """Return what stands in the signature of a comparison of the reference with others."""
+        evidence = self.evidence
+        benchmark, forms = evidence.benchmark, evidence.forms
+        names = dict.fromkeys([evidence.reference.form, *(other.form for other in others)])
+        data = "~".join(forms[name].digest for name in names)
+        if evidence.scored_by:
+            return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
+        if benchmark.card.task != "yes_no" or benchmark.roles:
+            return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
+        readers = sorted(
+            {benchmark.reader(item).name for name in names for item in forms[name].items[:50]}
         )
-        if evidence.probabilities is not None:
-            temperatures = [respondent.identity.get("temperature") for respondent in respondents]
-            drawn_at = set(temperatures)
-            alone = case("expected", "", (first,), metric, protocol, **relatives)
-            # a rerun of an answer that was drawn without chance repeats it: its probability says
-            # nothing about reruns
-            greedy = np.array(
-                [temperature == 0 and len(drawn_at) > 1 for temperature in temperatures]
-            )
-            chances = np.where(greedy[:, None], np.nan, evidence.probabilities)
-            of_metric += expected(alone, chances, drawn_at.pop() if len(drawn_at) == 1 else None)
-        for cell, facets in others.items():
-            if len(facets) == 1:
-                protocol = _protocol(evidence, cell)
-                same = facets[0] == "run" and _without_chance(respondents, first, matrices[cell])
-                beside = _compared_with(evidence, cell)
-                of_metric += compare(
-                    facets[0],
-                    beside,
-                    matrices[cell],
-                    metric,
-                    protocol,
-                    runs=runs if beside is first else (),
-                    deterministic=same,
-                    **relatives,
-                )
-        for other in evidence.labelled:
-            protocol = _protocol(evidence, other.cell)
-            sample = evidence.samples.get(other.cell.judge)
-            of_metric += compare(
-                "judge",
-                first,
-                other,
-                metric,
-                protocol,
-                other_metric=FAITHFUL,
-                sample=sample,
-                levels=evidence.levels,
-                **relatives,
-            )
-            if leading and labelled_by(other.cell.judge) == "people":
-                alone = case("criterion", "judge", (first,), metric, protocol, sample=sample)
-                of_metric += people_agree(alone, evidence.labels.by_rater)
-        estimates += of_metric
-        kept += _left_out(evidence, runs, metric, protocol)
-        alone = case("", "", (first,), metric, protocol)
-        flags += [warned.to_dict() for warned in warn(alone, of_metric, dependence)]
-    estimates += _stages(evidence)
-    components = {metric.name: study_components(evidence, metric) for metric in evidence.metrics}
-    written_out = written(record for record in kept if record)
-    return replace(
-        _assemble(evidence, estimates, flags), left_out=written_out, components=components
+        scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
+        return Protocol(benchmark.label, data, scorer, evidence.margin)
+
+
+def retest(study: Study, metric: Metric) -> list[Estimate]:
+    """Compare all runs of the reference form."""
+    again = study.runs[1:]
+    deterministic = bool(again) and all(study.repeats(run) for run in again)
+    return compare_runs(
+        study.runs,
+        metric,
+        study.protocol(),
+        deterministic=deterministic,
+        **study.relatives(metric),
     )
 
 
-def _stages(evidence: Evidence) -> Iterator[Estimate]:
-    """What single stages of the judges say of the units that people labelled."""
+def wordings(study: Study, metric: Metric) -> list[Estimate]:
+    """Compare all wordings together, where there are three or more."""
+    others = study.differing_in("form")
+    protocol = study.protocol(*(other.cell for other in others))
+    return compare_forms([study.first, *others], metric, protocol, **study.relatives(metric))
+
+
+def reference_alone(study: Study, metric: Metric) -> Iterable[Estimate]:
+    """Describe the reference administration: its consistency, items, types and short form."""
+    evidence = study.evidence
+    return describe(
+        study.first,
+        metric,
+        study.protocol(),
+        evidence.forms[evidence.reference.form],
+        evidence.benchmark.card.types,
+        leading=study.is_leading(metric),
+        **study.relatives(metric),
+        blind=next(iter(study.differing_in("sight")), None),
+        copies=evidence.copies,
+        calibration=evidence.benchmark.calibration,
+    )
+
+
+def expected_reliability(study: Study, metric: Metric) -> Iterable[Estimate]:
+    """Compute from the probabilities of answers what reruns would show."""
+    if study.evidence.probabilities is None:
+        return ()
+    temperatures = [who.identity.get("temperature") for who in study.evidence.respondents]
+    different = set(temperatures)
+    # greedy decoding repeats itself, so its probabilities say nothing about reruns
+    greedy = np.array([temperature == 0 and len(different) > 1 for temperature in temperatures])
+    chances = np.where(greedy[:, None], np.nan, study.evidence.probabilities)
+    alone = case(
+        "expected", "", (study.first,), metric, study.protocol(), **study.relatives(metric)
+    )
+    return expected(alone, chances, different.pop() if len(different) == 1 else None)
+
+
+def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
+    """Compare the reference with every administration that differs from it in one facet."""
+    for cell, facets in study.facets.items():
+        if len(facets) != 1:
+            continue
+        other, beside = study.evidence.matrices[cell], study.compared_with(cell)
+        yield from compare(
+            facets[0],
+            beside,
+            other,
+            metric,
+            study.protocol(cell),
+            runs=study.runs if beside is study.first else (),
+            deterministic=facets == ("run",) and study.repeats(other),
+            **study.relatives(metric),
+        )
+
+
+def people(study: Study, metric: Metric) -> Iterator[Estimate]:
+    """Compare the scores with every set of labels, and the people who labelled with one another."""
+    evidence = study.evidence
+    for other in evidence.labelled:
+        protocol = study.protocol(other.cell)
+        sample = evidence.samples.get(other.cell.judge)
+        yield from compare(
+            "judge",
+            study.first,
+            other,
+            metric,
+            protocol,
+            other_metric=FAITHFUL,
+            sample=sample,
+            levels=evidence.levels,
+            **study.relatives(metric),
+        )
+        if study.is_leading(metric) and labelled_by(other.cell.judge) == "people":
+            alone = case("criterion", "judge", (study.first,), metric, protocol, sample=sample)
+            yield from people_agree(alone, evidence.labels.by_rater)
+
+
+def stages(study: Study) -> Iterator[Estimate]:
+    """Compare single stages of the judges with the units that people labelled."""
+    evidence = study.evidence
     labels = next((matrix for matrix in evidence.labelled if matrix.cell.judge == HUMAN), None)
     for stage in evidence.stages:
         first = evidence.matrices.get(replace(evidence.reference, judge=stage.label))
         if first is not None and labels is not None:
             sample = evidence.samples.get(HUMAN)
-            yield from compare_stage(
-                stage, first, labels, _protocol(evidence, first.cell), sample=sample
-            )
+            protocol = study.protocol(first.cell)
+            yield from compare_stage(stage, first, labels, protocol, sample=sample)
 
 
-def _compared_with(evidence: Evidence, cell: Cell) -> ScoreMatrix:
-    """What an administration is compared with: the reference; a judge that was asked again, with
-    its own first time.
+ANALYSES: tuple[Callable[[Study, Metric], Iterable[Estimate]], ...] = (
+    retest,
+    wordings,
+    reference_alone,
+    expected_reliability,
+    other_facets,
+    people,
+)
+"""In the order of an audit. To add one, write a function `(Study, Metric) -> estimates` and name
+it here.
+"""
+
+
+def audit(evidence: Evidence) -> BenchmarkAudit:
+    """Estimate everything that the evidence on one benchmark allows (`hqm.gather` makes it).
+
+    Each analysis looks at the evidence alone and returns its estimates; what it cannot estimate, it
+    returns with a reason. No store is read and nothing is written. Of files, only the pictures of
+    the items to read are opened.
     """
-    label, asking = parse_judge(cell.judge)
-    own = replace(cell, judge=label)
-    return evidence.matrices.get(own, evidence.first) if asking else evidence.first
-
-
-def _left_out(
-    evidence: Evidence, runs: Sequence[ScoreMatrix], metric: Metric, protocol: Protocol
-) -> list[LeftOutRecord | None]:
-    """The scores without each picture of all runs, and of the first pair in every other family that
-    is compared.
-    """
-    first = evidence.first
-    cases = (
-        [case("test_retest", "run", runs, metric, protocol, together=True)] if len(runs) > 1 else []
+    study = Study(evidence)
+    estimates: list[Estimate] = []
+    flags: list[Mapping[str, Any]] = []
+    for metric in evidence.metrics:
+        of_metric = [each for analysis in ANALYSES for each in analysis(study, metric)]
+        alone = case("", "", (study.first,), metric, study.protocol())
+        warned = warn(alone, of_metric, study.dependence[metric.name])
+        estimates += of_metric
+        flags += [each.to_dict() for each in warned]
+    estimates += stages(study)
+    left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
+    return replace(
+        _assemble(evidence, estimates, flags),
+        left_out=written(record for record in left_out if record),
+        components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
     )
-    for cell, other in evidence.matrices.items():
-        facets = evidence.reference.differing(cell)
+
+
+def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:
+    """Return the scores without each picture of all runs, and of the first pair in every other
+    family that is compared.
+    """
+    protocol, first = study.protocol(), study.first
+    pairs: list[Case] = []
+    if len(study.runs) > 1:
+        pairs.append(case("test_retest", "run", study.runs, metric, protocol, together=True))
+    for cell, other in study.evidence.matrices.items():
+        facets = study.facets[cell]
         if facets in (("form",), ("judge",)):
-            beside = _compared_with(evidence, cell)
-            cases.append(
-                case(
-                    family_of(facets[0], beside, other),
-                    facets[0],
-                    (beside, other),
-                    metric,
-                    protocol,
-                )
-            )
-    for other in evidence.labelled:
-        of_people = family_of("judge", first, other)
-        cases.append(
-            case(of_people, "judge", (first, other), metric, protocol, other_metric=FAITHFUL)
-        )
-    leading = {each.family: each for each in reversed(cases)}
-    return [left_out_record(each) for each in leading.values()]
-
-
-def _protocol(evidence: Evidence, *others: Cell) -> Protocol:
-    """What stands in the signature of a comparison of the reference with other administrations."""
-    benchmark, forms, first = evidence.benchmark, evidence.forms, evidence.reference
-    names = dict.fromkeys([first.form, *(other.form for other in others)])
-    data = "~".join(forms[name].digest for name in names)
-    if evidence.scored_by:
-        return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
-    if benchmark.card.task != "yes_no" or benchmark.roles:
-        return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
-    readers = sorted(
-        {benchmark.reader(item).name for name in names for item in forms[name].items[:50]}
-    )
-    scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
-    return Protocol(benchmark.label, data, scorer, evidence.margin)
-
-
-def _without_chance(
-    respondents: Sequence[StoredRespondent], first: ScoreMatrix, other: ScoreMatrix
-) -> bool:
-    """Whether every respondent was greedy, or gave the same answers throughout."""
-    greedy = all(
-        respondent.live and respondent.identity.get("temperature") == 0
-        for respondent in respondents
-    )
-    return greedy or first.answers == other.answers
+            beside = study.compared_with(cell)
+            family = family_of(facets[0], beside, other)
+            pairs.append(case(family, facets[0], (beside, other), metric, protocol))
+    for other in study.evidence.labelled:
+        family = family_of("judge", first, other)
+        labels = case(family, "judge", (first, other), metric, protocol, other_metric=FAITHFUL)
+        pairs.append(labels)
+    first_of_family = {pair.family: pair for pair in reversed(pairs)}
+    return [left_out_record(pair) for pair in first_of_family.values()]
 
 
 def _assemble(
@@ -597,7 +668,11 @@ def _assemble(
         items=len(form),
         images=len({item.image for item in form.items if item.image}),
         metrics={
-            metric.name: {"about": metric.about, "better": metric.better}
+            metric.name: {
+                "about": metric.about,
+                "better": metric.better,
+                "scale": list(metric.ends),
+            }
             for metric in evidence.metrics
         },
         forms={
@@ -673,7 +748,7 @@ def _respondent(
         of_metric = units[metric.name]
         tallies = {key: values[row] for key, values in of_metric.tallies.items()}
         bounds = jackknife_interval(
-            tallies, of_metric.clusters, partial(_metric_of, metric), share=metric.share
+            tallies, of_metric.clusters, partial(metric_of, metric), share=metric.share
         )
         intervals[metric.name] = [finite(bounds.low), finite(bounds.high)]
     types = sorted({item.type for item in first.items if item.type})
@@ -706,13 +781,6 @@ def _printed(alone: ScoreMatrix, metrics: Sequence[Metric]) -> dict[str, str]:
     """What the release prints of one respondent, where it rounds."""
     known = {m: float(alone.printed(m)[0]) for m in metrics if m.digits is not None}
     return {m.name: f"{value:.{m.digits}f}" for m, value in known.items() if math.isfinite(value)}
-
-
-def _metric_of(metric: Metric, sums: Mapping[str, Any]) -> Any:
-    """The metric of sums that may lack a name, as an answer file without any yes lacks its
-    counts.
-    """
-    return metric(Sums(dict(sums), *np.shape(next(iter(sums.values()), 0.0))))
 
 
 def _row_of(matrix: ScoreMatrix, row: int) -> ScoreMatrix:

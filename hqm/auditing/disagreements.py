@@ -26,7 +26,7 @@ from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.procedure import parse_judge, verdicts
 from hqm.scoring.matrix import ScoreMatrix
-from hqm.types import Cell, Form, Item, Response, Verdict, finite
+from hqm.types import Administration, Cell, Count, Form, Item, Response, Verdict, finite
 
 MOST = 60
 """Examples of one benchmark at most."""
@@ -45,7 +45,7 @@ class Said:
     """One respondent's answer in one administration, and what was made of it."""
 
     respondent: str
-    cell: str
+    cell: Administration
     text: str
     state: str
     read: str
@@ -84,7 +84,7 @@ class Example:
     prompts: Mapping[str, str]
     targets: Mapping[str, str]
     answers: tuple[Said, ...]
-    respondents: int
+    respondents: Count
 
     def to_dict(self) -> dict[str, Any]:
         """The example as `audit.json` has it."""

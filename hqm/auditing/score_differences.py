@@ -8,11 +8,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
-from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.errors import DesignError
@@ -20,7 +19,10 @@ from hqm.imports.recordings import Recording
 from hqm.judges.file_judge import verdict_of_share
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
-from hqm.types import Cell, Form, Item, Response, Verdict, finite
+from hqm.types import Cell, Count, Form, Item, Response, Verdict, finite
+
+if TYPE_CHECKING:
+    from hqm.auditing.audit import BenchmarkAudit
 
 # ----------------------------------------------------------------------
 # Where another tool's scores and ours differ, row by row, with the reason where it is known.
@@ -50,16 +52,16 @@ class ScoreComparison:
     benchmark: str
     respondent: str
     form: str
-    run: int
+    run: Count
     scoring: str
     """HQM's scoring, and the reader of yes/no answers."""
     tool: str
-    compared: int
+    compared: Count
     """Answers that carry the tool's score."""
     tool_mean: float | None
     hqm_mean: float | None
     """Over the answers that HQM scores."""
-    hqm_scored: int
+    hqm_scored: Count
     differences: tuple[Difference, ...]
 
     @property

@@ -4,7 +4,6 @@ look at.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -22,7 +21,7 @@ from hqm.psychometrics import agreement_left_out
 from hqm.psychometrics.resampling import sorting
 from hqm.scoring.matrix import ScoreMatrix, Sums, Units, align
 from hqm.scoring.metrics import Array, Metric
-from hqm.types import Form, Item
+from hqm.types import Form, Item, finite
 
 T = TypeVar("T")
 _BY_FACET = {
@@ -291,7 +290,7 @@ class Case:
 
     def by_respondent(self, *columns: Iterable[float]) -> dict[str, Any]:
         """Respondent -> its number, or its list of numbers, for a detail."""
-        rows = ([number(float(value)) for value in row] for row in zip(*columns, strict=True))
+        rows = ([finite(float(value)) for value in row] for row in zip(*columns, strict=True))
         return {
             name: row if len(row) > 1 else row[0]
             for name, row in zip(self.respondents, rows, strict=False)
@@ -370,12 +369,7 @@ def left_out(units: Units, metric: Metric) -> Array:
     return metric(Sums(sums, len(units.scored), count))
 
 
-def number(value: float | None) -> float | None:
-    """A number for a detail: None for what does not exist."""
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
 def numbers(values: Array) -> list[float | None]:
     """Numbers for a detail."""
     known = np.isfinite(values).tolist()
-    return [value if finite else None for value, finite in zip(values.tolist(), known, strict=True)]
+    return [value if there else None for value, there in zip(values.tolist(), known, strict=True)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from hqm.indicators.cases import Case
 from hqm.psychometrics import Coefficient
@@ -140,6 +140,40 @@ PAIRS = (*ONE_SCALE, CRITERION, ORACLE)
 # ----------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What an indicator's value counts or measures, and the least and greatest value it can have.
+
+    Reports write the text beside the number; reading an audit refuses a value outside the ends.
+    """
+
+    text: str
+    least: float = -math.inf
+    most: float = math.inf
+    kind: Literal["", "score", "share"] = ""
+    """Scores are shown in the metric's units, and shares in percent."""
+
+
+SCORE = Unit("in the metric's units", kind="score")
+SHARE = Unit("share", 0, 1, kind="share")
+SHARE_DIFFERENCE = Unit("share", -1, 1, kind="share")
+CORRELATION = Unit("correlation, −1 to 1", -1, 1)
+AGREEMENT = Unit("agreement, 1 is full", most=1)
+RELIABILITY = Unit("reliability, 1 is full", most=1)
+ITEM_COUNT = Unit("items", 0)
+ANSWER_COUNT = Unit("answers", 0)
+CUES = Unit("cues", 0)
+TYPE_COUNT = Unit("types", 0)
+LEVELS = Unit("levels", 0)
+LABEL_COUNT = Unit("labels a respondent", 0)
+WORDS = Unit("words")
+P_VALUE = Unit("p-value", 0, 1)
+DEVIATIONS = Unit("standard deviations")
+ELASTICITY = Unit("percent of score per percent of length")
+LEANING = Unit("leaning, 0 is none")
+CRAMER = Unit("Cramer's V, 0 is none", 0, 1)
+
+
 class Study(Protocol):
     """A result of `hqm.psychometrics`, which says whether it exists and why not."""
 
@@ -188,6 +222,8 @@ class Indicator:
     ----------
     name, title
         As in `audit.json`, and as reports write it (the name with spaces unless given).
+    unit
+        What stands beside its number in reports, and the range of its values.
     meaning
         One sentence that says what the number is.
     family, headline
@@ -214,6 +250,7 @@ class Indicator:
     """
 
     name: str
+    unit: Unit
     title: str = ""
     meaning: str
     family: tuple[Family, ...]

@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from hqm.indicators import paired_scores
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
+    AGREEMENT,
     CONSISTENCY,
     CRITERION,
     MEAN_OF_ITEMS,
     ONE_SCALE,
     PAIR,
+    RELIABILITY,
     RUNS,
     TEST_RETEST,
     Indicator,
@@ -41,6 +43,7 @@ from hqm.psychometrics import (
     stream,
 )
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 _HALVES = 200
 
@@ -85,11 +88,11 @@ def _alpha(case: Case) -> Result:
     )
     return result(
         study.coefficient,
-        varying=number(study.varying.value),
+        varying=finite(study.varying.value),
         items_varying=study.k_varying,
         items=study.k,
         parts=study.parts,
-        of_items=number(study.of_items),
+        of_items=finite(study.of_items),
     )
 
 
@@ -98,7 +101,7 @@ def _split_half(case: Case) -> Result:
     study = split_half(case.once(_parts), stream(case.seed, "consistency.halves"), draws=_HALVES)
     value = replace(known(study.mean, study), n=study.n, n_items=case.once(_complete).shape[1])
     return result(
-        value, low=number(study.low), high=number(study.high), splits=study.splits, parts=study.k
+        value, low=finite(study.low), high=finite(study.high), splits=study.splits, parts=study.k
     )
 
 
@@ -149,6 +152,7 @@ _FAMILY = (CONSISTENCY,)
 _CONSISTENCY = (
     Indicator(
         name="alpha",
+        unit=RELIABILITY,
         compares_spread=True,
         title="Cronbach's alpha",
         family=_FAMILY,
@@ -163,6 +167,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="kr21",
+        unit=RELIABILITY,
         title="KR-21",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _BINARY),
@@ -172,6 +177,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="lambda2",
+        unit=RELIABILITY,
         title="Guttman's lambda-2",
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
@@ -181,6 +187,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="split_half",
+        unit=RELIABILITY,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
         compute=_split_half,
@@ -192,6 +199,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="stratified_alpha",
+        unit=RELIABILITY,
         compares_spread=True,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
@@ -201,6 +209,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="alpha_types",
+        unit=RELIABILITY,
         compares_spread=True,
         title="alpha over types",
         family=_FAMILY,
@@ -211,6 +220,7 @@ _CONSISTENCY = (
     ),
     Indicator(
         name="omega_types",
+        unit=RELIABILITY,
         compares_spread=True,
         fewest_families=10,
         title="omega over types",
@@ -235,7 +245,8 @@ _CONSISTENCY = (
 _C1 = next(indicator for indicator in paired_scores.indicators if indicator.name == "icc_c1")
 
 
-def _icc(case: Case) -> ICC:
+def icc_of(case: Case) -> ICC:
+    """Return the intraclass correlations of all administrations of a case."""
     return icc(case.scores.T, n_effective=case.n_effective)
 
 
@@ -262,7 +273,7 @@ def _mean_of_two(indicator: Indicator) -> Callable[[Case], Result]:
 
 def _of_runs(which: Callable[[ICC], Coefficient]) -> Callable[[Case], Result]:
     def compute(case: Case) -> Result:
-        return result(which(case.once(_icc)), administrations=len(case.scores))
+        return result(which(case.once(icc_of)), administrations=len(case.scores))
 
     return compute
 
@@ -300,6 +311,7 @@ _RATERS = (
 
 _ONE_WAY = Indicator(
     name="icc_11",
+    unit=AGREEMENT,
     title="ICC(1,1), one-way",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -313,6 +325,7 @@ _ONE_WAY = Indicator(
 )
 _ONE_WAY_K = Indicator(
     name="icc_1k",
+    unit=AGREEMENT,
     title="ICC(1,k), one-way",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -326,6 +339,7 @@ _ONE_WAY_K = Indicator(
 )
 _AGREEMENT_K = Indicator(
     name="icc_ak",
+    unit=AGREEMENT,
     title="ICC(A,k), agreement",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -338,6 +352,7 @@ _AGREEMENT_K = Indicator(
 )
 _CONSISTENCY_K = Indicator(
     name="icc_ck",
+    unit=AGREEMENT,
     title="ICC(C,k), consistency",
     family=ONE_SCALE,
     needs=(PAIR,),
@@ -376,6 +391,7 @@ _NAMED_COEFFICIENTS = (
     ),
     Indicator(
         name="fleiss_kappa",
+        unit=AGREEMENT,
         title="Fleiss' kappa",
         family=(CRITERION,),
         needs=_RATERS,
@@ -388,6 +404,7 @@ _NAMED_COEFFICIENTS = (
     ),
     Indicator(
         name="alpha_standardized",
+        unit=RELIABILITY,
         title="standardised alpha",
         family=(CONSISTENCY,),
         needs=(MEAN_OF_ITEMS,),

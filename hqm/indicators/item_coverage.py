@@ -9,8 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, left_out, number
-from hqm.indicators.indicator import MEAN_OF_ITEMS, TYPES, Indicator, Result, need, result
+from hqm.indicators.cases import Case, left_out
+from hqm.indicators.indicator import (
+    MEAN_OF_ITEMS,
+    SHARE,
+    TYPE_COUNT,
+    TYPES,
+    Indicator,
+    Result,
+    need,
+    result,
+)
 from hqm.lint.answer_leaks import LARGEST_ERROR
 from hqm.psychometrics import (
     Coefficient,
@@ -22,7 +31,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.coverage import FEWEST_CLUSTERS
 from hqm.psychometrics.distributions import binomial_above
-from hqm.types import HALLUCINATION_TYPES, Form
+from hqm.types import HALLUCINATION_TYPES, Count, Form, finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +40,9 @@ class TypeCoverage:
 
     type: str
     claimed: bool
-    items: int
-    images: int
-    wordings: int
+    items: Count
+    images: Count
+    wordings: Count
     labelled: bool = True
 
     @property
@@ -118,9 +127,9 @@ def _index(case: Case) -> Result:
             "items": t.items,
             "images": t.images,
             "wordings": t.wordings,
-            "share": number(t.share),
+            "share": finite(t.share),
             **_reliability(case, t.name),
-            "sem": number(t.sem),
+            "sem": finite(t.sem),
             "measured": t.measured,
             "missing_items": 0 if (chance := _at_chance(case, t.name)) else t.missing_items,
             "at_chance": chance,
@@ -177,15 +186,15 @@ def _reliability(case: Case, kind: str) -> dict[str, Any]:
     )
     alpha = study.coefficient
     return {
-        "alpha": number(alpha.value),
-        "alpha_low": number(alpha.low),
-        "alpha_high": number(alpha.high),
+        "alpha": finite(alpha.value),
+        "alpha_low": finite(alpha.low),
+        "alpha_high": finite(alpha.high),
     }
 
 
 def _effective(case: Case) -> Result:
     study = case.once(_coverage)
-    return result(study.effective, evenness=number(study.evenness.value))
+    return result(study.effective, evenness=finite(study.evenness.value))
 
 
 def _labels(case: Case) -> list[str]:
@@ -210,8 +219,8 @@ def _added_value(case: Case) -> Result:
         {
             "type": s.name,
             "items": s.items,
-            "by_subscore": number(s.by_subscore),
-            "by_total": number(s.by_total),
+            "by_subscore": finite(s.by_subscore),
+            "by_total": finite(s.by_total),
             "adds": s.adds,
             "certain": s.certain,
             "status": s.status,
@@ -237,6 +246,7 @@ _TWO_TYPES = need(
 indicators = (
     Indicator(
         name="index",
+        unit=SHARE,
         family=_FAMILY,
         compute=_index,
         explains=(type_coverage,),
@@ -248,6 +258,7 @@ indicators = (
     ),
     Indicator(
         name="effective",
+        unit=TYPE_COUNT,
         family=_FAMILY,
         compute=_effective,
         explains=(type_coverage,),
@@ -256,6 +267,7 @@ indicators = (
     ),
     Indicator(
         name="added_value",
+        unit=TYPE_COUNT,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _TWO_TYPES),
         compute=_added_value,

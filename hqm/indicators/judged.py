@@ -9,14 +9,21 @@ from typing import Any, cast
 import numpy as np
 
 from hqm.imports.human_labels import labelled_by
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
+    AGREEMENT,
+    CORRELATION,
     CRITERION,
+    ITEM_COUNT,
     JUDGE_AGREEMENT,
     JUDGE_CONSISTENCY,
+    LABEL_COUNT,
     MEAN_OF_ITEMS,
     ORACLE,
+    P_VALUE,
     PAIR,
+    SCORE,
+    SHARE,
     Indicator,
     Result,
     known,
@@ -63,7 +70,7 @@ from hqm.psychometrics import (
     with_raters,
 )
 from hqm.scoring.metrics import Array
-from hqm.types import Estimate, Item
+from hqm.types import Estimate, Item, finite
 
 NO_PEOPLE = (
     "the labels come from {judge!r}, an oracle or rule that reads the same key as the scorer, and"
@@ -128,7 +135,7 @@ def _judge_share(case: Case) -> Result:
     repeats = cast("Case", case.repeats)  # one of its needs
     study = judge_share(case.item_scores, repeats.item_scores, case.clusters)
     by = {
-        name: {"judge": number(float(j)), "answers": number(float(r)), "total": number(float(t))}
+        name: {"judge": finite(float(j)), "answers": finite(float(r)), "total": finite(float(t))}
         for name, j, r, t in zip(
             case.respondents, study.judge, study.response, study.total, strict=True
         )
@@ -143,8 +150,8 @@ def _validity(case: Case) -> CriterionValidity:
 
 def _reliabilities(study: CriterionValidity) -> dict[str, Any]:
     return {
-        "reliability": number(study.reliability_automatic),
-        "reliability_of_people": number(study.reliability_human),
+        "reliability": finite(study.reliability_automatic),
+        "reliability_of_people": finite(study.reliability_human),
     }
 
 
@@ -153,7 +160,7 @@ def _disattenuated(case: Case) -> Result:
     flags = tuple(
         flag for flag in study.flags if flag in ("ATTENUATION", "DOMINANT_MODEL", "CAPPED")
     )
-    full, same = number(study.full.value), number(study.same.value)
+    full, same = finite(study.full.value), finite(study.same.value)
     used: dict[str, Any] = {"raw_full": full, "raw_same": same, "paired": study.n_cells}
     return result(
         study.disattenuated,
@@ -216,12 +223,12 @@ def _contradicted(case: Case) -> Result:
             "item": case_items(case)[c.item].id,
             "count": c.contradicted,
             "answers": c.answers,
-            "p": number(c.p),
+            "p": finite(c.p),
         }
         for c in study.items
     ]
     return result(
-        float(len(study.items)), candidates=rows, usual=number(study.usual), tested=study.tested
+        float(len(study.items)), candidates=rows, usual=finite(study.usual), tested=study.tested
     )
 
 
@@ -240,10 +247,10 @@ def _kappa(case: Case) -> Result:
         value = case.once(agreement_with_people).kappa
     return result(
         value,
-        agreement=number(pooled.agreement),
-        ac1=number(pooled.ac1),
-        positive=number(pooled.positive),
-        negative=number(pooled.negative),
+        agreement=finite(pooled.agreement),
+        ac1=finite(pooled.ac1),
+        positive=finite(pooled.positive),
+        negative=finite(pooled.negative),
         answers=pooled.n,
         flags=case.once(sample_flags),
     )
@@ -257,8 +264,8 @@ def _judge_functioning(case: Case) -> Result:
     tests = [p for p in (errors.p_sensitivity, errors.p_specificity) if np.isfinite(p)]
     return result(
         known(min(1.0, len(tests) * min(tests)) if tests else np.nan, missing=_ONE_CATEGORY),
-        p_sensitivity=number(errors.p_sensitivity),
-        p_specificity=number(errors.p_specificity),
+        p_sensitivity=finite(errors.p_sensitivity),
+        p_specificity=finite(errors.p_specificity),
         homogeneous=errors.homogeneous,
     )
 
@@ -282,7 +289,7 @@ def _of_each(case: Case, scores: Sequence[Coefficient]) -> dict[str, dict[str, f
             if score.fixed is not None
             else (score.low, score.high)
         )
-        rows[name] = {"score": number(score.value), "low": number(low), "high": number(high)}
+        rows[name] = {"score": finite(score.value), "low": finite(low), "high": finite(high)}
     return rows
 
 
@@ -361,7 +368,7 @@ def _human_agreement(case: Case) -> Result:
     binary = _binary(table)
     alpha = krippendorff_alpha(table, "nominal" if binary else "interval")
     bound = float(np.sqrt(alpha.value)) if alpha.status == "ok" and alpha.value > 0 else None
-    ac1 = number(gwet_ac1(table).value) if binary else None
+    ac1 = finite(gwet_ac1(table).value) if binary else None
     return result(alpha, raters=len(table), answers=table.shape[1], gwet_ac1=ac1, bound=bound)
 
 
@@ -406,6 +413,7 @@ _RATERS = (
 
 _PREDICTION_POWERED = Indicator(
     name="prediction_powered",
+    unit=SCORE,
     title="corrected by people (prediction-powered)",
     family=_FAMILY,
     needs=_LABELS,
@@ -419,6 +427,7 @@ _PREDICTION_POWERED = Indicator(
 _OF_JUDGES = (
     Indicator(
         name="krippendorff_alpha",
+        unit=AGREEMENT,
         title="Krippendorff's alpha",
         family=_JUDGES,
         needs=(PAIR,),
@@ -429,6 +438,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="gwet_ac1",
+        unit=AGREEMENT,
         title="Gwet's AC1",
         family=_JUDGES,
         needs=_YES_OR_NO,
@@ -441,6 +451,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="flip_rate",
+        unit=SHARE,
         family=_JUDGES,
         needs=_YES_OR_NO,
         compute=_flip_rate,
@@ -450,6 +461,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="judge_share",
+        unit=SHARE,
         family=(JUDGE_CONSISTENCY,),
         needs=(PAIR, _REPEATS, _CROSSED),
         compute=_judge_share,
@@ -460,6 +472,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="disattenuated",
+        unit=CORRELATION,
         compares_spread=True,
         fewest_families=10,
         family=_FAMILY,
@@ -471,6 +484,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="ceiling",
+        unit=CORRELATION,
         family=_FAMILY,
         needs=_LABELS,
         compute=_ceiling,
@@ -479,6 +493,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="labels_needed",
+        unit=LABEL_COUNT,
         title="labels a respondent for .90",
         family=_FAMILY,
         needs=_LABELS,
@@ -490,16 +505,18 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="sensitivity",
+        unit=SHARE,
         family=_LABELLERS,
         needs=_ERRORS,
         explains=(judge_errors,),
         meaning="Of the answers labelled faithful, the share that the benchmark scores as right.",
         compute=lambda case: result(
-            case.once(_errors).sensitivity, range=number(case.once(_errors).range_sensitivity)
+            case.once(_errors).sensitivity, range=finite(case.once(_errors).range_sensitivity)
         ),
     ),
     Indicator(
         name="specificity",
+        unit=SHARE,
         family=_LABELLERS,
         needs=_ERRORS,
         explains=(judge_errors,),
@@ -507,11 +524,12 @@ _OF_JUDGES = (
             "Of the answers labelled hallucinated, the share that the benchmark scores as wrong."
         ),
         compute=lambda case: result(
-            case.once(_errors).specificity, range=number(case.once(_errors).range_specificity)
+            case.once(_errors).specificity, range=finite(case.once(_errors).range_specificity)
         ),
     ),
     Indicator(
         name="kappa",
+        unit=AGREEMENT,
         title="Cohen's kappa",
         family=_LABELLERS,
         needs=_ERRORS,
@@ -522,6 +540,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="judge_functioning",
+        unit=P_VALUE,
         family=_LABELLERS,
         needs=_ERRORS,
         compute=_judge_functioning,
@@ -533,6 +552,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="contradicted_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_contradicted,
         explains=(contradicted_items,),
@@ -554,6 +574,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="rogan_gladen",
+        unit=SCORE,
         title="corrected for the scorer's errors",
         family=_FAMILY,
         needs=_ERRORS,
@@ -569,6 +590,7 @@ _OF_JUDGES = (
     ),
     Indicator(
         name="human_agreement",
+        unit=AGREEMENT,
         family=_FAMILY,
         needs=_RATERS,
         compute=_human_agreement,
@@ -592,8 +614,8 @@ def _given_length(case: Case) -> Result:
     score, labels = case.scores[0], case.scores[-1]
     return result(
         partial_pearson(score, labels, words, n_effective=case.n_effective),
-        length_and_score=number(pearson(words, score).value),
-        length_and_labels=number(pearson(words, labels).value),
+        length_and_score=finite(pearson(words, score).value),
+        length_and_labels=finite(pearson(words, labels).value),
     )
 
 
@@ -618,16 +640,16 @@ def _labelled_types(case: Case) -> dict[str, Array]:
 def _within_respondents(case: Case) -> Result:
     types = case.once(_labelled_types)
     study = repeated_measures(*np.stack(list(types.values()), axis=2))
-    return result(study.coefficient, dof=study.dof, p=number(study.p), types=list(types))
+    return result(study.coefficient, dof=study.dof, p=finite(study.p), types=list(types))
 
 
 def _rater_share(case: Case) -> Result:
     study = rater_share(labels_by_rater(case), stream(case.seed, "rater_share"))
     return result(
         study.share,
-        answers=number(study.answers),
-        raters=number(study.raters),
-        residual=number(study.residual),
+        answers=finite(study.answers),
+        raters=finite(study.raters),
+        residual=finite(study.residual),
         n_raters=study.n_raters,
         n_answers=study.n_answers,
         n_labels=study.n_labels,
@@ -646,6 +668,7 @@ _TWO_TYPES = need(
 _OF_PEOPLE = (
     Indicator(
         name="pearson_given_length",
+        unit=CORRELATION,
         title="Pearson r given length",
         family=_FAMILY,
         needs=(PAIR, _PEOPLE),
@@ -658,6 +681,7 @@ _OF_PEOPLE = (
     ),
     Indicator(
         name="within_respondents",
+        unit=CORRELATION,
         title="r over types within respondents",
         family=_FAMILY,
         compute=_within_respondents,
@@ -670,6 +694,7 @@ _OF_PEOPLE = (
     ),
     Indicator(
         name="rater_share",
+        unit=SHARE,
         title="raters' share of variance",
         family=_FAMILY,
         needs=(LABELS_OF_RATERS,),

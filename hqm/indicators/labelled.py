@@ -11,11 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.imports.human_labels import RATER
-from hqm.indicators.cases import Case, number, unit_scores
+from hqm.indicators.cases import Case, unit_scores
 from hqm.indicators.indicator import (
+    ANSWER_COUNT,
+    CORRELATION,
     CRITERION,
     MEAN_OF_ITEMS,
+    P_VALUE,
     PAIR,
+    SHARE,
     Indicator,
     Result,
     known,
@@ -37,6 +41,7 @@ from hqm.psychometrics import (
     with_raters,
 )
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 NOT_RANDOM = "LABELS_NOT_RANDOM"
 STALE = "STALE_LABELS"
@@ -210,8 +215,8 @@ def _labels_at_random(case: Case) -> Result:
     study = case.once(randomness)
     return result(
         known(study.p, study),
-        difference=number(study.difference),
-        z=number(study.z),
+        difference=finite(study.difference),
+        z=finite(study.z),
         labelled=study.labelled,
         unlabelled=study.unlabelled,
         flags=case.once(sample_flags),
@@ -284,6 +289,7 @@ def _level(name: str) -> tuple[Indicator, ...]:
 
         return Indicator(
             name=f"{title}_{statistic}",
+            unit=CORRELATION,
             title=f"{shown} over {title}",
             family=(CRITERION,),
             needs=(PAIR, MEAN_OF_ITEMS, wanted),
@@ -355,6 +361,7 @@ _SAMPLED = need("labels by people", lambda case: case.sample is not None)
 indicators = (
     Indicator(
         name="labelled_answers",
+        unit=ANSWER_COUNT,
         family=(CRITERION,),
         compute=_labelled_answers,
         needs=(PAIR, _SAMPLED, MEAN_OF_ITEMS),
@@ -367,6 +374,7 @@ indicators = (
     ),
     Indicator(
         name="labels_at_random",
+        unit=P_VALUE,
         title="are the labels a random sample (p)",
         family=(CRITERION,),
         compute=_labels_at_random,
@@ -385,6 +393,7 @@ indicators = (
     ),
     Indicator(
         name="accuracy",
+        unit=SHARE,
         title="share scored as people do",
         family=(CRITERION,),
         compute=_accuracy,

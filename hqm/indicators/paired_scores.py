@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.flags import FLAGS
 from hqm.indicators.indicator import (
+    AGREEMENT,
     BLINDNESS,
+    CORRELATION,
     CRITERION,
     JUDGE_AGREEMENT,
     JUDGE_CONSISTENCY,
@@ -22,7 +24,10 @@ from hqm.indicators.indicator import (
     PAIRS,
     PARALLEL_FORMS,
     RESOLUTION,
+    SCORE,
+    SHARE,
     TEST_RETEST,
+    WORDS,
     Indicator,
     Result,
     known,
@@ -52,6 +57,7 @@ from hqm.psychometrics import (
     spearman,
     with_raters,
 )
+from hqm.types import finite
 
 
 def _pearson(case: Case) -> Result:
@@ -131,11 +137,11 @@ def _mean_shift(case: Case) -> Result:
     rows = zip(case.respondents, *case.scores, own, strict=True)
     by = {
         name: {
-            "whole": number(first),
-            "scaled": number(other),
-            "difference": number(each.value),
-            "low": number(each.low),
-            "high": number(each.high),
+            "whole": finite(first),
+            "scaled": finite(other),
+            "difference": finite(each.value),
+            "low": finite(each.low),
+            "high": finite(each.high),
         }
         for name, first, other, each in rows
     }
@@ -166,10 +172,10 @@ def _without_each(case: Case) -> tuple[tuple[str, ...], dict[str, Any]]:
         else ""
     )
     detail: dict[str, Any] = {
-        "without_low": number(influence.low),
-        "without_high": number(influence.high),
+        "without_low": finite(influence.low),
+        "without_high": finite(influence.high),
         "strongest": name,
-        "without_strongest": number(influence.without[influence.strongest]) if name else None,
+        "without_strongest": finite(influence.without[influence.strongest]) if name else None,
     }
     return tuple(flag for flag in influence.flags if flag in FLAGS), detail
 
@@ -196,16 +202,16 @@ def _icc_a1(case: Case) -> Result:
     return result(
         _over_items(case, "icc_a1", study.a1),
         flags=flags,
-        sem=number(study.sem_agreement),
-        mdc95=number(study.mdc95),
-        shift=number(mean_shift(*case.scores).value),
+        sem=finite(study.sem_agreement),
+        mdc95=finite(study.mdc95),
+        shift=finite(mean_shift(*case.scores).value),
     )
 
 
 def _ccc(case: Case) -> Result:
     study = concordance(*case.scores, n_effective=case.n_effective)
     return result(
-        _over_items(case, "ccc", study.ccc), bias_correction=number(study.bias_correction)
+        _over_items(case, "ccc", study.ccc), bias_correction=finite(study.bias_correction)
     )
 
 
@@ -213,10 +219,10 @@ def _limits(case: Case) -> Result:
     study = case.once(_bland_altman)
     ends = {name: getattr(study, name) for name in ("lower", "upper", "slope")}
     spans: dict[str, Any] = {
-        name: [number(v) for v in (end.value, end.low, end.high)] for name, end in ends.items()
+        name: [finite(v) for v in (end.value, end.low, end.high)] for name, end in ends.items()
     }
     return result(
-        replace(shift_of(case), flags=study.bias.flags), deviation=number(study.deviation), **spans
+        replace(shift_of(case), flags=study.bias.flags), deviation=finite(study.deviation), **spans
     )
 
 
@@ -227,13 +233,13 @@ def _bland_altman(case: Case) -> BlandAltman:
 def _item_agreement(case: Case) -> Result:
     study = item_agreement(*case.item_scores) if case.sample is None else _weighted_agreement(case)
     by = {
-        name: {"agreement": number(a), "kappa": number(k)}
+        name: {"agreement": finite(a), "kappa": finite(k)}
         for name, a, k in zip(case.respondents, study.agreement, study.kappa, strict=False)
     }
     return result(
         known(study.mean, study),
-        worst=number(study.worst),
-        mean_kappa=number(study.mean_kappa),
+        worst=finite(study.worst),
+        mean_kappa=finite(study.mean_kappa),
         by_respondent=by,
     )
 
@@ -266,6 +272,7 @@ def _length_shift(case: Case) -> Result:
 
 ICC_A1 = Indicator(
     name="icc_a1",
+    unit=AGREEMENT,
     compares_spread=True,
     title="ICC(A,1), agreement",
     family=ONE_SCALE,
@@ -286,6 +293,7 @@ ICC_A1 = Indicator(
 indicators = (
     Indicator(
         name="pearson",
+        unit=CORRELATION,
         compares_spread=True,
         title="Pearson r",
         family=PAIRS,
@@ -301,6 +309,7 @@ indicators = (
     ),
     Indicator(
         name="pearson_same_items",
+        unit=CORRELATION,
         compares_spread=True,
         title="Pearson r, judged items alone",
         family=JUDGES,
@@ -315,6 +324,7 @@ indicators = (
     ),
     Indicator(
         name="spearman",
+        unit=CORRELATION,
         title="Spearman's rho",
         family=PAIRS,
         needs=(PAIR,),
@@ -325,6 +335,7 @@ indicators = (
     ),
     Indicator(
         name="tau_b",
+        unit=CORRELATION,
         title="Kendall's tau-b",
         family=PAIRS,
         needs=(PAIR,),
@@ -339,6 +350,7 @@ indicators = (
     ICC_A1,
     Indicator(
         name="icc_c1",
+        unit=AGREEMENT,
         compares_spread=True,
         title="ICC(C,1), consistency",
         family=ONE_SCALE,
@@ -348,11 +360,12 @@ indicators = (
         meaning="ICC(C,1): how far the differences between respondents come back.",
         compute=lambda case: result(
             _over_items(case, "icc_c1", case.once(_icc).c1),
-            sem=number(case.once(_icc).sem_consistency),
+            sem=finite(case.once(_icc).sem_consistency),
         ),
     ),
     Indicator(
         name="ccc",
+        unit=CORRELATION,
         compares_spread=True,
         title="Lin's concordance",
         family=ONE_SCALE,
@@ -367,6 +380,7 @@ indicators = (
     ),
     Indicator(
         name="mean_shift",
+        unit=SCORE,
         family=ONE_SCALE,
         needs=(PAIR,),
         better="neither",
@@ -377,6 +391,7 @@ indicators = (
     ),
     Indicator(
         name="limits_of_agreement",
+        unit=SCORE,
         family=ONE_SCALE,
         better="neither",
         compute=_limits,
@@ -389,6 +404,7 @@ indicators = (
     ),
     Indicator(
         name="item_agreement",
+        unit=SHARE,
         family=PAIRS,
         compute=_item_agreement,
         explains=(item_agreement,),
@@ -405,6 +421,7 @@ indicators = (
     ),
     Indicator(
         name="length_shift",
+        unit=WORDS,
         title="length shift (words)",
         family=(PARALLEL_FORMS, BLINDNESS, RESOLUTION),
         needs=(PAIR,),

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number, numbers
+from hqm.indicators.cases import Case, numbers
 from hqm.indicators.indicator import (
     ADDITIVE,
+    AGREEMENT,
+    CORRELATION,
     EXPECTED,
     GENERALIZABILITY,
+    P_VALUE,
+    RELIABILITY,
     RUNS,
+    SCORE,
+    SHARE,
+    SHARE_DIFFERENCE,
     TEST_RETEST,
     Indicator,
     Lack,
@@ -50,6 +57,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.bootstrap import stream
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 LENGTH = 1000
 """The common length that reliabilities are brought to, in items."""
@@ -73,9 +81,9 @@ def _rho_g(case: Case) -> Result:
     return result(
         study.rho,
         flags=("DRIFT",) if study.drift.status == "ok" and study.drift.p < 0.05 else (),
-        sem=number(study.sem_pooled),
+        sem=finite(study.sem_pooled),
         by_respondent=_of_each(case, study.sem),
-        average_of_runs=number(study.rho_average.value),
+        average_of_runs=finite(study.rho_average.value),
         runs=study.runs,
     )
 
@@ -115,7 +123,7 @@ def _at_common_length(case: Case) -> Result:
 def _drift(case: Case) -> Result:
     """The P-value of the test for drift that `rho_g` makes."""
     drift = case.once_for_all(retest_of).drift
-    return result(replace(known(drift.p, drift), n=drift.n), statistic=number(drift.statistic))
+    return result(replace(known(drift.p, drift), n=drift.n), statistic=finite(drift.statistic))
 
 
 def _sem(case: Case) -> Result:
@@ -170,15 +178,15 @@ def _top_k(case: Case) -> Result:
     rows = [
         {
             "k": t.k,
-            "overlap": number(t.overlap),
-            "same_set": number(t.same_set),
-            "chance": number(t.chance),
+            "overlap": finite(t.overlap),
+            "same_set": finite(t.same_set),
+            "chance": finite(t.chance),
         }
         for t in top
     ]
     three = next((t for t in top if t.k == 3), None)
     return (
-        _of_ranks(three.overlap, k=3, chance=number(three.chance), rows=rows)
+        _of_ranks(three.overlap, k=3, chance=finite(three.chance), rows=rows)
         if three
         else _of_ranks(math.nan)
     )
@@ -187,7 +195,7 @@ def _top_k(case: Case) -> Result:
 def _pair_flip(case: Case) -> Result:
     ranks = case.once(_ranks)
     return _of_ranks(
-        ranks.mean_flip, adjacent=number(ranks.adjacent_flip), top5=number(ranks.top5_flip)
+        ranks.mean_flip, adjacent=finite(ranks.adjacent_flip), top5=finite(ranks.top5_flip)
     )
 
 
@@ -195,7 +203,7 @@ def _kendall_w(case: Case) -> Result:
     study = kendall_w(
         case.scores.T, stream(case.seed, f"{case.family}.kendall_w"), families=case.families or None
     )
-    return result(study.w, mean_spearman=number(study.mean_spearman))
+    return result(study.w, mean_spearman=finite(study.mean_spearman))
 
 
 _SHARE = need(
@@ -214,6 +222,7 @@ _RETEST_FAMILY = (TEST_RETEST,)
 _OF_RUNS = (
     Indicator(
         name="rho_g",
+        unit=RELIABILITY,
         compares_spread=True,
         title="rho_G, one run",
         family=_RETEST_FAMILY,
@@ -229,6 +238,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="noise_floor",
+        unit=CORRELATION,
         title="noise floor r0",
         family=_RETEST_FAMILY,
         needs=(RUNS, _SHARE),
@@ -242,6 +252,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="gain",
+        unit=SHARE_DIFFERENCE,
         title="gain over coin flips",
         family=_RETEST_FAMILY,
         explains=(noise_floor, rho_g),
@@ -252,6 +263,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="rho_g_1000",
+        unit=RELIABILITY,
         compares_spread=True,
         title="rho_G at 1,000 items",
         family=_RETEST_FAMILY,
@@ -267,6 +279,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="drift",
+        unit=P_VALUE,
         family=_RETEST_FAMILY,
         needs=(RUNS,),
         compute=_drift,
@@ -279,6 +292,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="sem",
+        unit=SCORE,
         title="standard error of measurement, pooled",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -292,6 +306,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="mdc95",
+        unit=SCORE,
         title="smallest real difference, pooled",
         family=_RETEST_FAMILY,
         needs=(RUNS,),
@@ -305,6 +320,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="same_winner",
+        unit=SHARE,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         explains=(rank_stability,),
@@ -313,6 +329,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="top_k",
+        unit=SHARE,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         compute=_top_k,
@@ -323,6 +340,7 @@ _OF_RUNS = (
     ),
     Indicator(
         name="pair_flip",
+        unit=SHARE,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         compute=_pair_flip,
@@ -335,16 +353,18 @@ _OF_RUNS = (
     ),
     Indicator(
         name="expected_tau",
+        unit=CORRELATION,
         family=_RETEST_FAMILY,
         needs=_RANKS,
         explains=(rank_stability,),
         meaning="Kendall's tau to expect between two runs.",
         compute=lambda case: _of_ranks(
-            case.once(_ranks).expected_tau, to_truth=number(case.once(_ranks).tau_to_truth)
+            case.once(_ranks).expected_tau, to_truth=finite(case.once(_ranks).tau_to_truth)
         ),
     ),
     Indicator(
         name="kendall_w",
+        unit=AGREEMENT,
         title="Kendall's W",
         family=_RETEST_FAMILY,
         needs=_THREE,
@@ -423,7 +443,7 @@ def _reliability(case: Case) -> Result:
     study = expected_retest(chances)
     names = [name for name, has in zip(case.respondents, known, strict=True) if has]
     by = {
-        name: {"kappa": number(float(k)), "agreement": number(float(a))}
+        name: {"kappa": finite(float(k)), "agreement": finite(float(a))}
         for name, k, a in zip(names, study.kappa, study.agreement, strict=True)
     }
     pairs, rho = study.pairs, study.rho
@@ -432,10 +452,10 @@ def _reliability(case: Case) -> Result:
     return result(
         rho,
         flags=("EXPECTED",),
-        r_mean=number(study.r_mean),
-        r_deviation=number(study.r_deviation),
-        pair_flip=number(pairs.mean_flip) if pairs else None,
-        expected_tau=number(pairs.expected_tau) if pairs else None,
+        r_mean=finite(study.r_mean),
+        r_deviation=finite(study.r_deviation),
+        pair_flip=finite(pairs.mean_flip) if pairs else None,
+        expected_tau=finite(pairs.expected_tau) if pairs else None,
         by_respondent=by,
         curve=_temperature_rows(chances, case.temperature) if case.temperature else [],
     )
@@ -449,13 +469,14 @@ def _temperature_rows(chances: Array, temperature: float) -> list[dict[str, Any]
     log_odds = temperature * (np.log(clipped) - np.log1p(-clipped))
     curve = temperature_curve(np.where(np.isfinite(chances), log_odds, np.nan), TEMPERATURES)
     points = zip(curve.temperature, curve.rho, strict=True)
-    return [{"temperature": t, "reliability": number(rho.value)} for t, rho in points]
+    return [{"temperature": t, "reliability": finite(rho.value)} for t, rho in points]
 
 
 _EXPECTED_FAMILY = (EXPECTED,)
 _FROM_PROBABILITIES = (
     Indicator(
         name="reliability",
+        unit=RELIABILITY,
         family=_EXPECTED_FAMILY,
         compute=_reliability,
         explains=(expected_retest,),
@@ -555,11 +576,11 @@ def _components(study: GStudy) -> list[dict[str, Any]]:
             "facet": (
                 " x ".join(part.effect) if isinstance(part.effect, tuple) else str(part.effect)
             ),
-            "variance": number(part.value),
-            "raw": number(part.raw),
-            "share": number(part.share),
-            "low": number(part.low),
-            "high": number(part.high),
+            "variance": finite(part.value),
+            "raw": finite(part.raw),
+            "share": finite(part.share),
+            "low": finite(part.low),
+            "high": finite(part.high),
         }
         for part in study.components
     ]
@@ -584,7 +605,7 @@ def _designs(study: GStudy, items: int, facet: str) -> list[dict[str, Any]]:
                 "target": plan.target,
                 "items": sizes.get("item"),
                 f"{facet}s": sizes.get(facet),
-                "answers": number(plan.cost) if sizes else None,
+                "answers": finite(plan.cost) if sizes else None,
                 "reason": plan.reason,
             }
         )
@@ -603,11 +624,11 @@ def _decision_rows(study: GStudy, items: int, facet: str) -> list[dict[str, Any]
         rows.append(
             {
                 "items": count,
-                "phi": number(single.phi),
-                "g": number(single.g),
-                "phi_of_3": number(three.phi),
-                "error": number(_root(single.absolute)),
-                "error_of_3": number(_root(three.absolute)),
+                "phi": finite(single.phi),
+                "g": finite(single.g),
+                "phi_of_3": finite(three.phi),
+                "error": finite(_root(single.absolute)),
+                "error_of_3": finite(_root(three.absolute)),
             }
         )
     return rows
@@ -619,6 +640,7 @@ _NEEDS = (ADDITIVE, study_of("respondents and items enough for a G study", _d_st
 _OF_VARIANCE = (
     Indicator(
         name="g",
+        unit=RELIABILITY,
         compares_spread=True,
         title="G, relative",
         family=_VARIANCE_FAMILY,
@@ -633,6 +655,7 @@ _OF_VARIANCE = (
     ),
     Indicator(
         name="phi",
+        unit=RELIABILITY,
         compares_spread=True,
         title="Phi, absolute",
         family=_VARIANCE_FAMILY,

@@ -7,9 +7,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
     DISCRIMINABILITY,
+    LEVELS,
+    SCORE,
+    SHARE,
+    SHARE_DIFFERENCE,
     Indicator,
     Result,
     known,
@@ -35,7 +39,7 @@ from hqm.psychometrics import (
 )
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array
-from hqm.types import Item
+from hqm.types import Item, finite
 
 
 def _higher(case: Case) -> bool:
@@ -90,8 +94,8 @@ def _minimum_difference(case: Case) -> Result:
     typical = _typical_error(study)
     return result(
         _least(study, typical),
-        error=number(typical),
-        any_pair=number(_least(study, typical, _tests(study))),
+        error=finite(typical),
+        any_pair=finite(_least(study, typical, _tests(study))),
     )
 
 
@@ -102,7 +106,7 @@ def _minimum_difference_holm(case: Case) -> Result:
     study = case.once(_differences)
     typical, (apart, pairs) = _typical_error(study), study.separable_pairs(adjust=True)
     least = _least(study, typical, _tests(study))
-    return result(least, error=number(typical), tests=_tests(study), apart=apart, pairs=pairs)
+    return result(least, error=finite(typical), tests=_tests(study), apart=apart, pairs=pairs)
 
 
 def _typical_error(study: PairwiseDifferences) -> float:
@@ -123,7 +127,7 @@ def _least(study: PairwiseDifferences, error: float, tests: float = 1.0) -> floa
 
 def _levels(case: Case) -> Result:
     study = separation(case.scores[0], _errors(case.once(_values)))
-    return result(known(study.strata, study), ratio=number(study.ratio))
+    return result(known(study.strata, study), ratio=finite(study.ratio))
 
 
 def _errors(values: Array) -> Array:
@@ -171,13 +175,13 @@ def _saturation(case: Case) -> Saturation:
 def _headroom(case: Case) -> Result:
     study = case.once(_saturation)
     return result(
-        study.headroom, at_ceiling=number(study.at_ceiling), at_floor=number(study.at_floor)
+        study.headroom, at_ceiling=finite(study.at_ceiling), at_floor=finite(study.at_floor)
     )
 
 
 def _solved_by_all(case: Case) -> Result:
     study = case.once(_saturation)
-    none, easy, hard = (number(value) for value in (study.solved_by_none, study.easy, study.hard))
+    none, easy, hard = (finite(value) for value in (study.solved_by_none, study.easy, study.hard))
     return result(study.solved_by_all, solved_by_none=none, easy=easy, hard=hard)
 
 
@@ -218,12 +222,12 @@ def _above_chance(case: Case) -> Result:
     if study.status != "ok":
         return result(known(np.nan, study), strategies=strategies)
     values = np.array(study.values)
-    finite = values[np.isfinite(values)]
+    scored = values[np.isfinite(values)]
     below = [case.respondents[i] for i in study.not_above]
     return result(
-        float(finite.mean()) if len(finite) else np.nan,
+        float(scored.mean()) if len(scored) else np.nan,
         flags=study.flags,
-        blind=number(study.blind),
+        blind=finite(study.blind),
         strategy=study.strategy,
         strategies=strategies,
         not_above=below,
@@ -256,6 +260,7 @@ _LABELS = need(
 indicators = (
     Indicator(
         name="separable_pairs",
+        unit=SHARE,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_separable_pairs,
@@ -265,6 +270,7 @@ indicators = (
     ),
     Indicator(
         name="separable_adjacent",
+        unit=SHARE,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_separable_adjacent,
@@ -276,6 +282,7 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference",
+        unit=SCORE,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_minimum_difference,
@@ -289,6 +296,7 @@ indicators = (
     ),
     Indicator(
         name="minimum_difference_holm",
+        unit=SCORE,
         title="minimum difference, any pair (Holm)",
         family=_FAMILY,
         needs=_PAIRS,
@@ -303,6 +311,7 @@ indicators = (
     ),
     Indicator(
         name="levels",
+        unit=LEVELS,
         family=_FAMILY,
         needs=_PAIRS,
         compute=_levels,
@@ -312,6 +321,7 @@ indicators = (
     ),
     Indicator(
         name="lead",
+        unit=SCORE,
         family=_FAMILY,
         needs=(_TWO_SCORES,),
         compute=_lead,
@@ -323,6 +333,7 @@ indicators = (
     ),
     Indicator(
         name="headroom",
+        unit=SCORE,
         family=_FAMILY,
         needs=_SATURATION,
         compute=_headroom,
@@ -331,6 +342,7 @@ indicators = (
     ),
     Indicator(
         name="solved_by_all",
+        unit=SHARE,
         family=_FAMILY,
         needs=_SATURATION,
         compute=_solved_by_all,
@@ -340,6 +352,7 @@ indicators = (
     ),
     Indicator(
         name="above_chance",
+        unit=SHARE_DIFFERENCE,
         title="above blind answers",
         family=_FAMILY,
         needs=(_LABELS,),

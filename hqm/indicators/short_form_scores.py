@@ -8,11 +8,23 @@ from functools import partial
 import numpy as np
 
 from hqm.benchmark.adapter import Calibration, FormLoss
-from hqm.indicators.cases import Case, number
-from hqm.indicators.indicator import SHORT_FORM, Indicator, Lack, Need, Result, known, result
+from hqm.indicators.cases import Case
+from hqm.indicators.indicator import (
+    CORRELATION,
+    SCORE,
+    SHARE,
+    SHORT_FORM,
+    Indicator,
+    Lack,
+    Need,
+    Result,
+    known,
+    result,
+)
 from hqm.psychometrics import ScaledScores, error_factor, scaled_scores
 from hqm.scoring.matrix import Sums
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 
 def _calibration(case: Case) -> Calibration:
@@ -97,7 +109,7 @@ def _parallel(case: Case) -> Result:
     agreement = _calibration(case).parallel[case.metric.name]
     value = agreement["reliability"]
     missing = "the held-out families do not differ"
-    shift = number(agreement["mean_shift"])
+    shift = finite(agreement["mean_shift"])
     return result(
         known(np.nan if value is None else value, missing=missing),
         mean_shift=shift,
@@ -126,6 +138,7 @@ _TWO = (
 indicators = (
     Indicator(
         name="full_scale",
+        unit=SCORE,
         title="mean score on the full benchmark's scale",
         family=_FAMILY,
         needs=_NEEDS,
@@ -139,6 +152,7 @@ indicators = (
     ),
     Indicator(
         name="mean_error",
+        unit=SCORE,
         title="mean error of the short form",
         family=_FAMILY,
         needs=_NEEDS,
@@ -153,6 +167,7 @@ indicators = (
     ),
     Indicator(
         name="tau",
+        unit=CORRELATION,
         title="Kendall's tau with the full benchmark",
         family=_FAMILY,
         needs=_NEEDS,
@@ -166,6 +181,7 @@ indicators = (
     ),
     Indicator(
         name="coverage",
+        unit=SHARE,
         title="coverage of the intervals",
         family=_FAMILY,
         needs=_NEEDS,
@@ -178,6 +194,7 @@ indicators = (
     ),
     Indicator(
         name="parallel_reliability",
+        unit=CORRELATION,
         title="reliability of the two short forms",
         family=_FAMILY,
         needs=_TWO,

@@ -12,8 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number, numbers
-from hqm.indicators.indicator import ITEMS, MEAN_OF_ITEMS, Indicator, Result, need, result, study_of
+from hqm.indicators.cases import Case, numbers
+from hqm.indicators.indicator import (
+    CORRELATION,
+    ITEM_COUNT,
+    ITEMS,
+    MEAN_OF_ITEMS,
+    Indicator,
+    Result,
+    need,
+    result,
+    study_of,
+)
 from hqm.psychometrics import (
     Coefficient,
     ItemAnalysis,
@@ -32,7 +42,7 @@ from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.item_response_models import LEAST, WHY
 from hqm.psychometrics.item_statistics import reversed_items
 from hqm.scoring.metrics import Array
-from hqm.types import Item
+from hqm.types import Item, finite
 
 _SHOWN = 50
 """How many items the list to read names; every other list is complete."""
@@ -141,8 +151,8 @@ def _with_power(case: Case, counted: Result, power: PlantedFaults) -> Result:
     informative.
     """
     stated = {
-        "found": number(power.power),
-        "error": number(power.error),
+        "found": finite(power.power),
+        "error": finite(power.error),
         "share_planted": _PLANTED,
         "planted": power.planted,
         "repeats": power.repeats,
@@ -238,17 +248,17 @@ def _label_errors(case: Case) -> Result:
     rows: dict[int, dict[str, Any]] = {
         c.item: {
             "item": case.items[c.item].id,
-            "item_rest": number(c.item_rest),
-            "reversals": number(c.reversals),
-            "q": number(c.q),
+            "item_rest": finite(c.item_rest),
+            "reversals": finite(c.reversals),
+            "q": finite(c.q),
         }
         for c in tested
     }
     for named in listed.named:
         row = rows.setdefault(
-            named.item, {"item": case.items[named.item].id, "item_rest": number(named.item_rest)}
+            named.item, {"item": case.items[named.item].id, "item_rest": finite(named.item_rest)}
         )
-        row["expected"] = number(named.expected)
+        row["expected"] = finite(named.expected)
     rng = stream(case.seed, "label_errors.search")
 
     def search(scores: Array) -> Collection[int]:
@@ -274,14 +284,14 @@ def _reading_list(case: Case) -> Result:
         {
             "rank": rank,
             "item": case.items[row.item].id,
-            "item_rest": number(row.item_rest),
+            "item_rest": finite(row.item_rest),
             "fails": [case.respondents[m] for m in row.fails],
-            "expected": None if study.doubt else number(row.expected),
+            "expected": None if study.doubt else finite(row.expected),
         }
         for rank, row in enumerate(study.items, 1)
     ]
     power = {
-        "true_among_first": number(study.power),
+        "true_among_first": finite(study.power),
         "planted": study.planted,
         "share_planted": _PLANTED,
     }
@@ -299,7 +309,7 @@ def _reading_list(case: Case) -> Result:
         coefficient,
         {
             "reading_list": rows,
-            "faults": number(study.faults),
+            "faults": finite(study.faults),
             "stands_out": study.stands_out,
             "power": power,
         },
@@ -327,8 +337,8 @@ def _misfit(case: Case) -> Result:
 
     study = case.once(_rasch)
     listed = _listed(case, (i for i, item in enumerate(study.items) if item.misfit))
-    difficulty = [number(item.difficulty) for item in study.items]
-    detail = {"separation": number(study.separation), "difficulty": difficulty, **listed.detail}
+    difficulty = [finite(item.difficulty) for item in study.items]
+    detail = {"separation": finite(study.separation), "difficulty": difficulty, **listed.detail}
     power = _power(case, "misfit_items", search, most=400, faults=8)
     return _with_power(case, Result(listed.coefficient, detail, study.flags), power)
 
@@ -352,6 +362,7 @@ _THIRTY = need(
 indicators = (
     Indicator(
         name="duplicate_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_duplicates,
         explains=(duplicate_items,),
@@ -361,6 +372,7 @@ indicators = (
     ),
     Indicator(
         name="discrimination",
+        unit=CORRELATION,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _VARYING),
         compute=_discrimination,
@@ -370,6 +382,7 @@ indicators = (
     ),
     Indicator(
         name="negative_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS, _VARYING),
         compute=_negative,
@@ -384,6 +397,7 @@ indicators = (
     ),
     Indicator(
         name="dead_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         needs=(MEAN_OF_ITEMS,),
         compute=_dead,
@@ -395,6 +409,7 @@ indicators = (
     ),
     Indicator(
         name="label_errors",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_label_errors,
         explains=(label_error_candidates, reading_list, planted_faults),
@@ -409,6 +424,7 @@ indicators = (
     ),
     Indicator(
         name="reading_list",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_reading_list,
         explains=(reading_list,),
@@ -424,6 +440,7 @@ indicators = (
     ),
     Indicator(
         name="misfit_items",
+        unit=ITEM_COUNT,
         family=_FAMILY,
         compute=_misfit,
         explains=(rasch, planted_faults),

@@ -6,10 +6,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hqm.indicators.cases import Case, number
-from hqm.indicators.indicator import STAGES, Indicator, Result, need, result
+from hqm.indicators.cases import Case
+from hqm.indicators.indicator import (
+    SHARE,
+    STAGES,
+    Indicator,
+    Result,
+    need,
+    result,
+)
 from hqm.labels.judge_stages import StageEvidence
 from hqm.psychometrics import Coefficient, StageAgreement, stage_agreement
+from hqm.types import finite
 
 
 def _stage(case: Case) -> StageEvidence:
@@ -63,7 +71,7 @@ def _agreement(case: Case) -> Result:
         "both_no": study.neither,
     }
     return _said(
-        case, study.agreement, table={name: number(value) for name, value in table.items()}
+        case, study.agreement, table={name: finite(value) for name, value in table.items()}
     )
 
 
@@ -74,14 +82,15 @@ def _of(name: str, title: str, meaning: str) -> Indicator:
         other: Coefficient = getattr(study, f"{name}_no")
         ends = other.fixed
         of_no = {
-            "value": number(other.value),
-            "low": number(ends.low) if ends else None,
-            "high": number(ends.high) if ends else None,
+            "value": finite(other.value),
+            "low": finite(ends.low) if ends else None,
+            "high": finite(ends.high) if ends else None,
         }
         return _said(case, value, of_no=of_no)
 
     return Indicator(
         name=name,
+        unit=SHARE,
         title=title,
         family=(STAGES,),
         meaning=meaning,
@@ -100,6 +109,7 @@ _NEEDS = (
 indicators = (
     Indicator(
         name="decided_alike",
+        unit=SHARE,
         title="share decided as people do",
         family=(STAGES,),
         compute=_agreement,

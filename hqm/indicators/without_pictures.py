@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number
-from hqm.indicators.indicator import SOLVABILITY, Indicator, Result, need, result, study_of
+from hqm.indicators.cases import Case
+from hqm.indicators.indicator import (
+    CUES,
+    SHARE,
+    SOLVABILITY,
+    Indicator,
+    Result,
+    need,
+    result,
+    study_of,
+)
 from hqm.lint.answer_leaks import Leaks, can_leak, leaks_in
 from hqm.psychometrics import (
     Leakage,
@@ -22,7 +31,7 @@ from hqm.psychometrics import (
 from hqm.psychometrics.leaks import ALPHA
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
-from hqm.types import ORIGINAL, Form
+from hqm.types import ORIGINAL, Form, finite
 
 _KEPT = 40
 """Rows of types and parts that a detail holds at most, beyond those that leak."""
@@ -65,14 +74,14 @@ def _rows(strata: Sequence[Stratum]) -> list[dict[str, Any]]:
             "cue": s.cue,
             "items": s.items,
             "images": s.clusters,
-            "accuracy": number(s.accuracy),
-            "baseline": number(s.baseline),
-            "gain": number(s.gain),
-            "low": number(s.low),
-            "high": number(s.high),
-            "p": number(s.p),
+            "accuracy": finite(s.accuracy),
+            "baseline": finite(s.baseline),
+            "gain": finite(s.gain),
+            "low": finite(s.low),
+            "high": finite(s.high),
+            "p": finite(s.p),
             "leak": s.shown,
-            "detectable": number(s.detectable),
+            "detectable": finite(s.detectable),
             "status": s.status,
             "reason": s.reason,
         }
@@ -86,19 +95,19 @@ def _blind_accuracy(case: Case) -> Result:
         {
             "type": t.name,
             "items": t.items,
-            "accuracy": number(t.accuracy.value),
-            "baseline": number(t.baseline),
-            "q": number(t.q),
+            "accuracy": finite(t.accuracy.value),
+            "baseline": finite(t.baseline),
+            "q": finite(t.q),
         }
         for t in study.types
     ]
     return result(
         study.accuracy,
         over="items",
-        baseline=number(study.baseline),
-        gain=number(study.gain.value),
-        gain_interval=[number(study.gain.low), number(study.gain.high)],
-        p=number(study.p),
+        baseline=finite(study.baseline),
+        gain=finite(study.gain.value),
+        gain_interval=[finite(study.gain.low), finite(study.gain.high)],
+        p=finite(study.p),
         by_type=rows,
         items=case.once(_leaks).sampled,
         strata=_rows(study.strata),
@@ -115,10 +124,10 @@ def _leakage_cues(case: Case) -> Result:
     cues = [
         {
             "cue": c.name,
-            "accuracy": number(c.accuracy.value),
-            "baseline": number(c.baseline),
-            "gain": number(c.gain.value),
-            "q": number(c.q),
+            "accuracy": finite(c.accuracy.value),
+            "baseline": finite(c.baseline),
+            "gain": finite(c.gain.value),
+            "q": finite(c.q),
             "leak": c.leak,
         }
         for c in study.cues
@@ -129,7 +138,7 @@ def _leakage_cues(case: Case) -> Result:
             "label": g.label,
             "type": g.type,
             "items": g.items,
-            "share": number(g.share),
+            "share": finite(g.share),
         }
         for g in study.giveaways[:20]
     ]
@@ -157,7 +166,7 @@ def _length_accuracy(case: Case) -> Result:
         | {
             "rule": rule.sentence,
             "threshold": rule.threshold,
-            "cross_validated": number(rule.accuracy.value),
+            "cross_validated": finite(rule.accuracy.value),
         }
         for rule in study.rules
         for row in _rows([rule.stratum])
@@ -168,8 +177,8 @@ def _length_accuracy(case: Case) -> Result:
         where=best.stratum.name,
         rule=best.sentence,
         threshold=best.threshold,
-        baseline=number(best.baseline),
-        gain=number(best.accuracy.value - best.baseline),
+        baseline=finite(best.baseline),
+        gain=finite(best.accuracy.value - best.baseline),
         leak=best.stratum.shown,
         strata=rows,
         alpha=ALPHA,
@@ -186,6 +195,7 @@ _LABELS = need(
 indicators = (
     Indicator(
         name="blind_accuracy",
+        unit=SHARE,
         family=_FAMILY,
         needs=(_LABELS, study_of("items to learn from", _guesser)),
         compute=_blind_accuracy,
@@ -196,6 +206,7 @@ indicators = (
     ),
     Indicator(
         name="leakage_cues",
+        unit=CUES,
         family=_FAMILY,
         needs=(_LABELS, study_of("items to learn from", _cues)),
         compute=_leakage_cues,
@@ -210,6 +221,7 @@ indicators = (
     ),
     Indicator(
         name="length_accuracy",
+        unit=SHARE,
         family=_FAMILY,
         needs=(_LABELS, study_of("texts of two labels", _lengths)),
         compute=_length_accuracy,

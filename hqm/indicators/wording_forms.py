@@ -10,10 +10,21 @@ from typing import Any, cast
 
 import numpy as np
 
-from hqm.indicators.cases import Case, number
+from hqm.indicators.cases import Case
 from hqm.indicators.indicator import (
+    AGREEMENT,
+    CORRELATION,
+    CRAMER,
+    DEVIATIONS,
+    ELASTICITY,
+    LEANING,
+    P_VALUE,
     PAIR,
     PARALLEL_FORMS,
+    RELIABILITY,
+    SCORE,
+    SHARE,
+    SHARE_DIFFERENCE,
     Indicator,
     Result,
     Study,
@@ -22,10 +33,10 @@ from hqm.indicators.indicator import (
     result,
     study_of,
 )
+from hqm.indicators.internal_consistency import icc_of
 from hqm.indicators.reruns import retest_of
 from hqm.indicators.without_pictures import mean_words, yes_ratio
 from hqm.psychometrics import (
-    ICC,
     Coefficient,
     ShiftHeterogeneity,
     SignalDetection,
@@ -45,6 +56,7 @@ from hqm.psychometrics import (
 )
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
+from hqm.types import finite
 
 _COUNTS = ("tp", "fn", "fp", "tn")
 
@@ -70,7 +82,7 @@ def _equivalence(case: Case) -> Result:
     study = equivalence(case.scores[0], case.scores[1], margin.value, n_effective=case.n_effective)
     p = replace(known(study.p, study), method=f"margin {margin.value:g} {margin.method}")
     return result(
-        p, margin=number(margin.value), margin_from=margin.method, shift=number(study.shift.value)
+        p, margin=finite(margin.value), margin_from=margin.method, shift=finite(study.shift.value)
     )
 
 
@@ -94,7 +106,7 @@ def _test_of_moves(case: Case) -> Study:
 def _heterogeneity(case: Case) -> Result:
     study = case.once(_moves)
     by = case.by_respondent(np.asarray(study.shifts))
-    return result(study.deviation, p=number(study.test.p), i2=number(study.i2), by_respondent=by)
+    return result(study.deviation, p=finite(study.test.p), i2=finite(study.i2), by_respondent=by)
 
 
 def _correlation(case: Case) -> Result:
@@ -109,14 +121,14 @@ def _correlation(case: Case) -> Result:
         without=(case.without[0], case.without[-1]),
         n_effective=case.n_effective,
     )
-    observed, attenuation = number(study.observed.value), number(study.attenuation)
+    observed, attenuation = finite(study.observed.value), finite(study.attenuation)
     return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
 
 
 def _elasticity(case: Case) -> Result:
     words = np.stack([mean_words(matrix) for matrix in case.matrices], axis=1)
     study = length_elasticity(case.scores.T, words)
-    return result(study.elasticity, correlation=number(study.correlation.value))
+    return result(study.elasticity, correlation=finite(study.correlation.value))
 
 
 def _yes_ratio_shift(case: Case) -> Result:
@@ -180,13 +192,13 @@ def _said_yes(case: Case) -> tuple[Array, Array, Array]:
 def _acquiescence(case: Case) -> Result:
     study = acquiescence(*case.once(_said_yes))
     by = case.by_respondent([each.value for each in study.respondents])
-    return result(study.mean, by_respondent=by, deviation=number(study.deviation))
+    return result(study.mean, by_respondent=by, deviation=finite(study.deviation))
 
 
 def _coherence(case: Case) -> Result:
     study = pair_coherence(*case.once(_said_yes))
     by = {
-        name: {"coherent": number(coherent.value), "chance": number(chance)}
+        name: {"coherent": finite(coherent.value), "chance": finite(chance)}
         for name, coherent, chance in zip(
             case.respondents, study.coherent, study.chance, strict=False
         )
@@ -239,9 +251,9 @@ def _position_bias(case: Case) -> Result:
     reason = studies[0].test.reason if studies else "nobody answered"
     by = {
         name: {
-            "v": number(study.cramer_v),
-            "p": number(study.test.p),
-            "shares": dict(zip(slots, map(number, study.shares), strict=False)),
+            "v": finite(study.cramer_v),
+            "p": finite(study.test.p),
+            "shares": dict(zip(slots, map(finite, study.shares), strict=False)),
         }
         for name, study in zip(case.respondents, studies, strict=True)
     }
@@ -253,23 +265,19 @@ def _position_bias(case: Case) -> Result:
     return result(value, by_respondent=by)
 
 
-def _icc(case: Case) -> ICC:
-    return icc(case.scores.T, n_effective=case.n_effective)
-
-
 def _over_forms(case: Case) -> Result:
     """ICC(A,1) over all forms: how far one wording's scores stand for those of others drawn like
     these.
     """
-    study = case.once(_icc)
+    study = case.once(icc_of)
     forms = [matrix.cell.form for matrix in case.matrices]
-    means = dict(zip(forms, (number(float(np.nanmean(row))) for row in case.scores), strict=True))
+    means = dict(zip(forms, (finite(float(np.nanmean(row))) for row in case.scores), strict=True))
     return result(
         study.a1,
         forms=len(forms),
         means=means,
-        sem=number(study.sem_agreement),
-        mean_of_all=number(study.ak.value),
+        sem=finite(study.sem_agreement),
+        mean_of_all=finite(study.ak.value),
     )
 
 
@@ -294,6 +302,7 @@ _NOISE_KNOWN = need(
 indicators = (
     Indicator(
         name="icc_a1_of_forms",
+        unit=AGREEMENT,
         title="ICC(A,1) over all forms",
         compares_spread=True,
         family=_FAMILY,
@@ -308,6 +317,7 @@ indicators = (
     ),
     Indicator(
         name="icc_ak_of_forms",
+        unit=AGREEMENT,
         title="ICC(A,k) of the mean of all forms",
         compares_spread=True,
         family=_FAMILY,
@@ -317,10 +327,11 @@ indicators = (
             "ICC(A,k) over three forms or more: the reliability of each respondent's mean over"
             " these forms."
         ),
-        compute=lambda case: result(case.once(_icc).ak, forms=len(case.matrices)),
+        compute=lambda case: result(case.once(icc_of).ak, forms=len(case.matrices)),
     ),
     Indicator(
         name="equivalence",
+        unit=P_VALUE,
         family=_FAMILY,
         compute=_equivalence,
         explains=(equivalence, equivalence_margin),
@@ -333,6 +344,7 @@ indicators = (
     ),
     Indicator(
         name="form_heterogeneity",
+        unit=SCORE,
         family=_FAMILY,
         compute=_heterogeneity,
         better="lower",
@@ -344,6 +356,7 @@ indicators = (
     ),
     Indicator(
         name="form_correlation",
+        unit=CORRELATION,
         compares_spread=True,
         fewest_families=10,
         family=_FAMILY,
@@ -354,6 +367,7 @@ indicators = (
     ),
     Indicator(
         name="length_elasticity",
+        unit=ELASTICITY,
         family=_FAMILY,
         needs=(PAIR,),
         compute=_elasticity,
@@ -363,6 +377,7 @@ indicators = (
     ),
     Indicator(
         name="yes_ratio_shift",
+        unit=SHARE_DIFFERENCE,
         title="yes-ratio shift",
         family=_FAMILY,
         needs=_YES_NO,
@@ -374,6 +389,7 @@ indicators = (
     ),
     Indicator(
         name="d_prime_shift",
+        unit=DEVIATIONS,
         title="d' shift",
         family=_FAMILY,
         needs=_YES_NO,
@@ -384,6 +400,7 @@ indicators = (
     ),
     Indicator(
         name="criterion_shift",
+        unit=DEVIATIONS,
         family=_FAMILY,
         needs=_YES_NO,
         compute=_criterion_shift,
@@ -396,6 +413,7 @@ indicators = (
     ),
     Indicator(
         name="acquiescence",
+        unit=LEANING,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_acquiescence,
@@ -406,6 +424,7 @@ indicators = (
     ),
     Indicator(
         name="coherence",
+        unit=SHARE,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_coherence,
@@ -417,6 +436,7 @@ indicators = (
     ),
     Indicator(
         name="balanced_score",
+        unit=RELIABILITY,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_balanced_score,
@@ -425,6 +445,7 @@ indicators = (
     ),
     Indicator(
         name="position_bias",
+        unit=CRAMER,
         family=_FAMILY,
         compute=_position_bias,
         explains=(position_bias,),

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hqm.indicators.cases import number
 from hqm.psychometrics import (
     Coefficient,
     FamilyDependence,
@@ -44,7 +43,7 @@ from hqm.psychometrics import (
 from hqm.published.printed_table import Column, Published
 from hqm.published.table_columns import Subscales, metric_of
 from hqm.signature import sign
-from hqm.types import Estimate, Interval
+from hqm.types import Estimate, Interval, finite
 from hqm.version import __version__
 
 # ----------------------------------------------------------------------
@@ -210,15 +209,15 @@ def of_two(
         "pearson",
         r,
         more=influence.pop("flags", ()),
-        n_effective=number(dependence.n_eff),
+        n_effective=finite(dependence.n_eff),
         **influence,
     )
     yield signed("spearman", spearman(x, y, n_effective=n_eff))
     yield signed("tau_b", kendall_tau_b(x, y, n_effective=n_eff))
     both = icc(np.stack([x, y], axis=1), n_effective=n_eff)
     if first.scale == other.scale:
-        yield signed("icc_a1", both.a1, sem=number(both.sem_agreement), mdc95=number(both.mdc95))
-        yield signed("icc_c1", both.c1, sem=number(both.sem_consistency))
+        yield signed("icc_a1", both.a1, sem=finite(both.sem_agreement), mdc95=finite(both.mdc95))
+        yield signed("icc_c1", both.c1, sem=finite(both.sem_consistency))
         for name, value in (
             ("icc_11", both.one_way),
             ("icc_1k", both.one_way_k),
@@ -232,8 +231,8 @@ def of_two(
         yield signed(
             "limits_of_agreement",
             _widened(limits.bias, n_eff),
-            lower=number(limits.lower.value),
-            upper=number(limits.upper.value),
+            lower=finite(limits.lower.value),
+            upper=finite(limits.upper.value),
         )
         p, about = _equivalent(a, b, margin, n_eff)
         yield signed("equivalence", p, **about)
@@ -267,7 +266,7 @@ def of_two(
     yield signed(
         "pearson_top_half",
         _observed(restricted),
-        u=number(restricted.u),
+        u=finite(restricted.u),
         direction=_directions((first, other)),
     )
     if items and first.scale and first.scale == other.scale:
@@ -317,7 +316,7 @@ def _equivalent(
     return p, {
         "margin": margin.value,
         "margin_from": "declared",
-        "shift": number(tested.shift.value),
+        "shift": finite(tested.shift.value),
     }
 
 
@@ -326,8 +325,8 @@ def _influence(x: Array, y: Array) -> dict[str, Any]:
     if left_out.status != "ok":
         return {}
     return {
-        "without_low": number(left_out.low),
-        "without_high": number(left_out.high),
+        "without_low": finite(left_out.low),
+        "without_high": finite(left_out.high),
         "flags": tuple(f for f in left_out.flags if f == "DOMINANT_MODEL"),
     }
 
@@ -367,7 +366,7 @@ def of_subscales(
             seed,
         )
     dependence = family_dependence(parts.total, families, stream(seed, "families"))
-    yield make("families.icc", "mean", dependence.icc, n_effective=number(dependence.n_eff))
+    yield make("families.icc", "mean", dependence.icc, n_effective=finite(dependence.n_eff))
     if not table.binary:
         yield from _with_items(make, parts)
     for name, why in (
@@ -422,7 +421,7 @@ def _of_parts(
     )
     yield make("consistency.alpha_standardized", label, standardized_alpha(x), **shared)
     for name, mean, single in (("g", forms.ck, forms.c1), ("phi", phi, forms.a1)):
-        one_column = [number(v) for v in (single.value, single.low, single.high)]
+        one_column = [finite(v) for v in (single.value, single.low, single.high)]
         yield make(
             f"generalizability.{name}",
             label,
@@ -449,8 +448,8 @@ def _of_parts(
         "consistency.split_half",
         label,
         mean_of_halves,
-        minimum=number(halves.minimum),
-        maximum=number(halves.maximum),
+        minimum=finite(halves.minimum),
+        maximum=finite(halves.maximum),
         splits=halves.splits,
         **shared,
     )
@@ -462,7 +461,7 @@ def _of_parts(
         label,
         _observed(restricted),
         flags=restricted.flags,
-        u=number(restricted.u),
+        u=finite(restricted.u),
         direction=_directions(parts.about),
         **shared,
     )
@@ -475,7 +474,7 @@ def _of_parts(
         else Coefficient.absent("insufficient", "there are no two columns that vary")
     )
     matrix = {
-        f"{parts.columns[i]} ~ {parts.columns[j]}": number(v)
+        f"{parts.columns[i]} ~ {parts.columns[j]}": finite(v)
         for (i, j), v in zip(pairs, values, strict=False)
     }
     yield make("consistency.mean_correlation", label, mean_r, correlations=matrix, **shared)
@@ -492,8 +491,8 @@ def _discrimination(make: Maker, parts: Subscales, label: str) -> Estimate:
     )
     places = {
         "ids": list(parts.columns),
-        "difficulty": [number(item.difficulty) for item in study.items],
-        "item_rest": [number(item.item_rest) for item in study.items],
+        "difficulty": [finite(item.difficulty) for item in study.items],
+        "item_rest": [finite(item.item_rest) for item in study.items],
     }
     return make("items.discrimination", label, value, items=len(parts.columns), map=places)
 

@@ -17,6 +17,8 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Tally = Mapping[str, Any]
 Better = Literal["higher", "lower", "neither"]
+UNIT = (0.0, 1.0)
+"""The scale of shares and rates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Metric:
     release
         Sums -> value as the release computes what it prints, where it rounds on the way (an F1 of a
         rounded precision and a rounded recall); None where it is `of`.
+    scale
+        The least and the greatest value, where it has them; a share lies from 0 to 1 by itself.
     """
 
     name: str
@@ -62,6 +66,7 @@ class Metric:
     group: str = ""
     digits: int | None = None
     release: Callable[[Tally], Any] | None = None
+    scale: tuple[float | None, float | None] = (None, None)
 
     def __call__(self, sums: Tally) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -75,6 +80,11 @@ class Metric:
     def within(self, subset: str) -> Metric:
         """The same metric on a subset of the items."""
         return replace(self, name=f"{subset}.{self.name}", subset=subset)
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The least and the greatest value that it can have."""
+        return UNIT if self.share else self.scale
 
     @property
     def rounds(self) -> bool:
@@ -157,11 +167,19 @@ YES_NO: tuple[Metric, ...] = (
         share=True,
         about="Share of right answers.",
     ),
-    Metric("precision", _precision, about="Of the answers yes, the share that is right."),
     Metric(
-        "recall", _recall, about="Of the questions whose answer is yes, the share answered yes."
+        "precision",
+        _precision,
+        about="Of the answers yes, the share that is right.",
+        scale=UNIT,
     ),
-    Metric("f1", _f1, about="Harmonic mean of precision and recall."),
+    Metric(
+        "recall",
+        _recall,
+        about="Of the questions whose answer is yes, the share answered yes.",
+        scale=UNIT,
+    ),
+    Metric("f1", _f1, about="Harmonic mean of precision and recall.", scale=UNIT),
     Metric(
         "d_prime",
         _d_prime,
@@ -172,6 +190,7 @@ YES_NO: tuple[Metric, ...] = (
         lambda t: ratio(t["tp"] + t["fp"], _total(t)),
         "neither",
         about="Share of answers yes.",
+        scale=UNIT,
     ),
 )
 """The metrics of yes/no questions; yes is the positive class. An undefined ratio is NaN, as is F1
@@ -208,6 +227,7 @@ CHAIR: tuple[Metric, ...] = (
         mean_of("hallucinated", "mentioned"),
         "lower",
         about="Of the objects mentioned, the share not there.",
+        scale=UNIT,
     ),
     Metric(
         "chair_s",
@@ -217,7 +237,10 @@ CHAIR: tuple[Metric, ...] = (
         about="Share of captions that mention an object not there.",
     ),
     Metric(
-        "recall", mean_of("covered", "present"), about="Of the objects there, the share mentioned."
+        "recall",
+        mean_of("covered", "present"),
+        about="Of the objects there, the share mentioned.",
+        scale=UNIT,
     ),
     Metric("length", mean_of("words"), "neither", about="Mean length of a caption in words."),
 )

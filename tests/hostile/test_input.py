@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -150,7 +151,7 @@ def plain_audit() -> dict[str, Any]:
         reference=first,
         items=4,
         images=4,
-        metrics={"accuracy": {"about": "", "better": "higher"}},
+        metrics={"accuracy": {"about": "", "better": "higher", "scale": [0.0, 1.0]}},
         forms={
             "original": {"items": 4, "left_out": 0, "rules": {"(as it was)": 4}, "digest": "b2:0"}
         },
@@ -364,6 +365,17 @@ EDITS: list[tuple[str, Any, str]] = [
     (f"{A}.estimates.4.detail.tied_sets", [4], f"{A}.estimates.4.detail.tied_sets.0"),
     (f"{A}.title", "half \ud800", f"{A}.title"),
     ("record.deep", json.loads("[" * 60 + "]" * 60), "record.deep"),
+    # values that are impossible: beside their scale, their interval, the items that there are
+    (f"{R}.scores.accuracy", 55.0, f"{R}.scores.accuracy"),
+    (f"{R}.cells.{CELL}.accuracy", -0.1, f"{R}.cells.{CELL}.accuracy"),
+    (f"{R}.by_type.ocr", 55.0, f"{R}.by_type.ocr"),
+    (f"{R}.yes_ratio.{CELL}", 3.0, f"{R}.yes_ratio.{CELL}"),
+    (f"{R}.intervals.accuracy", [0.8, 0.9], f"{R}.intervals.accuracy"),
+    (f"{R}.states.{CELL}.ok", 9_999, f"{R}.states.{CELL}"),
+    (f"{E}.value", 3.0, f"{E}.value"),
+    (f"{E}.intervals.fixed_models", [0.1, 0.2], f"{E}.intervals.fixed_models"),
+    (f"{E}.n_items", -4, f"{E}.n_items"),
+    ("hqm_version", "7.0.0", "hqm_version"),
 ]
 
 
@@ -398,8 +410,10 @@ def test_an_edited_audit_is_refused_by_the_path_of_its_key(
     status, _, err = run("report", file, "--to", tmp_path / "r.html")
     assert status == 1, err
     sentence = one_sentence(err)
+    named = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", named)
     assert sentence.startswith(f"hqm: {file}: the key {named!r}"[:-1]), sentence
-    assert "hqm audit" in sentence, "the remedy"
+    remedy = "hqm-audit" if value == "7.0.0" else "hqm audit"
+    assert remedy in sentence, "the remedy"
     assert not (tmp_path / "r.html").exists()
 
 
@@ -414,9 +428,9 @@ def test_an_edited_audit_is_refused_by_the_path_of_its_key(
         ('"audit"', "no audit"),
         ("{}", "no audit"),
         ('{"audits": 1}', "'hqm_version'"),
-        ('{"hqm_version": "1", "command": "", "record": {}, "audits": 1}', "'audits'"),
-        ('{"hqm_version": "1", "command": "", "record": {}, "audits": [1]}', "'audits.0'"),
-        ('{"hqm_version": "1", "command": "", "record": {}, "audits": {}}', "'audits'"),
+        ('{"hqm_version": "0.1.0", "command": "", "record": {}, "audits": 1}', "'audits'"),
+        ('{"hqm_version": "0.1.0", "command": "", "record": {}, "audits": [1]}', "'audits[0]'"),
+        ('{"hqm_version": "0.1.0", "command": "", "record": {}, "audits": {}}', "'audits'"),
     ],
 )
 @pytest.mark.parametrize("command", ["report", "gate", "compare"])
