@@ -22,7 +22,7 @@ from hqm.version import __version__
 if TYPE_CHECKING:
     from hqm.benchmark.card import Card
 
-EXTRAS = ("local", "parquet", "hub", "logs", "ray")
+EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "label", "ray")
 """The extras that a command may ask for."""
 PORTS = {8000: "vLLM", 30000: "SGLang", 11434: "Ollama"}
 """Where servers of this machine listen unless they are told otherwise."""
@@ -158,7 +158,7 @@ def _libraries(report: Report) -> None:
         if extra in unmet
     }
     there = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
-    shown = ("numpy", "scipy", "matplotlib", "openai", "transformers")
+    shown = ("numpy", "scipy", "openai", "transformers")
     said = ", ".join(f"{name} {versions[name]}" for name in shown if versions.get(name))
     report.lines.append(("libraries", said))
     report.lines.append(("extras", ", ".join(there) or "none"))
