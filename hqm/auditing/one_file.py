@@ -17,13 +17,9 @@ from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.items import one_part
 from hqm.benchmark.judge_api import AskJudge, played_back, whole
 from hqm.benchmark.judgement_files import holds_marks
-from hqm.benchmark.log_answers import LogSettings, take_logs
 from hqm.errors import AnswerError, UsageError
-from hqm.judges.file_judge import judges_of
-from hqm.judges.judgements import JudgementSource, take_judgements
 from hqm.judges.procedure import verdicts
 from hqm.logs.reading import written_by_tool
-from hqm.psychometrics import item_agreement, pearson
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
@@ -109,7 +105,7 @@ def score_file(
         form = one_part(form, part, benchmark.name)
     compared: list[ScoreComparison] = []
     if written_by_tool(answers, tables=False):
-        form, given, compared = _of_log(benchmark, form, answers, LogSettings(partial=partial))
+        form, given, compared = _of_log(benchmark, form, answers, partial)
     else:
         form, given = benchmark.read_answers(answers, form)
     matrix = _matrix(
@@ -179,11 +175,14 @@ def _by_key(
 
 
 def _of_log(
-    benchmark: Benchmark, form: Form, path: Path, settings: LogSettings
+    benchmark: Benchmark, form: Form, path: Path, partial: bool
 ) -> tuple[Form, Mapping[str, Response], list[ScoreComparison]]:
     """The answers of a log, the parts of the form that it answers, and the tool's scores beside
     ours.
     """
+    from hqm.benchmark.log_answers import LogSettings, take_logs
+
+    settings = LogSettings(partial=partial)
     taken = take_logs(benchmark, {form.name: benchmark.original}, [path], settings)
     if len(taken.recordings) != 1:
         those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
@@ -237,6 +236,9 @@ def _matrix(
             ),
         )
     if holds_marks(judgements):
+        from hqm.judges.file_judge import judges_of
+        from hqm.judges.judgements import JudgementSource, take_judgements
+
         texts = {
             item.id: answer.text
             for item, answer in zip(form.items, row, strict=True)
@@ -281,6 +283,8 @@ def _against_labels(
     benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
 ) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
+    from hqm.psychometrics import item_agreement, pearson
+
     labels = {
         j.item: j.label
         for j in benchmark.read_criterion(path, form, None)

@@ -8,19 +8,20 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hqm.administration.asks import StoredRespondent
-from hqm.administration.stored_answers import Answers
-from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.benchmark.recordings import Recording
 from hqm.errors import DesignError
-from hqm.judges.file_judge import verdict_of_share
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
 from hqm.types import Cell, Form, Item, Response, Verdict, finite
+
+if TYPE_CHECKING:
+    from hqm.administration.asks import StoredRespondent
+    from hqm.administration.stored_answers import Answers
+    from hqm.auditing.audit import BenchmarkAudit
 
 # ----------------------------------------------------------------------
 # Where another tool's scores and ours differ, row by row, with the reason where it is known.
@@ -222,6 +223,9 @@ def _verdict(
         return Verdict.unscored(
             "unparsed", f"the tool's score is {score:g}, which is no share of right"
         )
+    # the judges' modules are loaded only where a tool's scores are read
+    from hqm.judges.file_judge import verdict_of_share
+
     return verdict_of_share(benchmark, item, float(score), str(recorded.get("read", "")))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
 from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions, with_options
 from hqm.commands.shared import write_together
 from hqm.errors import DataError, UsageError
@@ -33,26 +32,6 @@ PlanFile = Annotated[
 """The plan that a command is about."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def group(commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
-    """The group `hqm label` with its commands."""
-    app = typer.Typer(
-        name="label",
-        cls=CommandGroup,
-        help=(
-            "Labels from people: plan what is labelled, collect labels in a browser, watch them,"
-            " use them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion"
-            " labels.csv`."
-        ),
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        context_settings={"max_content_width": WIDTH},
-    )
-    for name, function in commands.items():
-        app.command(name, cls=GroupedCommand)(function)
-    return app
 
 
 def serve(
