@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -190,29 +190,17 @@ def check(
     from hqm.respondents.base import waiting
 
     selection = Selection.of(select, ignore)
-    what, reading, judging = options.what, options.reading, options.judging
-    if reading.key is not None and len(benchmarks) != 1:
+    what, key = options.what, options.reading.key
+    if key is not None and len(benchmarks) != 1:
         raise UsageError(
             "a corrected key belongs to one benchmark",
             remedy="Name that benchmark alone with --key.",
         )
-    settings: dict[str, Any] = {
-        "scoring": reading.scoring,
-        "withheld": reading.withheld,
-        "parser": reading.parser,
-    }
-    settings |= {
-        "words": reading.words,
-        "mode": judging.mode,
-        "prompts": judging.prompts,
+    settings = options.loading | {
         "forms": what.form_files,
-    }
-    settings |= {
-        "data": what.data,
-        "images": what.images,
         "part": what.part,
         "limit": what.limit,
-        "key": reading.key,
+        "key": key,
     }
     linted = []
     for name in benchmarks:

@@ -55,10 +55,9 @@ def completion(
     """
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SHELLS:
-        remedy = f"Write one of {', '.join(f'`hqm completion {known}`' for known in SHELLS)}."
         raise UsageError(
             f"there is no completion for the shell {name!r}",
-            remedy=remedy,
+            remedy=f"Write one of {', '.join(f'`hqm completion {known}`' for known in SHELLS)}.",
             given=name,
             known=SHELLS,
         )

@@ -123,8 +123,10 @@ def _need_server() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        what = "the page needs Starlette and uvicorn, which are not installed"
-        raise UsageError(what, remedy="Install them: pip install 'hqm-audit[label]'.") from None
+        raise UsageError(
+            "the page needs Starlette and uvicorn, which are not installed",
+            remedy="Install them: pip install 'hqm-audit[label]'.",
+        ) from None
 
 
 def _in_url(host: str) -> str:
@@ -141,9 +143,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener.bind(address)
         listener.listen(64)
     except OSError as error:
-        remedy = "Name another with --port or --host; --port 0 takes any port that is free."
         raise DataError(
-            f"nothing can listen there: {error.strerror}", place=f"{host}:{port}", remedy=remedy
+            f"nothing can listen there: {error.strerror}",
+            place=f"{host}:{port}",
+            remedy="Name another with --port or --host; --port 0 takes any port that is free.",
         ) from None
     with listener:
         yield listener

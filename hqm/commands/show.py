@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
-    from hqm.administration.costs import Bound, Forecast, Spent
+    from hqm.administration.costs import Spent
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.findings import Finding
     from hqm.benchmark.log_answers import Taken
     from hqm.commands.new_benchmark import Made
-    from hqm.commands.session import Session
+    from hqm.commands.session import Plan, Session
     from hqm.decisions.stopping import StoppedRun
     from hqm.judges.judgements import TakenJudgements
     from hqm.labels.study import StudyStatus
@@ -488,18 +488,12 @@ def _question(item: Any) -> str:
     return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
 
 
-def plan(
-    forecasts: Mapping[tuple[str, str], Forecast],
-    images: Mapping[str, tuple[int, int]],
-    as_json: bool,
-    judging: Mapping[str, int],
-    bounds: Sequence[Bound] = (),
-    refused_before: int = 0,
-) -> None:
+def plan(made: Plan, as_json: bool) -> None:
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
 
-    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
+    forecasts = made.forecasts
+    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in made.images.items()}
     totals = {
         key: sum(getattr(forecast, key) for forecast in forecasts.values())
         for key in ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
@@ -511,10 +505,11 @@ def plan(
             {"respondent": who, "benchmark": what, **asdict(forecast)}
             for (who, what), forecast in forecasts.items()
         ]
-        limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in bounds]
+        limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
         further = {"bounds": limits} if limits else {}
+        judging = dict(made.judging)
         print_json(
-            {"plan": rows, "total": totals, "images": missing, "judging": dict(judging), **further}
+            {"plan": rows, "total": totals, "images": missing, "judging": judging, **further}
         )
         return
     columns = (
@@ -548,22 +543,22 @@ def plan(
     print_all(table)
     if not all(forecast.measured for forecast in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
-    for judge, count in judging.items():
+    for judge, count in made.judging.items():
         print(
             f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
             " answers, ask more."
         )
-    for bound in bounds:
+    for bound in made.bounds:
         said = "would end the command" if bound.ends_it else "would not be reached"
         most = "" if bound.option == "--max-requests" else " at most"
         print(f"{bound.option} {bound.limit:,.10g} {said}: {bound.needed:,.10g}{most} are planned.")
-    if bounds and judging:
+    if made.bounds and made.judging:
         print(
             "The judges' further questions, and their tokens and cost, come on top of what is"
             " planned."
         )
-    refused(refused_before)
-    missing_images(images)
+    refused(made.refused)
+    missing_images(made.images)
 
 
 def refused(count: int) -> None:
