@@ -450,7 +450,8 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
 
 @pytest.mark.parametrize("name", ["part", "runs", "judges", "device", "store"])
 def test_a_command_receives_the_options_it_names(name: str) -> None:
-    from hqm.commands.options import OPTIONS, RunOptions, with_options
+    from hqm.commands.option_decorators import with_options
+    from hqm.commands.options import OPTIONS, RunOptions
 
     received: list[RunOptions] = []
 
@@ -471,7 +472,8 @@ def test_another_package_adds_a_command_with_one_file(
     from hqm.cli import main
 
     (tmp_path / "census.py").write_text(
-        "from hqm.commands.options import Benchmarks, RunOptions, with_options\n"
+        "from hqm.commands.option_decorators import with_options\n"
+        "from hqm.commands.options import Benchmarks, RunOptions\n"
         "from hqm.benchmark.registry import load\n\n\n"
         "@with_options('as_json')\n"
         "def census(*, benchmarks: Benchmarks, options: RunOptions) -> None:\n"

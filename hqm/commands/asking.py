@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
 from hqm.commands.published_table import TableOptions, audit_published
 from hqm.commands.shared import (
     command,

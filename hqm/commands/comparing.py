@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from hqm.commands.designing import PricesFile
-from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled, write_text
 from hqm.errors import UsageError
 

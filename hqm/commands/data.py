@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
     OUTPUT,
@@ -19,7 +20,6 @@ from hqm.commands.options import (
     Benchmarks,
     PolicyFile,
     RunOptions,
-    with_options,
 )
 from hqm.commands.shared import find_audit, store_path, writable, write_text
 from hqm.commands.terminal import print_all, terminal_table
@@ -319,10 +319,7 @@ def _rewritten(
         return rephrase_left_out(original, parallel, make_respondent(rewriter), opened)
 
 
-# ----------------------------------------------------------------------
-# What `hqm list` prints: the benchmarks, respondents, parsers, indicators and recipes that HQM
-# knows.
-# ----------------------------------------------------------------------
+# --- hqm list ---
 
 
 def show_known(what: str) -> None:
@@ -437,9 +434,7 @@ KNOWN: Mapping[str, Callable[[], None]] = {
 """What can be listed."""
 
 
-# ----------------------------------------------------------------------
-# Commands for the makers of a benchmark: begin one, hold its audit against a policy.
-# ----------------------------------------------------------------------
+# --- hqm new, hqm gate ---
 
 
 def new(

@@ -18,10 +18,7 @@ from hqm.commands.interrupt import Interrupted
 from hqm.commands.options import HEADINGS, OUTPUT, WHAT
 from hqm.errors import UsageError, meant
 
-# ----------------------------------------------------------------------
-# What a shell offers at the Tab key: commands and options by typer, the values of options from
-# the tables of HQM.
-# ----------------------------------------------------------------------
+# --- what a shell offers at the Tab key ---
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HQM_COMPLETE"

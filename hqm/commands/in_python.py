@@ -21,7 +21,8 @@ from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.registry import load
 from hqm.commands.comparing import COMPARED, Readings, comparison_of
-from hqm.commands.options import RunOptions, with_keywords
+from hqm.commands.option_decorators import with_keywords
+from hqm.commands.options import RunOptions
 from hqm.commands.session import Plan, Session, run_until
 from hqm.commands.shared import readable, writable
 from hqm.comparison.measures import Comparison
@@ -33,7 +34,7 @@ _AUDITED = ("what", "who", "asking", "reading", "judging", "machine", "price_in"
 _NOT_ASKED = ("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin")
 
 # a script that is no module of its own cannot start worker processes
-_ALONE = {"workers": 1}
+_ALONE: dict[str, Any] = {"workers": 1}
 
 
 @with_keywords(*_AUDITED, second="recorded", **_ALONE)

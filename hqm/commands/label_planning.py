@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
 from hqm.commands.shared import existing, readable, session_of, store_path
 from hqm.errors import UsageError
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import write_together
 from hqm.errors import DataError, UsageError
 
@@ -235,10 +236,7 @@ def items(
     print(f"written: {out}")
 
 
-# ----------------------------------------------------------------------
-# `hqm label export` and `hqm label import`: a study's labels for an audit, and its tasks and
-# labels to and from other tools.
-# ----------------------------------------------------------------------
+# --- hqm label export, hqm label import ---
 
 
 @with_options("as_json")

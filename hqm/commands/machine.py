@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import WHO, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import WHO, RunOptions
 from hqm.version import __version__
 
 if TYPE_CHECKING:
@@ -88,22 +89,13 @@ def _print(report: Report) -> None:
     from hqm.commands.terminal import width
 
     room = max(width(), 30)
-    for heading, text in report.lines:
+    problems = [("PROBLEM", problem) for problem in report.problems]
+    for heading, text in [*report.lines, *problems]:
         print(
             textwrap.fill(
                 text,
                 room,
                 initial_indent=f"{heading:11} ",
-                subsequent_indent=" " * 12,
-                break_on_hyphens=False,
-            )
-        )
-    for problem in report.problems:
-        print(
-            textwrap.fill(
-                problem,
-                room,
-                initial_indent=f"{'PROBLEM':11} ",
                 subsequent_indent=" " * 12,
                 break_on_hyphens=False,
             )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
 from hqm.commands.shared import write_text
 
 if TYPE_CHECKING:

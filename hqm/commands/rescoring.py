@@ -21,7 +21,8 @@ from hqm.auditing.evidence import Evidence, families_of, read_families
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
-from hqm.commands.options import RunOptions, with_keywords
+from hqm.commands.option_decorators import with_keywords
+from hqm.commands.options import RunOptions
 from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
@@ -140,10 +141,7 @@ def _cut_to_asked(
         benchmark.original = replace(form, items=asked)
 
 
-# ----------------------------------------------------------------------
-# Short forms from an audit: the audit's answers are read back from its store, scored as they
-# were, and chosen from.
-# ----------------------------------------------------------------------
+# --- short forms from the answers of an audit ---
 
 _ALONE = "Shorten a benchmark whose answers are scored one by one."
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
     JUDGES,
@@ -19,7 +20,6 @@ from hqm.commands.options import (
     PolicyFile,
     RunOptions,
     To,
-    with_options,
 )
 from hqm.commands.shared import (
     command,
@@ -367,9 +367,7 @@ def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> N
             print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")
 
 
-# ----------------------------------------------------------------------
-# Bring answers into a store: exports of other stores, and the logs of other tools.
-# ----------------------------------------------------------------------
+# --- hqm import ---
 
 
 @with_options("part", "data", "scoring", "parser", "partial", "as_json", "no_wait")

@@ -718,9 +718,7 @@ def _only(recording: Recording, form: Form) -> Recording:
     )
 
 
-# ----------------------------------------------------------------------
-# `hqm run --until`: every benchmark of a command is asked until its rule is met.
-# ----------------------------------------------------------------------
+# --- hqm run --until ---
 
 
 def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> list[StoppedRun]:

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from hqm.types import Form
 
 
-# ----------------------------------------------------------------------
-# What `--expected` says: how many answers carry probabilities, and what is expected of reruns
-# that nobody made.
-# ----------------------------------------------------------------------
+# --- --expected ---
 
 _WITHOUT = (
     "captions have none, recorded answers and some servers give none, and answers that were stored"
@@ -82,9 +79,7 @@ def expectations(result: Audit) -> None:
             )
 
 
-# ----------------------------------------------------------------------
-# What `hqm label status` prints.
-# ----------------------------------------------------------------------
+# --- hqm label status ---
 
 
 def study_status(status: StudyStatus) -> None:
@@ -141,9 +136,7 @@ def study_status(status: StudyStatus) -> None:
         )
 
 
-# ----------------------------------------------------------------------
-# What the commands print of logs and of corrected keys.
-# ----------------------------------------------------------------------
+# --- logs and corrected keys ---
 
 
 def key_effect(effect: KeyEffect) -> None:
@@ -233,9 +226,7 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
             )
 
 
-# ----------------------------------------------------------------------
-# What `hqm audit` prints of smaller pictures.
-# ----------------------------------------------------------------------
+# --- smaller pictures ---
 
 
 def resolutions(audited: BenchmarkAudit) -> None:
@@ -257,9 +248,7 @@ def _beside(small: str) -> str:
     return small if small.startswith("[") or not small else f"({small})"
 
 
-# ----------------------------------------------------------------------
-# What `hqm audit` prints of a short form.
-# ----------------------------------------------------------------------
+# --- short forms ---
 
 
 def full_scale(audited: BenchmarkAudit) -> None:
@@ -276,9 +265,7 @@ def full_scale(audited: BenchmarkAudit) -> None:
         print(sentence)
 
 
-# ----------------------------------------------------------------------
-# What `hqm run --until` prints: who stopped where and why, and what is known of each pair.
-# ----------------------------------------------------------------------
+# --- hqm run --until ---
 
 _MOST = 20
 """Pairs that are listed; of more, only those that are not separated."""
