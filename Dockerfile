@@ -10,12 +10,12 @@
 #
 # BASE         the image to start from
 # TORCH_INDEX  a further package index that torch is taken from; empty takes the default index, whose builds carry CUDA on Linux
-# EXTRAS       what is installed beside the plain package: local, parquet, logs, hub, ray
+# EXTRAS       what is installed beside the plain package: local, parquet, logs, hub, ray, figures, stats (pingouin, GPL-3)
 ARG BASE=python:3.12-slim
 FROM ${BASE}
 
 ARG TORCH_INDEX=
-ARG EXTRAS=local,parquet,hub
+ARG EXTRAS=local,parquet,hub,figures
 
 WORKDIR /opt/hqm
 # torch alone first: the largest layer stays when only HQM changes

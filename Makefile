@@ -65,7 +65,7 @@ $(VENV)/bin/python:
 
 # TORCH_INDEX: an index to take torch from, such as one with builds for the CPU only
 $(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
-	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[local]'
+	$(INSTALL) --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[figures,local,stats]'
 	$(COMPILE)
 	touch $@
 

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from hqm import (
-    AnswerError,
     Benchmark,
     Card,
     DataError,
@@ -34,8 +33,7 @@ from hqm import (
     Metric,
     Response,
     Verdict,
-    answer_text,
-    check_questions,
+    answers_by_id,
     finding,
     ratio,
     read_json,
@@ -150,8 +148,11 @@ class AmberD(Benchmark):
             key, place = int(take(record, "id", f"{path}: record {i}")), f"{path}: record {i}"
             note = self.annotations.get(key, {})
             if note.get("type") not in _KINDS or note.get("truth") not in ("yes", "no"):
-                what = f"annotations.json has no usable label for the id {key}"
-                raise DataError(what, place=place, remedy="Take both files of one release.")
+                raise DataError(
+                    f"annotations.json has no usable label for the id {key}",
+                    place=place,
+                    remedy="Take both files of one release.",
+                )
             image = str(take(record, "image", place))
             kind = _KINDS[note["type"]]
             items.append(
@@ -201,25 +202,9 @@ class AmberD(Benchmark):
         """A JSON array of `id` and `response`; like the release, only the answers that the file has
         are scored.
         """
-        given: dict[str, Response] = {}
-        asked: list[tuple[str, str, Item]] = []
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
-            key = str(take(record, "id", place))
-            if key in given:
-                raise AnswerError(
-                    f"the id {key} is answered twice",
-                    place=place,
-                    remedy="Keep one answer for each id.",
-                )
-            if key in form.by_id:
-                given[key] = Response(answer_text(take(record, "response", place), place))
-                asked.append((place, str(record.get("query") or ""), form.by_id[key]))
-            elif not key.isdecimal() or int(key) not in self.annotations:
-                what = f"AMBER has no id {key!r}"
-                raise AnswerError(what, place=place, remedy="Check that the file belongs to AMBER.")
-        check_questions(asked, path)
-        return form, given
+        return form, answers_by_id(
+            path, form, "AMBER", lambda key: key.isdecimal() and int(key) in self.annotations
+        )
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released files."""
@@ -241,20 +226,21 @@ class AmberD(Benchmark):
                         if theirs.get(i.id, i.prompt) != i.prompt
                     ],
                 )
-        sentence = "{n} questions have 'a' before a vowel"
         yield from finding(
-            "article", sentence, [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)]
+            "article",
+            "{n} questions have 'a' before a vowel",
+            [i for i in form.items if re.search(r"\ba [aeiou]", i.prompt)],
         )
-        sentence = "{n} questions speak to the reader ('your')"
         yield from finding(
-            "second-person", sentence, [i for i in form.items if "your" in i.prompt.split()]
+            "second-person",
+            "{n} questions speak to the reader ('your')",
+            [i for i in form.items if "your" in i.prompt.split()],
         )
-        sentence = (
+        yield from finding(
+            "wording",
             "{n} relation questions lack the words 'in this image' that the paper's prompt ends"
-            " with"
-        )
-        yield from finding(
-            "wording", sentence, [i for i in by_kind["relation"] if "image" not in i.prompt]
+            " with",
+            [i for i in by_kind["relation"] if "image" not in i.prompt],
         )
         pairs = (re.search(r"between the (.+) and (.+)\?", i.prompt) for i in by_kind["relation"])
         same = [m[0] for m in pairs if m and m[1] == m[2]]
@@ -265,29 +251,35 @@ class AmberD(Benchmark):
     def _label_leaks(self, form: Form, by_kind: Mapping[str, list[Item]]) -> Iterable[Finding]:
         attributes = [item for item in form.items if "attribute" in self.subsets(item)]
         if all((int(i.id) % 2 == 1) == (i.target == "yes") for i in attributes):
-            sentence = (
+            yield Finding(
+                "label-by-id",
                 f"all {len(attributes)} attribute questions come in pairs, odd id yes, even id no:"
-                " the id gives the label"
+                " the id gives the label",
+                len(attributes),
             )
-            yield Finding("label-by-id", sentence, len(attributes))
         raw = Counter((i.meta["label"], i.target) for i in by_kind["relation"])
         if len(raw) == len({label for label, _ in raw}) > 1:
-            sentence = (
+            yield Finding(
+                "label-by-type",
                 "the raw type of a relation question is its label"
-                f" ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it"
+                f" ({', '.join(f'{label} = {truth}' for label, truth in raw)}): never group by it",
+                len(by_kind["relation"]),
             )
-            yield Finding("label-by-type", sentence, len(by_kind["relation"]))
         for kind, items in by_kind.items():
             if len({i.target for i in items}) == 1:
-                sentence = f"all {len(items)} {kind} questions have the answer {items[0].target!r}"
-                yield Finding("constant-label", sentence, len(items))
+                yield Finding(
+                    "constant-label",
+                    f"all {len(items)} {kind} questions have the answer {items[0].target!r}",
+                    len(items),
+                )
         asks_for_one = [i for i in form.items if i.prompt.startswith("Is there one ")]
         if asks_for_one and {i.target for i in asks_for_one} == {"yes"}:
-            sentence = (
+            yield Finding(
+                "label-by-wording",
                 f"'Is there one ...' has the answer yes {len(asks_for_one)} times of"
-                f" {len(asks_for_one)}"
+                f" {len(asks_for_one)}",
+                len(asks_for_one),
             )
-            yield Finding("label-by-wording", sentence, len(asks_for_one))
 
     def _label_errors(self, form: Form) -> Iterable[Finding]:
         number = re.compile(r"AMBER_(\d+)\.")
@@ -311,20 +303,27 @@ class AmberD(Benchmark):
                     wrong.append(item)
                 elif any(match[1] in words.get(word, ()) for word in there):
                     near.append(item)
-        sentence = (
+        yield from finding(
+            "label-error",
             "{n} existence questions have the answer no, though the object is among the picture's"
-            " true ones"
+            " true ones",
+            wrong,
         )
-        yield from finding("label-error", sentence, wrong)
-        sentence = "{n} more ask about a word associated with a true object of the picture"
-        yield from finding("label-doubt", sentence, near)
+        yield from finding(
+            "label-doubt",
+            "{n} more ask about a word associated with a true object of the picture",
+            near,
+        )
         overlap = [
             str(i)
             for i, note in self.annotations.items()
             if note["type"] == "generative" and set(note["truth"]) & set(note["hallu"])
         ]
-        sentence = "{n} pictures list an object both as true and as a hallucination"
-        yield from finding("annotation-overlap", sentence, overlap)
+        yield from finding(
+            "annotation-overlap",
+            "{n} pictures list an object both as true and as a hallucination",
+            overlap,
+        )
         twice = [
             str(i)
             for i, note in self.annotations.items()
@@ -333,8 +332,9 @@ class AmberD(Benchmark):
         yield from finding("annotation-twice", "{n} pictures list a true object twice", twice)
         groups = [group for group in same_question(form).values() if len(group) > 1]
         contradictory = [group[0] for group in groups if len({i.target for i in group}) > 1]
-        sentence = (
+        yield Finding(
+            "pairs",
             f"{len(groups)} pairs of picture and question stand twice, {len(contradictory)} of them"
-            " with different answers"
+            " with different answers",
+            len(groups),
         )
-        yield Finding("pairs", sentence, len(groups))

@@ -43,7 +43,6 @@ from typing import Any, NamedTuple
 
 from hqm import (
     Analysis,
-    AnswerError,
     Benchmark,
     DataError,
     Finding,
@@ -54,8 +53,7 @@ from hqm import (
     Response,
     ScoredAnswer,
     Verdict,
-    answer_text,
-    check_questions,
+    answers_by_id,
     finding,
     made_up_objects,
     ratio,
@@ -113,43 +111,57 @@ def _hal(clean: str, official: bool) -> Callable[[Mapping[str, Any]], Any]:
 
 def _metrics(official: bool) -> Iterator[Metric]:
     digits = 1 if official else None
-    about = "Of the objects mentioned, the percentage made up."
     yield Metric(
-        "chair", _percent("made_up", "mentioned", official), "lower", about=about, digits=digits
+        "chair",
+        _percent("made_up", "mentioned", official),
+        "lower",
+        about="Of the objects mentioned, the percentage made up.",
+        digits=digits,
     )
-    about = "Of the true objects, the percentage mentioned."
-    yield Metric("cover", _percent("covered", "true", official), about=about, digits=digits)
-    about = "Percentage of descriptions that make something up."
-    yield Metric("hal", _hal("clean", official), "lower", about=about, digits=digits)
+    yield Metric(
+        "cover",
+        _percent("covered", "true", official),
+        about="Of the true objects, the percentage mentioned.",
+        digits=digits,
+    )
+    yield Metric(
+        "hal",
+        _hal("clean", official),
+        "lower",
+        about="Percentage of descriptions that make something up.",
+        digits=digits,
+    )
     about = "Made-up objects that people expect there, in percent of " + (
         "all expected ones." if official else "the objects mentioned."
     )
     yield Metric("cog", _percent("hit", "targets", official), "lower", about=about, digits=digits)
-    about = "Mean relative place of made-up words: 0 at the start, 1 at the end."
     yield Metric(
-        "position", lambda t: ratio(t["place"], t["words_made_up"]), "neither", about=about
+        "position",
+        lambda t: ratio(t["place"], t["words_made_up"]),
+        "neither",
+        about="Mean relative place of made-up words: 0 at the start, 1 at the end.",
     )
     for at in FIFTHS:
-        about = (
-            f"Of the made-up words, the share between {at - 20} and {at} percent of the"
-            " description's length."
-        )
-        yield Metric(f"position.at_{at}", _share_at(at), "neither", about=about)
-    for at in FIFTHS[:-1]:
-        about = (
-            f"Percentage of descriptions that make something up in the first {at} percent of their"
-            " words."
-        )
         yield Metric(
-            f"hal.at_{at}", _hal(f"clean_{at}", official), "lower", about=about, digits=digits
+            f"position.at_{at}",
+            _share_at(at),
+            "neither",
+            about=f"Of the made-up words, the share between {at - 20} and {at} percent of the"
+            " description's length.",
         )
-        about = (
-            f"Of the true objects, the percentage mentioned in the first {at} percent of the words."
+    for at in FIFTHS[:-1]:
+        yield Metric(
+            f"hal.at_{at}",
+            _hal(f"clean_{at}", official),
+            "lower",
+            about=f"Percentage of descriptions that make something up in the first {at} percent of their"
+            " words.",
+            digits=digits,
         )
         yield Metric(
             f"cover.at_{at}",
             _percent(f"covered_{at}", "true", official),
-            about=about,
+            about=f"Of the true objects, the percentage mentioned in the first {at} percent of the words.",
             digits=digits,
         )
     yield Metric(
@@ -218,12 +230,9 @@ class AmberG(Benchmark):
                 name for name in (*note["truth"], *note["hallu"]) if name not in self.associated
             ]
             if missing:
-                what = (
-                    f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated"
-                    " with"
-                )
                 raise DataError(
-                    what,
+                    f"relation.json has no {missing[0]!r}, which picture {item.id} is annotated"
+                    " with",
                     place=str(self.data / "relation.json"),
                     remedy="Take both files of one release.",
                 )
@@ -250,8 +259,11 @@ class AmberG(Benchmark):
             place = f"{path}: record {i}"
             key, image = str(take(record, "id", place)), str(take(record, "image", place))
             if self.annotations.get(key, {}).get("type") != "generative":
-                what = f"annotations.json has no generative annotation for the id {key}"
-                raise DataError(what, place=place, remedy="Take both files of one release.")
+                raise DataError(
+                    f"annotations.json has no generative annotation for the id {key}",
+                    place=place,
+                    remedy="Take both files of one release.",
+                )
             prompt = str(take(record, "query", place))
             items.append(Item(key, prompt, "caption", None, image, "existence", "", image))
         return Form("original", tuple(items))
@@ -384,25 +396,7 @@ class AmberG(Benchmark):
         """A JSON array of `id` and `response`; like the release, only the answers that the file has
         are scored.
         """
-        given: dict[str, Response] = {}
-        asked: list[tuple[str, str, Item]] = []
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
-            key = str(take(record, "id", place))
-            if key in given:
-                raise AnswerError(
-                    f"the id {key} is answered twice",
-                    place=place,
-                    remedy="Keep one answer for each id.",
-                )
-            if key in form.by_id:
-                given[key] = Response(answer_text(take(record, "response", place), place))
-                asked.append((place, str(record.get("query") or ""), form.by_id[key]))
-            elif key not in self.annotations:
-                remedy = "Check that the file belongs to AMBER."
-                raise AnswerError(f"AMBER has no id {key!r}", place=place, remedy=remedy)
-        check_questions(asked, path)
-        return form, given
+        return form, answers_by_id(path, form, "AMBER", lambda key: key in self.annotations)
 
     def group_metrics(
         self, scores: Mapping[str, Mapping[str, float | None]]
@@ -425,8 +419,11 @@ class AmberG(Benchmark):
         )
         for kind, name in (("truth", "a true object"), ("hallu", "a target")):
             twice = [key for key, note in notes.items() if len(note[kind]) > len(set(note[kind]))]
-            what = f"{{n}} pictures list {name} twice: the release can never count both"
-            yield from finding(f"annotation-twice-{kind}", what, twice)
+            yield from finding(
+                f"annotation-twice-{kind}",
+                f"{{n}} pictures list {name} twice: the release can never count both",
+                twice,
+            )
         shadowed = [
             f"{key}: '{name}' is counted as '{note['truth'][index]}'"
             for key, note in notes.items()
@@ -435,11 +432,12 @@ class AmberG(Benchmark):
             for index in [true.stands_for[true.words.index(name)]]
             if note["truth"][index] != name
         ]
-        sentence = (
+        yield from finding(
+            "shadowed-object",
             "{n} true objects are associated with another one of their picture: the release counts"
-            " their mention for that"
+            " their mention for that",
+            shadowed,
         )
-        yield from finding("shadowed-object", sentence, shadowed)
         for kind, name in (("truth", "true objects"), ("hallu", "targets")):
             safe = [
                 f"{key}: {word}"
@@ -447,8 +445,11 @@ class AmberG(Benchmark):
                 for word in note[kind]
                 if word in self.safe_words
             ]
-            sentence = f"{{n}} {name} are safe words: the release passes over their mention"
-            yield from finding(f"safe-word-{kind}", sentence, safe)
+            yield from finding(
+                f"safe-word-{kind}",
+                f"{{n}} {name} are safe words: the release passes over their mention",
+                safe,
+            )
         near = [
             f"{key}: {', '.join(words)}"
             for key, note in notes.items()
@@ -458,8 +459,11 @@ class AmberG(Benchmark):
                 ]
             )
         ]
-        sentence = "{n} pictures have a target that is associated with a true object"
-        yield from finding("target-associated", sentence, near)
+        yield from finding(
+            "target-associated",
+            "{n} pictures have a target that is associated with a true object",
+            near,
+        )
         capital = [word for word in self.associated if word != word.lower()]
         yield from finding(
             "capital", "{n} objects have a capital letter, and the release compares case", capital

@@ -262,9 +262,10 @@ def _split(annotations: Path, split: str, counters: Sequence[Counter]) -> list[d
                     mentioned = counter.mentioned(str(value["caption"]))
                     counted.setdefault(int(value["image_id"]), set()).update(mentioned)
     except (KeyError, TypeError, ValueError) as error:
-        what = f"it is not in COCO's format ({type(error).__name__}: {error})"
         raise DataError(
-            what, place=f"{annotations}: {file}", remedy="Fetch COCO's annotations of 2014."
+            f"it is not in COCO's format ({type(error).__name__}: {error})",
+            place=f"{annotations}: {file}",
+            remedy="Fetch COCO's annotations of 2014.",
         ) from None
     return objects
 
@@ -410,16 +411,20 @@ class CocoChair(Benchmark):
             key = _NAME.sub(r"\1", str(take(record, "image_id", place)))
             if key not in form.by_id:
                 if key not in self._train:
-                    what = f"the objects of picture {key} are not known"
                     raise AnswerError(
-                        what, place=place, remedy="objects.json lists those that are."
+                        f"the objects of picture {key} are not known",
+                        place=place,
+                        remedy="objects.json lists those that are.",
                     )
                 further[key] = replace(
                     _item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule
                 )
             if key in given:
-                what = f"picture {key} is captioned twice"
-                raise AnswerError(what, place=place, remedy="Keep one caption for each picture.")
+                raise AnswerError(
+                    f"picture {key} is captioned twice",
+                    place=place,
+                    remedy="Keep one caption for each picture.",
+                )
             text = record["caption"] if "caption" in record else take(record, "text", place)
             given[key] = Response("" if text is None else str(text))
         asked = tuple(item for item in form.items if item.id in given)
@@ -443,18 +448,23 @@ class CocoChair(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the lists."""
         lists: dict[str, Any] = read_json(self.data / "synonyms.json")
-        sentence = "{n} synonyms begin with a space and never match in the official scoring"
         yield from finding(
-            "unreachable-synonym", sentence, [k for k in lists["inverse"] if k != k.strip()]
+            "unreachable-synonym",
+            "{n} synonyms begin with a space and never match in the official scoring",
+            [k for k in lists["inverse"] if k != k.strip()],
         )
         names = set(lists["inverse"].values()) - {""}
-        sentence = (
+        yield Finding(
+            "objects",
             f"{len(names)} COCO objects, {len(lists['inverse'])} words for them, {len(form)}"
-            " pictures"
+            " pictures",
+            len(names),
         )
-        yield Finding("objects", sentence, len(names))
-        sentence = "{n} pictures have no COCO object: every mention is a hallucination"
-        yield from finding("no-object", sentence, [k for k, v in self._objects.items() if not v])
+        yield from finding(
+            "no-object",
+            "{n} pictures have no COCO object: every mention is a hallucination",
+            [k for k, v in self._objects.items() if not v],
+        )
         unused = sorted(names - {name for objects in self._objects.values() for name in objects})
         yield from finding("object-never-there", "{n} objects occur in no picture", unused)
         if digest({key: name for key, name in lists["inverse"].items() if key}) != _LIST:

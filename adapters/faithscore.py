@@ -72,6 +72,7 @@ from hqm import (
     parser,
     read_records,
     read_text,
+    released_file,
     reword_item,
     take,
 )
@@ -397,13 +398,8 @@ class FaithScore(Benchmark):
         if name in files:
             file, end = files[name]
             return read_text(self.data / "prompts" / file) + end
-        code = self.data / "framework.py"
-        if not code.exists():
-            raise DataError(
-                "the verifier's prompt stands in the code of the release, which is not there",
-                place=str(code),
-                remedy="Fetch it (`hqm fetch faithscore`), or use --prompts hqm.",
-            )
+        missing = "the verifier's prompt stands in the code of the release, which is not there"
+        code = released_file(self.data / "framework.py", "faithscore", missing)
         for node in ast.walk(ast.parse(read_text(code))):
             # 'Statement: ' + element + ' ...'
             if isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp):

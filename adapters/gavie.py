@@ -237,11 +237,12 @@ class Gavie(Benchmark):
             question = " ".join(_question(record, place).split())
             free = places[str(take(record, "image_id", place)), question]
             if not free:
-                what = (
+                raise AnswerError(
                     f"the question {question!r} about picture {record['image_id']} is unknown or"
-                    " answered twice"
+                    " answered twice",
+                    place=place,
+                    remedy="Answer the release's evaluation set.",
                 )
-                raise AnswerError(what, place=place, remedy="Answer the release's evaluation set.")
             field = next((name for name in _TEXTS if name in record), "answer")
             text = take(record, field, place)
             given[free.pop(0)] = Response("" if text is None else str(text))
@@ -255,9 +256,8 @@ class Gavie(Benchmark):
         if not isinstance(saved, list) or not all(isinstance(reply, str) for reply in saved):
             return super().read_replies(path, form)
         if len(saved) != len(self.original):
-            what = f"{len(saved)} replies for {len(self.original)} questions"
             raise AnswerError(
-                what,
+                f"{len(saved)} replies for {len(self.original)} questions",
                 place=str(path),
                 remedy="Write one reply for each question, and an empty text where there is none.",
             )
@@ -271,19 +271,26 @@ class Gavie(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the evaluation set."""
         items = form.items
-        sentence = "no question has a right answer or a type: everything rests on the judge"
-        yield Finding("no-target", sentence, len(items))
+        yield Finding(
+            "no-target",
+            "no question has a right answer or a type: everything rests on the judge",
+            len(items),
+        )
         pictures = Counter(item.cluster for item in items)
         low, high = min(pictures.values()), max(pictures.values())
-        shared = (
+        yield Finding(
+            "shared-pictures",
             f"{len(items)} questions are about {len(pictures)} pictures, {low} to {high} each:"
-            " resample by picture"
+            " resample by picture",
+            len(pictures),
         )
-        yield Finding("shared-pictures", shared, len(pictures))
         wordings = len({item.prompt for item in items})
         yield Finding("wordings", f"{wordings} of {len(items)} questions are distinct", wordings)
-        sentence = "{n} questions give the place of a box in numbers"
-        yield from finding("coordinates", sentence, [i for i in items if _BOX.search(i.prompt)])
+        yield from finding(
+            "coordinates",
+            "{n} questions give the place of a box in numbers",
+            [i for i in items if _BOX.search(i.prompt)],
+        )
         wide = [i for i in items if "？" in i.prompt]
         yield from finding("full-width", "{n} questions end in a full-width question mark", wide)
         twice = [i for i in items if re.search(r"[?.]\s*\?$", i.prompt)]
@@ -300,11 +307,12 @@ class Gavie(Benchmark):
             options,
         )
         if not self.regions:
-            missing = (
+            yield Finding(
+                "no-regions",
                 "vg_annotation.json is not there: the judge is shown the picture instead of its"
-                " regions"
+                " regions",
+                len(pictures),
             )
-            yield Finding("no-regions", missing, len(pictures))
 
 
 def _question(record: dict[str, Any], place: str) -> str:

@@ -37,7 +37,6 @@ any case.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 from collections import Counter
@@ -75,6 +74,7 @@ from hqm import (
     read_text,
     rouge_l,
     take,
+    texts_in,
     words_of,
 )
 
@@ -383,11 +383,12 @@ class HalEval(Benchmark):
                     for caption in take(record, "hal_caption", place)
                 }
                 if set(wrong) != set(KINDS):
-                    what = (
+                    raise DataError(
                         "its hallucinated captions are of the types"
-                        f" {', '.join(map(repr, wrong)) or 'none'}"
+                        f" {', '.join(map(repr, wrong)) or 'none'}",
+                        place=place,
+                        remedy="Take the files of the release.",
                     )
-                    raise DataError(what, place=place, remedy="Take the files of the release.")
                 made.append(
                     (
                         part,
@@ -524,15 +525,7 @@ class HalEval(Benchmark):
         first turn.
         """
         path = self.data / "eval_our_model_llava15.py"
-        try:
-            nodes = list(ast.walk(ast.parse(read_text(path))))
-        except SyntaxError:
-            nodes = []
-        texts = [
-            node.value
-            for node in nodes
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        ]
+        texts = texts_in(path)
         first = next((text for text in texts if text.startswith("Caption: {}")), None)
         asked = next((text for text in texts if text.startswith("USER: What types")), None)
         begun = next((text for text in texts if text.startswith("ASSISTANT: The types")), None)
@@ -612,17 +605,21 @@ class HalEval(Benchmark):
                 {"0": "no", "1": "yes", "2": "neither"}.get(str(code), "?") for code in codes or ()
             ]
         if len(said) != 5 or "?" in said:
-            remedy = "A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts."
-            raise AnswerError(f"it is no row of five answers: {row}", place=place, remedy=remedy)
+            raise AnswerError(
+                f"it is no row of five answers: {row}",
+                place=place,
+                remedy="A row is five of 0 (no), 1 (yes) and 2 (neither), or five texts.",
+            )
         return said
 
     def _by_picture(self, path: Path, form: Form) -> Iterator[tuple[str, dict[str, Any]]]:
         """The records of a file of descriptions, each with its item."""
         length = next((length for length in LENGTHS if length in path.name), None)
         if length is None:
-            remedy = "Rename it, as the release's files are called."
             raise AnswerError(
-                "its name has neither 'short' nor 'long'", place=str(path), remedy=remedy
+                "its name has neither 'short' nor 'long'",
+                place=str(path),
+                remedy="Rename it, as the release's files are called.",
             )
         free: dict[str, list[str]] = {}
         for item in form.items:
@@ -632,9 +629,10 @@ class HalEval(Benchmark):
             place = f"{path}: record {i}"
             waiting = free.get(PurePosixPath(str(take(record, "image", place))).name)
             if not waiting:
-                what = f"the picture {record['image']!r} is unknown or described too often"
                 raise AnswerError(
-                    what, place=place, remedy="Check that the file belongs to Hal-Eval."
+                    f"the picture {record['image']!r} is unknown or described too often",
+                    place=place,
+                    remedy="Check that the file belongs to Hal-Eval.",
                 )
             yield waiting.pop(0), record
 
@@ -741,17 +739,19 @@ class HalEval(Benchmark):
             spaced,
         )
         longer = sum(len(row[4].split()) > len(row[0].split()) for row in rows)
-        sentence = (
+        yield Finding(
+            f"{part}-event-length",
             f"the {part} event caption has more words than the true one in {longer} of {len(rows)}"
-            " rows: its length gives the answer"
+            " rows: its length gives the answer",
+            longer,
         )
-        yield Finding(f"{part}-event-length", sentence, longer)
         dots = [
             sum(text.rstrip().endswith(".") for text in texts)
             for texts in ([r[0] for r in rows], [t for r in rows for t in r[1:]])
         ]
-        sentence = (
+        yield Finding(
+            f"{part}-full-stop",
             f"a full stop ends {dots[0]} of {len(rows)} true {part} captions and {dots[1]} of"
-            f" {4 * len(rows)} hallucinated ones"
+            f" {4 * len(rows)} hallucinated ones",
+            dots[0],
         )
-        yield Finding(f"{part}-full-stop", sentence, dots[0])

@@ -62,6 +62,7 @@ from hqm import (
     build_parallel,
     fill,
     read_records,
+    released_file,
     take,
     template_in,
     yes_no_tally,
@@ -113,8 +114,11 @@ class HallusionBench(Benchmark):
         category, kind, group, figure, question = parts
         truth = {"0": "no", "1": "yes"}.get(str(take(record, "gt_answer", place)))
         if truth is None or kind not in _TYPES:
-            what = "its gt_answer or subcategory is unknown"
-            raise DataError(what, place=place, remedy="Take the file of the release.")
+            raise DataError(
+                "its gt_answer or subcategory is unknown",
+                place=place,
+                remedy="Take the file of the release.",
+            )
         name = record.get("filename")
         return Item(
             "_".join(parts),
@@ -150,11 +154,20 @@ class HallusionBench(Benchmark):
         for item in form.items:
             truths[self._asked_of(item)].add(str(item.target))
         torn = [item for item in form.items if len(truths[self._asked_of(item)]) > 1]
-        reason = "the same question about the same figure carries both answers"
         return replace(
             form,
             items=tuple(item for item in form.items if item not in torn),
-            left_out=(*form.left_out, *(LeftOut(item.id, item.prompt, reason) for item in torn)),
+            left_out=(
+                *form.left_out,
+                *(
+                    LeftOut(
+                        item.id,
+                        item.prompt,
+                        "the same question about the same figure carries both answers",
+                    )
+                    for item in torn
+                ),
+            ),
         )
 
     @staticmethod
@@ -309,13 +322,8 @@ class HallusionBench(Benchmark):
 
     def official_prompt(self, name: str) -> str:
         """The prompt as the release's `utils.py` builds it."""
-        path = self.data / "utils.py"
-        if not path.is_file():
-            raise DataError(
-                "the release's prompts stand in its utils.py, which is not there",
-                place=str(path),
-                remedy="Fetch it (`hqm fetch hallusion_bench`), or use --prompts hqm.",
-            )
+        missing = "the release's prompts stand in its utils.py, which is not there"
+        path = released_file(self.data / "utils.py", "hallusion_bench", missing)
         function = {"correctness": "evaluate_by_chatgpt", "consistency": "check_same_by_chatgpt"}[
             name
         ]
@@ -362,9 +370,8 @@ class HallusionBench(Benchmark):
                     )
                 asked = str(take(record, "question", place)).split()
                 if asked != self.original.by_id[key].prompt.split():
-                    what = f"the question {key} reads otherwise in this release"
                     raise AnswerError(
-                        what,
+                        f"the question {key} reads otherwise in this release",
                         place=place,
                         remedy="The file answers another release; score it with that.",
                     )

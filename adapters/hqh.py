@@ -57,9 +57,11 @@ from hqm import (
     fill,
     finding,
     mean_of,
+    name_places,
     read_json,
     read_records,
     read_text,
+    released_file,
     reword_item,
     same_question,
     settle,
@@ -264,25 +266,13 @@ class Hqh(Benchmark):
             template = read_text(text)
         else:
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
-            if not code.exists():
-                what = f"the release's prompt of the mode {mode} is not there"
-                raise DataError(
-                    what,
-                    place=str(code),
-                    remedy="Fetch it (`hqm fetch hqh`), or use --prompts hqm.",
-                )
+            released_file(code, "hqh", f"the release's prompt of the mode {mode} is not there")
             template = _constant(code, "template4existence" if existence else "template")
-        parts, without = template.split("{}"), {"truth"} if existence else set()
+        without = {"truth"} if existence else set()
         places = [
             key for key in _PLACES if key not in without and (key != "format" or mode == "joint")
         ]
-        if len(parts) != len(places) + 1:
-            raise DataError(
-                f"the prompt of {name} has {len(parts) - 1} places {{}}", place=str(self.data)
-            )
-        return parts[0] + "".join(
-            f"{{{key}}}{part}" for key, part in zip(places, parts[1:], strict=True)
-        )
+        return name_places(template, places, self.data, f"the prompt of {name}")
 
     def _asked_of_judge(self, item: Item, answer: str, form: str = "") -> str | None:
         """The judge's prompt; None if neither a description nor a right answer is there to judge
@@ -428,15 +418,19 @@ class Hqh(Benchmark):
                 )
                 raise AnswerError(wrong, place=place, remedy="Take the HQH.json that was answered.")
             if key in given:
-                what = f"the item {key} is answered twice"
-                raise AnswerError(what, place=place, remedy="Keep one answer for each item.")
+                raise AnswerError(
+                    f"the item {key} is answered twice",
+                    place=place,
+                    remedy="Keep one answer for each item.",
+                )
             given[key] = Response(*_state(record, texts[0] if texts else None))
             if len(texts) > 1 and self.jointly:
                 given[key] = given[key]._replace(detail={"answers": [str(text) for text in texts]})
             elif len(texts) != 1:
-                wrong = f"it has the answers of {len(texts)} models"
                 raise AnswerError(
-                    wrong, place=place, remedy="Keep one model's, or score it with --mode joint."
+                    f"it has the answers of {len(texts)} models",
+                    place=place,
+                    remedy="Keep one model's, or score it with --mode joint.",
                 )
         return form, given
 
@@ -471,11 +465,12 @@ class Hqh(Benchmark):
                 f"the one of June 2024 describes {len(self._described)} pictures and so {known} of"
                 f" the {len(form)} items"
             )
-            sentence = (
+            yield Finding(
+                "no-image-data",
                 "image_data.json, which the judge's prompt needs, is not there;"
-                f" {older if self._described else 'nor is an older one'}"
+                f" {older if self._described else 'nor is an older one'}",
+                len(form) - known,
             )
-            yield Finding("no-image-data", sentence, len(form) - known)
         instructions = Counter(item.prompt for item in form.items if item.type == "existence")
         if len(instructions) == 1:
             yield Finding(
@@ -514,11 +509,12 @@ class Hqh(Benchmark):
             for i in environment
             if re.match(r"(?:when|where) (?:was|is) .*(?:photo|picture|image|pic)", i.prompt, re.I)
         ]
-        sentence = (
+        yield from finding(
+            "taken",
             f"{{n}} of {len(environment)} environment questions ask when or where the picture was"
-            " taken"
+            " taken",
+            taken,
         )
-        yield from finding("taken", sentence, taken)
         common = Counter(str(i.target) for i in environment).most_common(1)
         if common and common[0][1] > 0.2 * len(environment):
             yield Finding(
@@ -577,8 +573,8 @@ def _unread(what: str) -> Verdict:
 
 
 def _nothing_to_judge_by() -> Verdict:
-    why = (
+    return Verdict.unscored(
+        "missing",
         "image_data.json does not describe the picture, and the judge's prompt needs its caption"
-        " and regions"
+        " and regions",
     )
-    return Verdict.unscored("missing", why)

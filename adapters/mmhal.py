@@ -49,9 +49,11 @@ from hqm import (
     fill,
     finding,
     mean_of,
+    name_places,
     read_json,
     read_records,
     read_text,
+    released_file,
     take,
     template_in,
 )
@@ -110,8 +112,11 @@ class MMHal(Benchmark):
             for i, record in enumerate(read_records(path), 1)
         ]
         if len({item.id for item in items}) < len(items):
-            what = "two questions are about one picture"
-            raise DataError(what, place=str(path), remedy="Take the file of the release.")
+            raise DataError(
+                "two questions are about one picture",
+                place=str(path),
+                remedy="Take the file of the release.",
+            )
         return Form("original", tuple(items))
 
     @staticmethod
@@ -190,22 +195,10 @@ class MMHal(Benchmark):
         text, program = self.data / "judge_prompt.txt", self.data / "eval_gpt_mmhal.py"
         if text.is_file():
             template = read_text(text)
-        elif program.is_file():
-            template = template_in(program, "template")
         else:
-            what = "the release's prompt is not there"
-            raise DataError(
-                what,
-                place=str(program),
-                remedy="Fetch it (`hqm fetch mmhal`), or use --prompts hqm.",
-            )
-        pieces = template.split("{}")
-        if len(pieces) != len(_PLACES) + 1:
-            raise DataError(
-                f"the prompt has {len(pieces) - 1} places, not {len(_PLACES)}", place=str(self.data)
-            )
-        places = [f"{{{place}}}" for place in _PLACES] + [""]
-        return "".join(piece + place for piece, place in zip(pieces, places, strict=True))
+            released_file(program, "mmhal", "the release's prompt is not there")
+            template = template_in(program, "template")
+        return name_places(template, _PLACES, self.data, "the prompt")
 
     # --- recorded files ---
 
@@ -237,9 +230,8 @@ class MMHal(Benchmark):
             ordered.append(replace(item, meta={**item.meta, "kind": kind}))
         check_questions(asked, path)
         if self.scoring == "official" and len(records) != len(self.original):
-            what = f"the file has {len(records)} answers, not {len(self.original)}"
             raise AnswerError(
-                what,
+                f"the file has {len(records)} answers, not {len(self.original)}",
                 place=str(path),
                 remedy="Answer every question, or score with --scoring paper.",
             )
@@ -258,8 +250,11 @@ class MMHal(Benchmark):
         ):
             return super().read_replies(path, form)
         if len(saved) > len(form):
-            what = f"{len(saved)} replies for {len(form)} answers"
-            raise AnswerError(what, place=str(path), remedy="Check the file.")
+            raise AnswerError(
+                f"{len(saved)} replies for {len(form)} answers",
+                place=str(path),
+                remedy="Check the file.",
+            )
         texts = [_content(reply, f"{path}: reply {i}") for i, reply in enumerate(saved, 1)]
         return {item.id: {"judge": [text]} for item, text in zip(form.items, texts, strict=False)}
 
@@ -322,17 +317,19 @@ class MMHal(Benchmark):
         """The oddities of the released template."""
         items = form.items
         if all(item.meta["kind"] == KINDS[i % len(KINDS)] for i, item in enumerate(items)):
-            sentence = (
+            yield Finding(
+                "kind-by-position",
                 f"the kind of a question is its place modulo {len(KINDS)}: the scorer reads it from"
-                " the order of the file"
+                " the order of the file",
+                len(items),
             )
-            yield Finding("kind-by-position", sentence, len(items))
         kinds = Counter(str(item.meta["kind"]) for item in items)
-        few = (
+        yield Finding(
+            "few-per-kind",
             f"{len(kinds)} kinds with {min(kinds.values())} questions each: scores by kind are very"
-            " noisy"
+            " noisy",
+            len(items),
         )
-        yield Finding("few-per-kind", few, len(items))
         wordings: dict[str, list[Item]] = defaultdict(list)
         for item in items:
             wordings[item.prompt].append(item)
@@ -341,8 +338,11 @@ class MMHal(Benchmark):
             "one-wording", "{n} questions share one wording", same if len(same) > 1 else []
         )
         adversarial = [item for item in items if item.meta["kind"] == "adversarial"]
-        sentence = "{n} questions ask about something that is not in the picture"
-        yield from finding("false-presupposition", sentence, adversarial)
+        yield from finding(
+            "false-presupposition",
+            "{n} questions ask about something that is not in the picture",
+            adversarial,
+        )
         hosts = {
             item.meta["source"].split("/")[2] for item in items if "://" in item.meta["source"]
         }
@@ -369,7 +369,8 @@ def _content(reply: Any, place: str) -> str:
     try:
         return reply if isinstance(reply, str) else str(reply["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
-        what = "it is no saved response"
         raise AnswerError(
-            what, place=place, remedy="Each has choices[0].message.content, or is a text."
+            "it is no saved response",
+            place=place,
+            remedy="Each has choices[0].message.content, or is a text.",
         ) from None

@@ -90,17 +90,24 @@ def _count(key: str) -> Any:
 
 
 def _metrics(official: bool) -> Iterator[Metric]:
-    about = "Of the objects that the judge decided on, the share that is not there."
     yield Metric(
         "och",
         _och if official else lambda t: ratio(t["no"], t["no"] + t["yes"]),
         "lower",
-        about=about,
+        about="Of the objects that the judge decided on, the share that is not there.",
     )
-    about = "The same share for each caption, averaged over the captions with a decided object."
-    yield Metric("och_caption", mean_of("share", "decided"), "lower", about=about)
-    about = "Of the captions with a decided object, the share with one that is not there."
-    yield Metric("captions_hallucinated", mean_of("any_no", "decided"), "lower", about=about)
+    yield Metric(
+        "och_caption",
+        mean_of("share", "decided"),
+        "lower",
+        about="The same share for each caption, averaged over the captions with a decided object.",
+    )
+    yield Metric(
+        "captions_hallucinated",
+        mean_of("any_no", "decided"),
+        "lower",
+        about="Of the captions with a decided object, the share with one that is not there.",
+    )
     yield Metric(
         "objects", mean_of("objects"), "neither", about="Mean number of concrete objects a caption."
     )
@@ -205,9 +212,10 @@ class OpenChair(Benchmark):
                         if f"{row:05}.png" in missing:
                             (self.images / f"{row:05}.png").write_bytes(cell["bytes"])
         except OSError as error:
-            what = f"the pictures cannot be unpacked: {error.strerror}"
             raise DataError(
-                what, place=str(self.images), remedy="Name a folder with --images."
+                f"the pictures cannot be unpacked: {error.strerror}",
+                place=str(self.images),
+                remedy="Name a folder with --images.",
             ) from error
 
     def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
@@ -316,25 +324,35 @@ class OpenChair(Benchmark):
     def check(self, form: Form) -> Iterable[Finding]:
         """The size of the dataset, and the oddities of the example of generated captions."""
         without = [item for item in form.items if not item.target]
-        sentence = "{n} pictures have no true caption: what is said of them cannot be judged"
-        yield from finding("no-truth", sentence, without)
+        yield from finding(
+            "no-truth",
+            "{n} pictures have no true caption: what is said of them cannot be judged",
+            without,
+        )
         if len(form) not in (2000, 4863):
-            what = (
+            yield Finding(
+                "size",
                 f"{len(form)} rows; the dataset has 2,000, and the copy of it that circulates"
-                " states 4,863"
+                " states 4,863",
+                len(form),
             )
-            yield Finding("size", what, len(form))
         if (self.data / _EXAMPLE).exists():
             texts = [
                 str(record.get("generated_caption", ""))
                 for record in read_records(self.data / _EXAMPLE)
             ]
             twice = [text for text, count in Counter(texts).items() for _ in range(count - 1)]
-            sentence = "{n} captions of the release's example repeat an earlier one"
-            yield from finding("example-duplicates", sentence, twice)
+            yield from finding(
+                "example-duplicates",
+                "{n} captions of the release's example repeat an earlier one",
+                twice,
+            )
             stuck = [text for text in texts if re.search(r"(?<!\S)(\S+)(?: \1(?!\S)){2}", text)]
-            sentence = "{n} captions of the release's example say a word three times"
-            yield from finding("example-degenerate", sentence, stuck)
+            yield from finding(
+                "example-degenerate",
+                "{n} captions of the release's example say a word three times",
+                stuck,
+            )
 
 
 def _remedy() -> str:
@@ -345,11 +363,10 @@ def _parquet() -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        what = (
-            "the dataset is a file of the Parquet format, which needs the library pyarrow, and that"
-            " is not installed"
-        )
         raise DataError(
-            what, place="open_chair", remedy="Run: pip install 'hqm-audit[parquet]'."
+            "the dataset is a file of the Parquet format, which needs the library pyarrow, and that"
+            " is not installed",
+            place="open_chair",
+            remedy="Run: pip install 'hqm-audit[parquet]'.",
         ) from error
     return pyarrow.parquet

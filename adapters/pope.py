@@ -94,9 +94,8 @@ class Pope(Benchmark):
             if (m := _FILE.fullmatch(path.name))
         }
         if not files:
-            what = "no POPE question file is there"
             raise DataError(
-                what,
+                "no POPE question file is there",
                 place=str(self.data),
                 remedy="They are called coco_pope_random.json and so on.",
             )
@@ -210,9 +209,8 @@ class Pope(Benchmark):
         beyond = len(rows) - len(form.items)
         if beyond > 0:
             if self.scoring == "paper":
-                what = f"{len(rows)} answers for {len(form.items)} questions"
                 raise AnswerError(
-                    what,
+                    f"{len(rows)} answers for {len(form.items)} questions",
                     place=str(path),
                     remedy="The file must belong to one question file, row by row.",
                 )
@@ -263,16 +261,18 @@ class Pope(Benchmark):
         parts = {
             part: form.only(part).items for part in dict.fromkeys(item.part for item in form.items)
         }
-        sentence = (
-            "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'"
+        yield from finding(
+            "spelling",
+            "{n} questions say 'imange', as the release's own generator writes 'image' behind 'an'",
+            [i for i in form.items if "imange" in i.prompt],
         )
-        yield from finding("spelling", sentence, [i for i in form.items if "imange" in i.prompt])
         old = [f"{part}: {len(items)}" for part, items in parts.items() if len(items) != 3000]
-        sentence = (
+        yield from finding(
+            "size",
             "{n} parts do not have the release's 3,000 questions (an older copy of random has"
-            " 2,910)"
+            " 2,910)",
+            old,
         )
-        yield from finding("size", sentence, old)
         for source in SOURCES:
             of_source = {part: items for part, items in parts.items() if part.startswith(source)}
             positives = {
@@ -281,34 +281,38 @@ class Pope(Benchmark):
             }
             if len(of_source) > 1 and len(positives) == 1:
                 n = len(next(iter(positives)))
-                sentence = (
+                yield Finding(
+                    "shared-positives",
                     f"the {n} questions answered yes are the same in all {len(of_source)} {source}"
-                    f" parts: averaging the parts counts them {len(of_source)} times"
+                    f" parts: averaging the parts counts them {len(of_source)} times",
+                    n,
                 )
-                yield Finding("shared-positives", sentence, n)
         yield from self._doubts(form)
         groups = same_question(form)
         if len(groups) < len(form):
             yes = sum(group[0].target == "yes" for group in groups.values())
-            sentence = (
+            yield Finding(
+                "union",
                 f"the union of the parts has {len(groups)} distinct questions, {yes} answered yes"
-                f" and {len(groups) - yes} no"
+                f" and {len(groups) - yes} no",
+                len(groups),
             )
-            yield Finding("union", sentence, len(groups))
         names = Counter(
             m[1] for i in form.items if (m := re.match(r"Is there an? (.+) in the im", i.prompt))
         )
-        sentence = (
+        yield Finding(
+            "objects",
             f"{len(names)} object names are asked about, {len({i.image for i in form.items})}"
-            " pictures"
+            " pictures",
+            len(names),
         )
-        yield Finding("objects", sentence, len(names))
         share = sum(item.target == "yes" for item in form.items) / len(form)
-        sentence = (
+        yield Finding(
+            "paper-mismatch",
             f"the share of questions answered yes is {share:.3f}; the HQM paper's Table 2 states"
-            " 0.333 (and 0.5 for AMBER-d, whose data give 0.337)"
+            " 0.333 (and 0.5 for AMBER-d, whose data give 0.337)",
+            len(form),
         )
-        yield Finding("paper-mismatch", sentence, len(form))
 
     def _doubts(self, form: Form) -> Iterable[Finding]:
         """The labels that RePOPE's readers doubt, where its files lie beside the release's."""
@@ -317,11 +321,12 @@ class Pope(Benchmark):
             return
         key = read_key(folder, self, self.read()).within(form)
         changed = [f"{name}: {form.by_id[name].prompt} {key.targets[name]}" for name in key.changed]
-        sentence = (
+        yield from finding(
+            "repope-label",
             f"{{n}} of {len(key.targets):,} labels that RePOPE read again are others; audit with"
-            f" --key {folder}"
+            f" --key {folder}",
+            changed,
         )
-        yield from finding("repope-label", sentence, changed)
         ambiguous = [form.by_id[name] for name in key.left_out]
         yield from finding(
             "repope-ambiguous", "{n} questions are ambiguous to RePOPE's readers", ambiguous

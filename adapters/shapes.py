@@ -72,9 +72,10 @@ class Shapes(Benchmark):
                         draw(scene).save(part, "PNG")
                     os.replace(part.name, folder / name)
         except OSError as error:
-            what = f"the pictures cannot be drawn: {error.strerror}"
             raise DataError(
-                what, place=str(folder), remedy="Name a folder with --images."
+                f"the pictures cannot be drawn: {error.strerror}",
+                place=str(folder),
+                remedy="Name a folder with --images.",
             ) from error
 
     def score(self, item: Item, response: Response) -> Verdict:

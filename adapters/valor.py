@@ -48,7 +48,6 @@ from hqm import (
     AnswerError,
     AskJudge,
     Benchmark,
-    DataError,
     Finding,
     Form,
     Item,
@@ -65,7 +64,9 @@ from hqm import (
     read_records,
     read_text,
     reading,
+    released_file,
     take,
+    texts_in,
 )
 
 _TYPES = dict(
@@ -229,18 +230,8 @@ class Valor(Benchmark):
         """
         step = {"extract": "extraction", "match": "matching"}[name.partition("_")[0]]
         path = self.data / "evaluation" / step / f"{name}.py"
-        if not path.exists():
-            raise DataError(
-                "the release's script with this prompt is not there",
-                place=str(path),
-                remedy="Fetch it (`hqm fetch valor`), or use --prompts hqm.",
-            )
-        texts = [
-            n.value
-            for n in ast.walk(ast.parse(read_text(path)))
-            if isinstance(n, ast.Constant) and isinstance(n.value, str)
-        ]
-        text = max(texts, key=len)
+        released_file(path, "valor", "the release's script with this prompt is not there")
+        text = max(texts_in(path), key=len)
         if "{}" in text:
             text = "{caption}".join(
                 part.replace("{{", "{").replace("}}", "}") for part in text.split("{}")
@@ -591,8 +582,12 @@ def _verdict(
         "coverage",
     )
     tally = {"n": 1.0, **{name: float(getattr(made, name)) for name in names}}
-    read = f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered"
-    return Verdict(made.faithfulness, tally, "ok", read)
+    return Verdict(
+        made.faithfulness,
+        tally,
+        "ok",
+        f"{made.faithful} of {made.generated} faithful, {made.covered} of {made.truth} covered",
+    )
 
 
 def _filtered(extracted: Any) -> bool:

@@ -24,7 +24,7 @@ from hqm import types as values
 from hqm.auditing.gate import Policy
 from hqm.benchmark.card import Card
 from hqm.benchmark.registry import card, names
-from hqm.cli import app
+from hqm.cli import program
 from hqm.commands.help import every_command
 from hqm.indicators import INDICATOR_FAMILIES, statistics
 from hqm.lint import CODES
@@ -36,7 +36,7 @@ TARGET = Path(__file__).with_name("reference.md")
 
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
-    for name, command in sorted(every_command(get_command(app)).items()):
+    for name, command in sorted(every_command(get_command(program())).items()):
         yield f"### `hqm {name}`\n\n{command.help}\n"
         yield "| argument or option | meaning | default |\n|---|---|---|"
         for parameter in command.params:

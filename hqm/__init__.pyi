@@ -6,7 +6,7 @@ from .administration.asks import Assignment as Assignment
 from .administration.asks import Job as Job
 from .administration.asks import StoredRespondent as StoredRespondent
 from .administration.asks import assign as assign
-from .administration.asks import plan as plan
+from .administration.asks import plan_job as plan_job
 from .administration.stored_answers import Answers as Answers
 from .administration.stored_answers import respondents_in as respondents_in
 from .administration.stored_answers import respondents_of as respondents_of
@@ -47,12 +47,19 @@ from .benchmark.judge_api import reading as reading
 from .benchmark.registry import load as load
 from .benchmark.registry import load_all as load_all
 from .benchmark.registry import names as names
+from .benchmark.released_files import answers_by_id as answers_by_id
+from .benchmark.released_files import name_places as name_places
+from .benchmark.released_files import released_file as released_file
+from .benchmark.released_files import texts_in as texts_in
 from .commands.in_python import RunResult as RunResult
 from .commands.in_python import audit as audit
+from .commands.in_python import compare as compare
 from .commands.in_python import evidence_of as evidence_of
+from .commands.in_python import plan as plan
 from .commands.in_python import run as run
 from .commands.rescoring import read_again as read_again
 from .commands.rescoring import shorten as shorten
+from .commands.session import Plan as Plan
 from .comparison.compare import compare_audits as compare_audits
 from .comparison.measures import Comparison as Comparison
 from .comparison.measures import Difference as Difference
@@ -112,7 +119,6 @@ from .imports.row import answer_text as answer_text
 from .indicators.catalogue import INDICATORS as INDICATORS
 from .indicators.catalogue import all_indicators as all_indicators
 from .indicators.catalogue import indicator_named as indicator_named
-from .indicators.comparisons import compare as compare
 from .indicators.flags import FLAGS as FLAGS
 from .indicators.indicator import INDICATOR_FAMILIES as INDICATOR_FAMILIES
 from .indicators.indicator import Indicator as Indicator

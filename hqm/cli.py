@@ -7,78 +7,66 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.main import get_command
 
-from hqm.commands import (
-    asking,
-    build_command,
-    comparing,
-    data,
-    designing,
-    help,
-    label_planning,
-    labelling,
-    machine,
-    quoting,
-    results,
-)
-from hqm.commands.help import WIDTH, GroupedCommand, Program
+from hqm.commands import help
+from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand, Program
 from hqm.commands.interrupt import FAILURE, Interrupted, report_failure
 from hqm.commands.shared import command
 from hqm.errors import HQMError, UsageError
 from hqm.version import __version__
 
+GROUP = "hqm.commands"
+"""The group of entry points by which another package brings commands."""
+
 _SETTINGS: dict[str, Any] = {
-    "name": "hqm",
-    "cls": Program,
-    "help": "A psychometric auditor for hallucination benchmarks of large vision-language models.",
     "no_args_is_help": True,
     "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": None,
     "context_settings": {"max_content_width": WIDTH},
 }
-app = typer.Typer(**_SETTINGS)
+_LABEL_HELP = (
+    "Labels from people: plan what is labelled, collect labels in a browser, watch them, use"
+    " them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion labels.csv`."
+)
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "list": data.list_,
-    "fetch": data.fetch_,
-    "new": data.new,
-    "build": build_command.build,
-    "check": data.check,
-    "forms": data.forms,
-    "plan": asking.plan,
-    "run": asking.run,
-    "audit": asking.audit,
-    "gate": data.gate,
-    "score": results.score,
-    "report": results.report,
-    "card": quoting.card,
-    "verify": quoting.verify,
-    "compare": comparing.compare,
-    "design": designing.design,
-    "shorten": designing.shorten,
-    "export": results.export,
-    "import": results.import_,
-    "doctor": machine.doctor,
-    "completion": help.completion,
+COMMANDS = {
+    "list": "data:list_",
+    "fetch": "data:fetch_",
+    "new": "data:new",
+    "build": "build_command:build",
+    "check": "data:check",
+    "forms": "data:forms",
+    "plan": "asking:plan",
+    "run": "asking:run",
+    "audit": "asking:audit",
+    "gate": "data:gate",
+    "score": "results:score",
+    "report": "results:report",
+    "card": "quoting:card",
+    "verify": "quoting:verify",
+    "compare": "comparing:compare",
+    "design": "designing:design",
+    "shorten": "designing:shorten",
+    "export": "results:export",
+    "import": "results:import_",
+    "doctor": "machine:doctor",
+    "completion": "help:completion",
+    "label plan": "label_planning:plan",
+    "label serve": "labelling:serve",
+    "label status": "labelling:status",
+    "label export": "labelling:export",
+    "label import": "labelling:import_",
+    "label items": "labelling:items",
 }
-"""Every command by its name."""
-
-LABEL_COMMANDS: dict[str, Callable[..., None]] = {
-    "plan": label_planning.plan,
-    "serve": labelling.serve,
-    "status": labelling.status,
-    "export": labelling.export,
-    "import": labelling.import_,
-    "items": labelling.items,
-}
-"""The commands of the group `hqm label` by their names."""
+"""Command -> module of `hqm.commands` and function; a module is imported when its command runs."""
 
 KEEPING = {
     "run": "What was answered is stored; go on with",
@@ -92,7 +80,6 @@ theirs is there yet.
 """
 
 
-@app.callback()
 def _program(
     version: Annotated[
         bool,
@@ -114,22 +101,40 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-for _name, _function in COMMANDS.items():
-    app.command(_name, cls=GroupedCommand)(_function)
-app.add_typer(labelling.group(LABEL_COMMANDS), name="label")
+def load_command(name: str) -> Callable[..., None]:
+    """Import the function of a command: ours, or one that another package brings."""
+    if name in COMMANDS:
+        module, _, function = COMMANDS[name].partition(":")
+        loaded: Callable[..., None] = getattr(import_module(f"hqm.commands.{module}"), function)
+    else:
+        loaded = next(iter(entry_points(group=GROUP, name=name))).load()
+    return loaded
 
 
-@cache
-def _parser(word: str) -> Callable[..., Any]:
-    """What reads the command line: of all commands, or of that alone which the first word names,
-    which is built faster.
+def program(names: Iterable[str] | None = None) -> typer.Typer:
+    """Build the program with these commands; with all, those of other packages too, unless given.
+
+    Building one command is faster than building all.
     """
-    if word not in COMMANDS:
-        return get_command(app)
-    alone = typer.Typer(**_SETTINGS)
-    alone.callback()(_program)
-    alone.command(word, cls=GroupedCommand)(COMMANDS[word])
-    return get_command(alone)
+    if names is None:
+        others = {point.name for point in entry_points(group=GROUP)}
+        names = [*COMMANDS, *sorted(others - COMMANDS.keys())]
+    about = "A psychometric auditor for hallucination benchmarks of large vision-language models."
+    whole = typer.Typer(name="hqm", cls=Program, help=about, **_SETTINGS)
+    whole.callback()(_program)
+    label = typer.Typer(name="label", cls=CommandGroup, help=_LABEL_HELP, **_SETTINGS)
+    for name in names:
+        group, _, word = name.rpartition(" ")
+        (label if group else whole).command(word, cls=GroupedCommand)(load_command(name))
+    if label.registered_commands:
+        whole.add_typer(label)
+    return whole
+
+
+def _parser(word: str) -> Callable[..., Any]:
+    """What reads a command line that begins with a word."""
+    named = [name for name in COMMANDS if name.partition(" ")[0] == word]
+    return get_command(program(named or None))
 
 
 def main() -> None:

@@ -68,7 +68,13 @@ def _file(paint: Callable[[Figure], None], kind: str) -> bytes:
             f"a figure cannot be written as {kind!r}",
             remedy="Name a file that ends in .svg or .pdf.",
         )
-    import matplotlib as mpl
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError:
+        remedy = "Run: pip install 'hqm-audit[figures]'."
+        raise UsageError(
+            "a figure is drawn by matplotlib, which is missing", remedy=remedy
+        ) from None
 
     mpl.use("svg")
     from matplotlib.figure import Figure

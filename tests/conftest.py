@@ -249,7 +249,7 @@ def administered(
     forms = {form.name: form for form in forms_of(benchmark)}
     assignments = [hqm.assign(respondent, benchmark) for respondent in respondents]
     jobs = [
-        hqm.plan(asks, assignment, hqm.Administration(forms[form], run, resolution))
+        hqm.plan_job(asks, assignment, hqm.Administration(forms[form], run, resolution))
         for assignment, respondent in zip(assignments, respondents, strict=True)
         for form, run, resolution in respondent.cells
     ]

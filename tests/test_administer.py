@@ -66,7 +66,8 @@ def plan(
 ) -> list[hqm.Job]:
     asks, assignment = Asks(store, blind=True), hqm.assign(respondent, benchmark)
     return [
-        hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in range(runs)
+        hqm.plan_job(asks, assignment, Administration(benchmark.original, run))
+        for run in range(runs)
     ]
 
 
@@ -125,7 +126,7 @@ def test_a_missing_picture_is_an_error_that_is_not_asked(store: Store, dogs: Pat
     for i in range(4):
         Image.new("RGB", (2, 2), (i, 0, 0)).save(dogs / f"{i}.png")
     (dogs / "4.png").write_bytes(b"")
-    job = hqm.plan(
+    job = hqm.plan_job(
         Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0)
     )
     assert (len(job.todo), len(job.broken)) == (8, 4)
@@ -148,7 +149,7 @@ def test_a_picture_is_known_by_its_bytes(store: Store, make_benchmark: Callable[
     for i in range(3):
         Image.new("RGB", (2, 2), "red" if i < 2 else "blue").save(folder / f"{i}.png")
     benchmark = hqm.load(str(folder))
-    job = hqm.plan(
+    job = hqm.plan_job(
         Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
     )
     assert (job.rows, job.distinct) == (3, 2), "two copies of one picture are one question"
@@ -187,7 +188,7 @@ def test_popes_rows_are_5127_distinct_questions(data: Path, store: Store, tmp_pa
 
 
 def plan_live(store: Store, benchmark: hqm.Benchmark) -> hqm.Job:
-    return hqm.plan(
+    return hqm.plan_job(
         Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
     )
 
@@ -209,7 +210,9 @@ def test_a_recorded_respondent_is_asked_what_it_recorded(store: Store, dogs: Pat
     benchmark = hqm.load(str(dogs))
     respondent = recorded("a", {("original", 0): {"q0": "Yes", "q3": "No"}})
     asks = Asks(store)
-    job = hqm.plan(asks, hqm.assign(respondent, benchmark), Administration(benchmark.original, 0))
+    job = hqm.plan_job(
+        asks, hqm.assign(respondent, benchmark), Administration(benchmark.original, 0)
+    )
     assert len(job.todo) == 2
     hqm.administer(store, [job])
     respondents = hqm.respondents_in(asks, benchmark)
@@ -278,7 +281,9 @@ def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, d
         "a", {("original", 0): {"q0": "Yes", "q3": "No"}, ("original", 1): {"q0": "No"}}
     )
     asks, assignment = Asks(store), hqm.assign(respondent, benchmark)
-    jobs = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
+    jobs = [
+        hqm.plan_job(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)
+    ]
     todo = jobs[0].todo
     assert [request.item for _, request in todo.values()] == ["q0", "q3"]
     assert all(todo[key][0].digest == key[0] and key[1] == 0 for key in todo)
@@ -290,7 +295,9 @@ def test_what_was_recorded_becomes_a_request_only_when_looked_at(store: Store, d
         store, [*jobs, jobs[0]], lambda job, count: seen.append((job.administration.run, count))
     )
     assert (outcome.asked, outcome.states["ok"], seen) == (3, 3, [(0, 2), (1, 1)])
-    again = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
+    again = [
+        hqm.plan_job(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)
+    ]
     assert [(job.stored, len(job.todo)) for job in again] == [(2, 0), (1, 0)]
     assert hqm.administer(store, again).asked == 0
 
@@ -299,7 +306,9 @@ def test_recorded_answers_stop_between_two_batches(store: Store, dogs: Path) -> 
     benchmark = hqm.load(str(dogs))
     respondent = recorded("a", {("original", run): {"q0": "Yes", "q3": "No"} for run in (0, 1)})
     asks, assignment = Asks(store), hqm.assign(respondent, benchmark)
-    jobs = [hqm.plan(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)]
+    jobs = [
+        hqm.plan_job(asks, assignment, Administration(benchmark.original, run)) for run in (0, 1)
+    ]
     outcome = hqm.administer(store, jobs, stop=lambda: store.count() > 0)
     assert (outcome.asked, outcome.left, store.count()) == (2, 2, 2)
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm import BenchmarkAudit
-from hqm.cli import app
+from hqm.cli import program
 from tests.browser import Browser
 from tests.conftest import Run
 from tests.drawn_benchmarks import Drawn, bad, good
@@ -43,7 +43,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Drawn, P
         home = tmp_path_factory.mktemp("drawn")
         drawn = draw(home / "benchmark", seed, task=task, respondents=n)
         command = ["audit", str(drawn.folder), "--recorded", str(drawn.answers)]
-        done = CliRunner().invoke(app, [*command, "--out", str(home / "out"), "--quiet"])
+        done = CliRunner().invoke(program(), [*command, "--out", str(home / "out"), "--quiet"])
         assert done.exit_code == 0, done.output
         made[name] = (drawn, home / "out")
     return made

@@ -30,7 +30,7 @@ from hqm.builders.lexicon import NUMBERS, singular
 from hqm.builders.measuring import Measured
 from hqm.builders.recipe import SHIPPED, recipe_named, recipe_names
 from hqm.builders.source import Source, open_annotations
-from hqm.cli import app
+from hqm.cli import program
 from hqm.errors import DataError, UsageError
 from tests.conftest import ROOT, Run
 from tests.messages import pattern_of, tells, text_of
@@ -76,17 +76,19 @@ def test_a_build_goes_through_check_audit_and_gate(
     name = f"x_{recipe}"
     run = CliRunner().invoke
     made = run(
-        app, ["build", recipe, "--from", "shapes", "--out", name, "--items", "24", "--seed", "1"]
+        program(),
+        ["build", recipe, "--from", "shapes", "--out", name, "--items", "24", "--seed", "1"],
     )
     assert made.exit_code == 0, made.output
-    checked = run(app, ["check", name, "--strict"])
+    checked = run(program(), ["check", name, "--strict"])
     assert checked.exit_code == 0, checked.output
     respondents = ["-r", "hf/shapes:steady", "-r", "hf/shapes:yes-sayer"]
     audited = run(
-        app, ["audit", name, *respondents, "--out", f"{name}/out", "--workers", "1", "--quiet"]
+        program(),
+        ["audit", name, *respondents, "--out", f"{name}/out", "--workers", "1", "--quiet"],
     )
     assert audited.exit_code == 0, audited.output
-    gated = run(app, ["gate", f"{name}/out/audit.json", "--policy", f"{name}/policy.toml"])
+    gated = run(program(), ["gate", f"{name}/out/audit.json", "--policy", f"{name}/policy.toml"])
     assert gated.exit_code == 0, gated.output
 
 

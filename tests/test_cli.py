@@ -322,10 +322,10 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(
 def test_every_option_has_a_help_text() -> None:
     from typer.main import get_command
 
-    from hqm.cli import app
+    from hqm.cli import program
     from hqm.commands.help import every_command
 
-    for name, command in every_command(get_command(app)).items():
+    for name, command in every_command(get_command(program())).items():
         assert command.help, name
         for parameter in command.params:
             assert getattr(parameter, "help", None), f"{name}: {parameter.name}"
@@ -384,7 +384,7 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(
     monkeypatch.setenv("NO_COLOR", "1")
     shown: dict[str, dict[str, list[str]]] = {}
     for name in COMMANDS:
-        status, out, _ = run(name, "--help")
+        status, out, _ = run(*name.split(), "--help")
         assert status == 0
         assert max(map(len, out.splitlines())) <= 100, name
         groups = re.findall(r"^(\w+):\n((?:  .*\n)+)", out, re.MULTILINE)
@@ -408,11 +408,11 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(
 def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
     from typer.main import get_command
 
-    from hqm.cli import app
+    from hqm.cli import program
     from hqm.commands.help import every_command
 
     texts: dict[str, set[tuple[str, str]]] = {}
-    for command in every_command(get_command(app)).values():
+    for command in every_command(get_command(program())).values():
         for parameter in command.params:
             for flag in parameter.opts:
                 if flag.startswith("-"):
@@ -450,7 +450,8 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
 
 @pytest.mark.parametrize("name", ["part", "runs", "judges", "device", "store"])
 def test_a_command_receives_the_options_it_names(name: str) -> None:
-    from hqm.commands.options import OPTIONS, RunOptions, with_options
+    from hqm.commands.option_decorators import with_options
+    from hqm.commands.options import OPTIONS, RunOptions
 
     received: list[RunOptions] = []
 
@@ -462,3 +463,35 @@ def test_a_command_receives_the_options_it_names(name: str) -> None:
     assert received == [RunOptions()]
     with pytest.raises(KeyError):
         with_options("no_such_option")
+
+
+def test_another_package_adds_a_command_with_one_file(
+    tmp_path: Path, dogs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function in a module, and its entry point; it takes the shared options by name."""
+    from hqm.cli import main
+
+    (tmp_path / "census.py").write_text(
+        "from hqm.commands.option_decorators import with_options\n"
+        "from hqm.commands.options import Benchmarks, RunOptions\n"
+        "from hqm.benchmark.registry import load\n\n\n"
+        "@with_options('as_json')\n"
+        "def census(*, benchmarks: Benchmarks, options: RunOptions) -> None:\n"
+        '    """Count the items of benchmarks."""\n'
+        "    print(options.output.as_json, *(len(load(name).original) for name in benchmarks))\n"
+    )
+    about = tmp_path / "census-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: census\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[hqm.commands]\ncensus = census:census\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for words, shown in (
+        (["--help"], "  census      Count the items of benchmarks.\n"),
+        (["census", str(dogs), "--json"], f"True {len(hqm.load(str(dogs)).original)}\n"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["hqm", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        assert shown in capsys.readouterr().out
+    sys.modules.pop("census")

@@ -198,11 +198,11 @@ def test_every_value_that_is_offered_belongs_to_an_argument_or_option(run: Run) 
     """The table of values names nothing that is no longer there."""
     from typer.main import get_command
 
-    from hqm.cli import app
+    from hqm.cli import program
     from hqm.commands.help import _VALUES, every_command
 
     known: set[str] = set()
-    for name, command in every_command(get_command(app)).items():
+    for name, command in every_command(get_command(program())).items():
         for parameter in command.params:
             for key in (parameter.name, *parameter.opts):
                 known |= {key, f"{name} {key}"}

@@ -33,7 +33,16 @@ def test_it_says_what_is_installed(run: Run, clean: Path) -> None:
     assert seen["python"]["version"] == platform.python_version()
     for name in ("numpy", "scipy", "openai"):
         assert seen["libraries"][name] == importlib.metadata.version(name)
-    assert set(seen["extras"]) == {"local", "parquet", "hub", "logs", "ray"}
+    assert set(seen["extras"]) == {
+        "stats",
+        "figures",
+        "local",
+        "parquet",
+        "hub",
+        "logs",
+        "label",
+        "ray",
+    }
     import torch
 
     assert seen["torch"]["version"] == str(torch.__version__)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from hqm.cli import app
+from hqm.cli import program
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
@@ -67,14 +67,14 @@ def hints() -> list[tuple[str, str]]:
 
 def fault_in(command: str) -> str:
     """What the command line has against a command; nothing where it would be run."""
-    program = get_command(app)
+    commands = get_command(program()).commands  # type: ignore[attr-defined]
     words = shlex.split(command.lstrip("# "))
     assert words[0] == "hqm"
     words = [word for word in words if word != "..."]
     if len(words) > 1 and words[1] == HOLE:  # any command
         return ""
     name, *rest = words[1:]
-    known = program.commands  # type: ignore[attr-defined]
+    known = commands
     if name not in known:
         return f"there is no command {name!r}"
     try:
@@ -101,7 +101,7 @@ def test_no_message_names_a_command_without_marks() -> None:
     """So that the test above sees it: in the middle of a sentence, a command stands between
     backticks.
     """
-    names = "|".join(get_command(app).commands)  # type: ignore[attr-defined]
+    names = "|".join(get_command(program()).commands)  # type: ignore[attr-defined]
     named = re.compile(rf"(?<![\w/.`-])hqm ({names})\b")
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {part.strip()}"

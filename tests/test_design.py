@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import hqm
 from hqm import Audit, BenchmarkAudit, DataError, DesignError, StudyDesign, UsageError
 from hqm.auditing.auditor import parts_in
-from hqm.cli import app
+from hqm.cli import program
 from hqm.decisions.design_space import AXES, Space, parse_target
 from hqm.decisions.prices import UnitPrices, parse_prices, unit_prices
 from hqm.imports.recordings import Recording
@@ -117,7 +117,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     ]
                 )
     done = CliRunner().invoke(
-        app,
+        program(),
         [
             "audit",
             str(folder),
@@ -579,7 +579,7 @@ def test_the_example_of_the_page_prints_what_it_shows(
 def test_the_command_says_what_the_function_says(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "design.json"
     done = CliRunner().invoke(
-        app,
+        program(),
         ["design", str(made), "--target", "mdd<=.15", "--target", "rho_g>=.8", "--out", str(out)],
     )
     assert done.exit_code == 0, done.exception
@@ -587,7 +587,7 @@ def test_the_command_says_what_the_function_says(made: Path, tmp_path: Path) -> 
     assert str(expected) in done.output
     assert StudyDesign.from_dict(json.loads(out.read_text())) == expected
     printed = CliRunner().invoke(
-        app,
+        program(),
         ["design", str(made.parent), "--target", "mdd<=.15", "--free", "pictures, runs", "--json"],
     )
     assert json.loads(printed.output)["free"] == ["pictures", "runs"]

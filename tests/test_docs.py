@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 import hqm
-from hqm.cli import app
+from hqm.cli import program
 from hqm.commands.help import every_command
 from tests.conftest import ROOT
 
@@ -35,7 +35,7 @@ def test_the_reference_is_up_to_date() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    for name, command in every_command(get_command(app)).items():
+    for name, command in every_command(get_command(program())).items():
         assert f"hqm {name}" in EVERYTHING
         for parameter in command.params:
             for option in parameter.opts:
@@ -87,7 +87,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def test_every_command_in_the_readme_exists() -> None:
-    commands = every_command(get_command(app))
+    commands = every_command(get_command(program()))
     shown = [
         line
         for block in blocks(README, "sh")

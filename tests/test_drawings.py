@@ -16,12 +16,13 @@ import pytest
 from hqm.reports import charts, drawings
 from hqm.reports.drawings import scatter
 from hqm.reports.html import render
+from hqm.reports.plots import draw
 from hqm.reports.svg import log_ticks, plot, ticks, wrapped
 from PIL import ImageFont
 
-from hqm import Audit, BenchmarkAudit, Store
+from hqm import Audit, BenchmarkAudit, Store, UsageError
 from hqm.psychometrics import cronbach_alpha, item_analysis
-from tests.messages import text_of
+from tests.messages import pattern_of, text_of
 from tests.test_report import made
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -326,6 +327,8 @@ def test_a_report_needs_no_matplotlib(audit: Audit, monkeypatch: pytest.MonkeyPa
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert render(audit) == before
+    with pytest.raises(UsageError, match=pattern_of("figure.no-matplotlib")):
+        draw([audit], "leaderboard", "svg")
 
 
 def test_an_audit_of_an_earlier_version_is_drawn_without_what_it_lacks(

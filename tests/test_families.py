@@ -441,7 +441,7 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
     import hqm
-    from hqm.cli import app
+    from hqm.cli import program
 
     command = [
         "run",
@@ -455,7 +455,7 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
         "1",
     ]
     done = CliRunner().invoke(
-        app,
+        program(),
         [
             *command,
             "--probabilities",

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm import Request, Sampling, make_respondent
-from hqm.cli import app
+from hqm.cli import program
 from hqm.respondents.server_replies import Listed, read_reply
 from tests.messages import tells
 from tests.servers import JSON, PlannedServer, failure, question
@@ -329,7 +329,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
             str(tmp_path),
             "-q",
         ]
-        done = CliRunner().invoke(app, [*command, "--expected"])
+        done = CliRunner().invoke(program(), [*command, "--expected"])
         assert done.exit_code == 0, done.output
         assert len(server.asked) == 4 * 48, "nobody is asked twice"
         alone = [
@@ -344,7 +344,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
             "--expected",
         ]
         cold = CliRunner().invoke(
-            app, [*alone, "--temperature", "0", "--out", str(tmp_path / "cold")]
+            program(), [*alone, "--temperature", "0", "--out", str(tmp_path / "cold")]
         )
     assert "expected and not observed" in " ".join(done.output.split())
     audit = json.loads((tmp_path / "audit.json").read_text())["audits"][0]
@@ -369,7 +369,7 @@ def test_expected_asks_once_and_says_what_it_is(tmp_path: Path) -> None:
     )
     said = " ".join(cold.output.split())
     assert tells(said, "rerun.none-at-zero")
-    refused = CliRunner().invoke(app, [*command, "--expected", "--runs", "3"])
+    refused = CliRunner().invoke(program(), [*command, "--expected", "--runs", "3"])
     assert isinstance(refused.exception, hqm.UsageError)
     assert "--runs 3 asks it again" in str(refused.exception)
 
@@ -396,11 +396,11 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
     measured = {}
     for tokens in ("1", "24"):
         place = ["--max-tokens", tokens, "--store", str(tmp_path / f"{tokens}.sqlite")]
-        done = CliRunner().invoke(app, ["run", *asking, *place])
+        done = CliRunner().invoke(program(), ["run", *asking, *place])
         assert done.exit_code == 0, done.output
         assert "16 of 16 answers carry probabilities" in " ".join(done.output.split())
         done = CliRunner().invoke(
-            app, ["audit", *asking, *place, "--offline", "--out", str(tmp_path / tokens)]
+            program(), ["audit", *asking, *place, "--offline", "--out", str(tmp_path / tokens)]
         )
         assert done.exit_code == 0, done.output
         audit = json.loads((tmp_path / tokens / "audit.json").read_text())["audits"][0]

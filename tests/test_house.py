@@ -6,6 +6,7 @@ import ast
 import functools
 import graphlib
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -526,13 +527,38 @@ def test_a_module_says_what_it_is_and_is_not_too_long(path: Path) -> None:
 
 def test_asking_for_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from typer.testing import CliRunner; from hqm.cli import app;result ="
-        " CliRunner().invoke(app, ['--help']); assert result.exit_code == 0, result.output;print([m"
+        "import sys; from typer.testing import CliRunner; from hqm.cli import program;"
+        "result = CliRunner().invoke(program(), ['--help']); assert result.exit_code == 0, result.output;print([m"
         " for m in ('torch', 'transformers', 'matplotlib', 'scipy', 'pandas', 'openai',"
         " 'statsmodels', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("command", "most"), [("score", 90), ("audit", 200)])
+def test_a_command_executes_few_modules(command: str, most: int, tmp_path: Path) -> None:
+    """`hqm score` and `hqm audit` of recorded answers, from a new process to its end."""
+    rows = [f"y{n:04},a,{'Yes' if n % 2 else 'No'}" for n in range(0, 1008, 8)]
+    answers = tmp_path / "answers.csv"
+    answers.write_text("\n".join(["item,respondent,answer", *rows]))
+    words = {
+        "score": ["score", "shapes_yesno", "--answers", str(answers)],
+        "audit": ["audit", "shapes_yesno", "--recorded", str(answers), "--out", str(tmp_path)],
+    }
+    code = (
+        "import atexit, sys; from hqm.cli import main\n"
+        "count = lambda: sum(name.partition('.')[0] == 'hqm' for name in sys.modules)\n"
+        "atexit.register(lambda: print(count())); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words[command]],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 20 < int(done.stdout.splitlines()[-1]) <= most
 
 
 def test_listing_and_planning_load_no_model_library() -> None:

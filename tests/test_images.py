@@ -167,7 +167,7 @@ def test_a_parquet_file_is_a_whole_benchmark(
         "3",
     ], "intervals are over pictures, not rows"
     respondent = Counting()
-    job = hqm.plan(
+    job = hqm.plan_job(
         Asks(store), hqm.assign(respondent, benchmark), Administration(benchmark.original, 0)
     )
     assert (len(job.todo), job.broken) == (4, {})
@@ -372,7 +372,7 @@ def test_listed_sizes_and_hashes_are_compared(
     (folder / "images.sha256").write_text("".join(sums[:3]))
     (folder / "2.png").write_bytes(picture(99))
     benchmark = hqm.load(str(folder))
-    job = hqm.plan(
+    job = hqm.plan_job(
         Asks(store), hqm.assign(Counting(), benchmark), Administration(benchmark.original, 0)
     )
     assert sorted(request.item for _, request in job.todo.values()) == ["0", "1", "3"]

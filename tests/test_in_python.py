@@ -7,13 +7,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
 
 import hqm
-from hqm.commands.in_python import Settings
 from tests.conftest import ROOT, Run
 from tests.messages import pattern_of
 
@@ -113,9 +112,47 @@ def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> No
         hqm.audit(dogs, "nowhere.jsonl")
 
 
-def test_every_setting_of_the_audit_is_one_of_the_evidence() -> None:
-    given = inspect.signature(hqm.evidence_of).parameters
-    assert set(get_type_hints(Settings)) == set(given) - {"benchmark", "recorded"}
+@pytest.mark.parametrize("name", ["audit", "run", "plan", "compare"])
+def test_python_takes_the_options_of_the_command_by_their_names(name: str) -> None:
+    """Every option of the command that says what is done is a keyword with the same default."""
+    from hqm.cli import load_command
+    from hqm.commands.options import OPTIONS, RunOptions
+
+    command = inspect.signature(load_command(name)).parameters
+    python = inspect.signature(getattr(hqm, name)).parameters
+    printing = {"store", "as_json", "quiet", "dry_run", "no_wait", "siunitx"}
+    shared = {option for option in command if option in OPTIONS} - printing
+    assert shared - {"judges"} <= set(python)
+    assert set(python) & set(OPTIONS) - printing <= set(command)
+    for option in shared - {"workers", "judges"}:
+        default = RunOptions.of({option: python[option].default})
+        assert default == RunOptions(), option
+        assert f"\n{option}\n" in (getattr(hqm, name).__doc__ or "")
+
+
+def test_plan_and_compare_give_what_the_commands_print(
+    dogs: Path, answers: Path, tmp_path: Path, run: Run
+) -> None:
+    kept = tmp_path / "kept.sqlite"
+    hqm.run(dogs, recorded=answers, store=kept)
+    asked = ["hf/shapes:steady", "hf/shapes:yes-sayer"]
+    made = hqm.plan(dogs, asked, store=kept, runs=3, forms="original", max_requests=10)
+    words = ["--runs", "3", "--forms", "original", "--max-requests", "10", "--store", kept]
+    status, out, _ = run("plan", dogs, "-r", asked[0], "-r", asked[1], *words, "--json")
+    assert status == 0
+    printed = json.loads(out)
+    assert [row["requests"] for row in printed["plan"]] == [
+        forecast.requests for forecast in made.forecasts.values()
+    ]
+    assert printed["bounds"][0]["needed"] == made.bounds[0].needed == 72
+    hqm.audit(dogs, answers, store=kept)
+    args = ["--store", kept, "--metric", "accuracy", "--metric", "f1"]
+    status, _, err = run("compare", dogs, *args, "--to", tmp_path / "c.json")
+    assert status == 0, err
+    comparison = hqm.compare(dogs, store=kept, metrics=["accuracy", "f1"])
+    written = json.loads((tmp_path / "c.json").read_text())
+    ours = json.loads(comparison.to_json())
+    assert ours | {"command": ""} == written | {"command": ""}
 
 
 def test_the_frame_of_estimates_has_a_row_for_every_interval(audit: hqm.BenchmarkAudit) -> None:
@@ -291,14 +328,6 @@ def test_a_part_is_loaded_by_its_name(make_benchmark: Any) -> None:
 
 
 @pytest.mark.data
-def test_the_data_root_may_be_called_root(data: Path) -> None:
-    by_root = hqm.load("pope", root=str(data), part="coco_random").original
-    assert by_root == hqm.load("pope", data=data).original.only("coco_random")
-    with pytest.raises(hqm.UsageError, match="given twice"):
-        hqm.load("pope", root=data, data=data)
-
-
-@pytest.mark.data
 def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(
     data: Path, tmp_path: Path
 ) -> None:
@@ -306,7 +335,7 @@ def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(
     for name in ("llava-v1.5-7b_pope.jsonl", "llava_pope_test.jsonl"):
         (tmp_path / name).write_bytes((data / "logs" / "llava" / name).read_bytes())
     log = tmp_path / "llava-v1.5-7b_pope.jsonl"
-    evidence = hqm.evidence_of("pope", log, root=data, part="coco_adversarial", metrics="accuracy")
+    evidence = hqm.evidence_of("pope", log, data=data, part="coco_adversarial", metrics="accuracy")
     frame = evidence.to_frame()
     assert len(frame) == 3000
     # 2,554 of the 3,000 answers are right, counted from the two files by their ids; the release
@@ -327,7 +356,7 @@ def test_one_part_of_pope_is_audited_where_the_corrected_key_lies_beside(
     assert right == 2554
     assert frame["score"].sum() == right
     # a benchmark that was loaded with its part says the same
-    loaded = hqm.load("pope", root=str(data), part="coco_adversarial")
+    loaded = hqm.load("pope", data=str(data), part="coco_adversarial")
     assert hqm.evidence_of(loaded, str(log), metrics="accuracy").to_frame().equals(frame)
     assert {finding.name for finding in evidence.findings} >= {"repope-label", "repope-ambiguous"}
 

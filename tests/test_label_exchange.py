@@ -16,7 +16,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from hqm.cli import app
+from hqm.cli import program
 from hqm.errors import HQMError
 from hqm.labels.label_export import LAYOUTS, export_labels
 from hqm.labels.label_import import import_labels
@@ -29,7 +29,11 @@ NAMES = ("secret-model-a", "secret-model-b")
 
 
 def run(*arguments: object) -> str:
-    return CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False).stdout
+    return (
+        CliRunner()
+        .invoke(program(), [str(each) for each in arguments], catch_exceptions=False)
+        .stdout
+    )
 
 
 @pytest.fixture(scope="module")

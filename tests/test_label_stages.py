@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import hqm
 import hqm.psychometrics as psy
-from hqm.cli import app
+from hqm.cli import program
 from hqm.errors import AnswerError
 from hqm.judges.procedure import Unit, decisions
 from hqm.labels.label_schema import Fact, Sentence, read_reply
@@ -83,7 +83,7 @@ class Released:
             out,
         ]
         done = CliRunner().invoke(
-            app, [str(each) for each in [*given, *arguments]], catch_exceptions=False
+            program(), [str(each) for each in [*given, *arguments]], catch_exceptions=False
         )
         assert done.exit_code == 0, done.output
         (audit,) = json.loads((out / "audit.json").read_text())["audits"]
@@ -350,7 +350,10 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
     ]
     plan += ["--schema", "facts", "--raters", "anna,ben,cid", "--overlap", 1, "--out", path]
     assert (
-        CliRunner().invoke(app, [str(each) for each in plan], catch_exceptions=False).exit_code == 0
+        CliRunner()
+        .invoke(program(), [str(each) for each in plan], catch_exceptions=False)
+        .exit_code
+        == 0
     )
     study = Study(path)
     rows = study.plan.by_uid
@@ -384,7 +387,7 @@ def test_facts_that_a_judge_made_are_labelled_by_people_and_come_back_as_its_sta
     study.close()
     labels = tmp_path / "labels.csv"
     written = CliRunner().invoke(
-        app, ["label", "export", str(path), "--to", str(labels)], catch_exceptions=False
+        program(), ["label", "export", str(path), "--to", str(labels)], catch_exceptions=False
     )
     assert written.exit_code == 0
     with labels.open(newline="") as file:

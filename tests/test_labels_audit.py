@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import hqm
 import hqm.psychometrics as psy
-from hqm.cli import app
+from hqm.cli import program
 from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports.human_labels import LabelContext
 from hqm.labels.label_designs import Candidate, chances, draw, errors_known, forecast
@@ -52,12 +52,14 @@ class Study:
 
 def run(*arguments: object) -> str:
     """What a command prints; its error is raised."""
-    outcome = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
+    outcome = CliRunner().invoke(
+        program(), [str(each) for each in arguments], catch_exceptions=False
+    )
     return outcome.stdout
 
 
 def failing(*arguments: object) -> str:
-    outcome = CliRunner().invoke(app, [str(each) for each in arguments])
+    outcome = CliRunner().invoke(program(), [str(each) for each in arguments])
     assert isinstance(outcome.exception, HQMError), outcome.output
     return str(outcome.exception)
 

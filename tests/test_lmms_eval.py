@@ -208,7 +208,7 @@ def test_the_released_answers_to_hallusion_bench_come_back_through_the_tools_tas
     assert len(rows) == 951
     assert sum(row["model_prediction"] in released.values() for row in rows) == 109
     folder = written(HALLUSION, rows, tmp_path)
-    benchmark = hqm.load("hallusion_bench", root=data, mode="rule")
+    benchmark = hqm.load("hallusion_bench", data=data, mode="rule")
     taken = take_logs({"original": benchmark.original}, [folder])
     (recording,) = taken.recordings
     assert taken.matchings[0].matched == taken.matchings[0].rows == 951
@@ -250,7 +250,7 @@ def test_captions_of_amber_come_back_through_the_tools_task(data: Path, tmp_path
     ]
     assert len(rows) == 1004
     folder = written(AMBER, rows, tmp_path, AMBER_BASE_DIR=str(tmp_path / "amber"))
-    benchmark = hqm.load("amber_g", root=data)
+    benchmark = hqm.load("amber_g", data=data)
     taken = take_logs({"original": benchmark.original}, [folder])
     (recording,) = taken.recordings
     assert taken.matchings[0].how == {"row number": 1004}

@@ -5,6 +5,7 @@ against published values.
 import json
 import math
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -237,6 +238,22 @@ def test_a_repeated_measures_correlation_is_that_of_the_deviations_from_responde
     assert (study.coefficient.n, study.dof) == (8, 31 - 8 - 1)
     perfect = psy.repeated_measures(x, 3 - 2 * x).coefficient
     assert (perfect.status, perfect.value) == ("ok", pytest.approx(-1))
+
+
+def test_without_pingouin_two_correlations_are_absent_and_say_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pingouin", None)
+    absent = [
+        psy.partial_pearson(X, Y, GIVEN),
+        psy.repeated_measures(padded(PH), padded(PACO2)).coefficient,
+    ]
+    for coefficient in absent:
+        assert math.isnan(coefficient.value)
+        assert (coefficient.status, coefficient.reason) == (
+            "not_applicable",
+            text_of("stats.missing"),
+        )
 
 
 def test_what_has_no_repeated_measures_correlation_says_why() -> None:

@@ -47,7 +47,10 @@ def test_every_dependency_is_explained() -> None:
         name_of(r)
         for group in (
             PROJECT["project"]["dependencies"],
-            *(extras[e] for e in ("label", "local", "parquet", "logs", "hub", "ray")),
+            *(
+                extras[e]
+                for e in ("figures", "hub", "label", "local", "logs", "parquet", "ray", "stats")
+            ),
         )
         for r in group
     }
@@ -57,6 +60,24 @@ def test_every_dependency_is_explained() -> None:
         assert len(cost.strip()) > 5, name
     helpers = {name_of(r) for extra in ("docs", "test") for r in extras[extra]} - {"hqm-audit"}
     assert not {name for name in helpers if f"`{name}`" not in section}
+
+
+def test_every_module_that_a_page_names_exists() -> None:
+    modules = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("hqm", "adapters", "benchmarks", "reports", "tests", "docs")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    pages = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
+    named = [
+        (page.relative_to(ROOT).as_posix(), name)
+        for page in [*pages, *(ROOT / "docs").rglob("*.md")]
+        for name in re.findall(r"`((?:[a-z_]\w*/)+\w+\.py)`", page.read_text("utf-8"))
+    ]
+    assert len(named) > 40
+    assert [
+        at for at in named if not any(f"/{module}".endswith(f"/{at[1]}") for module in modules)
+    ] == []
 
 
 def test_the_readme_says_what_gpl_means() -> None:

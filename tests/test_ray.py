@@ -45,7 +45,7 @@ def jobs_of(store: Store, names: list[str]) -> list[hqm.Job]:
     form = replace(benchmark.original, items=benchmark.original.items[:600])
     asks = Asks(store)
     assignments = [hqm.assign(make_respondent(name, batch=4), benchmark) for name in names]
-    return [hqm.plan(asks, assignment, Administration(form, 0)) for assignment in assignments]
+    return [hqm.plan_job(asks, assignment, Administration(form, 0)) for assignment in assignments]
 
 
 def actors() -> set[int]:

@@ -90,7 +90,7 @@ def put(store: Store, folder: Path, respondents: Sequence[Looking], *scales: str
     for respondent in respondents:
         assignment = hqm.assign(respondent, benchmark)
         jobs = [
-            hqm.plan(asks, assignment, hqm.Administration(benchmark.original, 0, at))
+            hqm.plan_job(asks, assignment, hqm.Administration(benchmark.original, 0, at))
             for at in scales
         ]
         hqm.administer(store, jobs)

@@ -390,7 +390,7 @@ def test_a_server_that_keeps_failing_is_given_up_and_the_answers_are_kept(
             for n, i in enumerate(benchmark.original.items)
         ),
     )
-    order = hqm.plan(
+    order = hqm.plan_job(
         hqm.Asks(store, blind=True), hqm.assign(respondent, benchmark), hqm.Administration(form, 0)
     )
     outcome = hqm.administer(store, [order])

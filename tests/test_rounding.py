@@ -115,7 +115,7 @@ def answered(benchmark: Benchmark, store: hqm.Store, respondents: int) -> None:
         }
         assignment = hqm.assign(recorded(f"model-{m}", runs), benchmark)
         jobs = [
-            hqm.plan(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, run))
+            hqm.plan_job(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, run))
             for run in (0, 1)
         ]
         hqm.administer(store, jobs)

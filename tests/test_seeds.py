@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import hqm
-from hqm.administration.asks import plan
+from hqm.administration.asks import plan_job
 from hqm.psychometrics import bias_test, cronbach_alpha, item_analysis, rho_g
 from hqm.respondents.base import Request, who_answers
 from hqm.respondents.hf_loading import find_model
@@ -87,7 +87,8 @@ def seeds_sent(server: JudgeServer, benchmark: hqm.Benchmark, *, model: str) -> 
         assignment = hqm.assign(respondent, benchmark, {"temperature": 1.0})
         sent = len(server.bodies)
         hqm.administer(
-            store, [plan(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, 0))]
+            store,
+            [plan_job(hqm.Asks(store), assignment, hqm.Administration(benchmark.original, 0))],
         )
     return sorted(body["seed"] for body in server.bodies[sent:])
 
@@ -167,7 +168,10 @@ def test_what_changes_between_runs_is_each_respondents_own() -> None:
         for run in (0, 1):
             hqm.administer(
                 store,
-                [plan(asks, a, hqm.Administration(benchmark.original, run)) for a in assignments],
+                [
+                    plan_job(asks, a, hqm.Administration(benchmark.original, run))
+                    for a in assignments
+                ],
             )
         evidence = hqm.gather(benchmark, store, hqm.respondents_of(store, assignments))
     runs = np.array(

@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import hqm
 from hqm.benchmark.adapter import read_calibration
-from hqm.cli import app
+from hqm.cli import program
 from hqm.decisions.item_choice import METHODS, Bank, Picked, pick
 from hqm.decisions.short_form_folder import shorten_matrix
 from hqm.decisions.shortening import (
@@ -47,7 +47,7 @@ ITEMS, NAMES = (
 
 
 def hqm_command(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
+    return CliRunner().invoke(program(), [str(each) for each in arguments])
 
 
 @pytest.fixture(scope="module")

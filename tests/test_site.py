@@ -21,7 +21,7 @@ from typer.main import get_command
 import hqm
 from hqm import psychometrics
 from hqm.benchmark.registry import card, groups
-from hqm.cli import app
+from hqm.cli import program
 from hqm.commands.help import every_command
 from tests.conftest import ROOT
 from tests.judge_server import JudgeServer
@@ -248,7 +248,7 @@ def test_the_readmes_picture_is_small() -> None:
 
 
 def test_every_command_shown_exists() -> None:
-    commands = every_command(get_command(app))
+    commands = every_command(get_command(program()))
     for page in (*TRIED, "index.md"):
         for name in re.findall(r"`hqm (\w+)", WRITTEN[page]):
             assert name in commands, f"{page}: hqm {name}"
@@ -273,7 +273,7 @@ def everything(made: dict[str, str]) -> str:
 def test_every_command_option_key_parser_state_and_flag_is_documented(everything: str) -> None:
     from hqm.benchmark.card import Card
 
-    for name, command in every_command(get_command(app)).items():
+    for name, command in every_command(get_command(program())).items():
         assert f"`hqm {name}`" in everything
         for parameter in command.params:
             for option in parameter.opts:

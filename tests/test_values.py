@@ -140,11 +140,11 @@ def test_the_script_writes_what_its_check_accepts(
 def test_the_command_on_the_pages_is_one_that_the_program_knows() -> None:
     from typer.main import get_command
 
-    from hqm.cli import app
+    from hqm.cli import program
 
-    program, name, *arguments = values.COMMAND.split()
-    assert program == "hqm"
-    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    first, name, *arguments = values.COMMAND.split()
+    assert first == "hqm"
+    command = get_command(program()).commands[name]  # type: ignore[attr-defined]
     given = command.make_context(name, arguments).params
     assert (given["runs"], given["limit"]) == (2, 100)
     assert str(values.OUT.relative_to(ROOT)) == "out/values"

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import hqm
 from hqm import psychometrics as psy
-from hqm.cli import app
+from hqm.cli import program
 from tests.conftest import administered, recorded
 from tests.messages import tells, text_of
 
@@ -61,7 +61,9 @@ def test_hal_evals_events_are_told_by_counting_words(
 
 @pytest.mark.data
 def test_true_captions_are_compared_with_the_false_ones_of_each_type(data: Path) -> None:
-    done = CliRunner().invoke(app, ["check", "hal_eval_d", "--data", str(data), "--select", "L202"])
+    done = CliRunner().invoke(
+        program(), ["check", "hal_eval_d", "--data", str(data), "--select", "L202"]
+    )
     assert tells(
         done.output,
         "words.cue",

@@ -298,7 +298,7 @@ class Job:
         )
 
 
-def plan(
+def plan_job(
     asks: Asks,
     assignment: Assignment,
     administration: Administration,

@@ -58,14 +58,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# ----------------------------------------------------------------------
-# A stopped administration as an audit sees it: the pictures that all respondents were asked, a
-# random sample of the benchmark's.
-#
-# Every indicator is computed on these pictures, on which nothing is missing because of the rule.
-# A respondent that was asked more has a score of its own on all that it was asked, with an
-# interval that holds whenever asking stopped.
-# ----------------------------------------------------------------------
+# --- stopped administrations ---
+
+# An audit looks at the pictures that all respondents were asked, a random sample on which nothing is
+# missing because of the rule. A respondent that was asked more has a further score on all of them,
+# with an interval that holds whenever asking stopped.
 
 
 def common_items(stopped: Stopped, form: Form) -> npt.NDArray[np.bool_]:
@@ -140,10 +137,7 @@ def stopped_rows(
     }
 
 
-# ----------------------------------------------------------------------
-# Which respondents belong to one family: checkpoints of a family say less than as many
-# independent models.
-# ----------------------------------------------------------------------
+# --- families: checkpoints of one say less than as many independent models ---
 
 _FAMILY = re.compile(r"[a-z]+\d*")
 

@@ -18,11 +18,7 @@ from hqm.benchmark.items import one_part
 from hqm.benchmark.judge_api import AskJudge, played_back, whole
 from hqm.errors import AnswerError, UsageError
 from hqm.imports.detect import written_by_tool
-from hqm.imports.log_answers import LogSettings, take_logs
-from hqm.judges.file_judge import judges_of
-from hqm.judges.judgements import JudgementSource, holds_marks, take_judgements
 from hqm.judges.procedure import verdicts
-from hqm.psychometrics import item_agreement, pearson
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_file, sign
 from hqm.types import STATES, Cell, Form, Response, finite
@@ -108,7 +104,7 @@ def score_file(
         form = one_part(form, part, benchmark.name)
     compared: list[ScoreComparison] = []
     if written_by_tool(answers, tables=False):
-        form, given, compared = _of_log(benchmark, form, answers, LogSettings(partial=partial))
+        form, given, compared = _of_log(benchmark, form, answers, partial)
     else:
         form, given = benchmark.read_answers(answers, form)
     matrix = _matrix(
@@ -178,11 +174,14 @@ def _by_key(
 
 
 def _of_log(
-    benchmark: Benchmark, form: Form, path: Path, settings: LogSettings
+    benchmark: Benchmark, form: Form, path: Path, partial: bool
 ) -> tuple[Form, Mapping[str, Response], list[ScoreComparison]]:
     """The answers of a log, the parts of the form that it answers, and the tool's scores beside
     ours.
     """
+    from hqm.imports.log_answers import LogSettings, take_logs
+
+    settings = LogSettings(partial=partial)
     taken = take_logs({form.name: benchmark.original}, [path], settings, benchmark.spelled)
     if len(taken.recordings) != 1:
         those = ", ".join(f"{r.respondent} run {r.run}" for r in taken.recordings[:3])
@@ -235,7 +234,11 @@ def _matrix(
                 f" audit {benchmark.name} --judge NAME`."
             ),
         )
+    from hqm.judges.judgements import JudgementSource, holds_marks, take_judgements
+
     if holds_marks(judgements):
+        from hqm.judges.file_judge import judges_of
+
         texts = {
             item.id: answer.text
             for item, answer in zip(form.items, row, strict=True)
@@ -280,6 +283,8 @@ def _against_labels(
     benchmark: Benchmark, matrix: ScoreMatrix, form: Form, path: Path, name: str
 ) -> dict[str, float | None]:
     """The verdicts beside people's labels, on the answers that carry both."""
+    from hqm.psychometrics import item_agreement, pearson
+
     labels = {
         j.item: j.label
         for j in benchmark.read_criterion(path, form, None)

@@ -10,18 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from hqm.administration.asks import StoredRespondent
-from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey
 from hqm.errors import DesignError
 from hqm.imports.recordings import Recording
-from hqm.judges.file_judge import verdict_of_share
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest, digest_all
 from hqm.types import Cell, Count, Form, Item, Response, Verdict, finite
 
 if TYPE_CHECKING:
+    from hqm.administration.asks import StoredRespondent
+    from hqm.administration.stored_answers import Answers
     from hqm.auditing.audit import BenchmarkAudit
 
 # ----------------------------------------------------------------------
@@ -224,6 +223,9 @@ def _verdict(
         return Verdict.unscored(
             "unparsed", f"the tool's score is {score:g}, which is no share of right"
         )
+    # the judges' modules are loaded only where a tool's scores are read
+    from hqm.judges.file_judge import verdict_of_share
+
     return verdict_of_share(benchmark, item, float(score), str(recorded.get("read", "")))
 
 

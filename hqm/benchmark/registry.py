@@ -204,7 +204,6 @@ def load_all(name: str, **settings: Any) -> list[Benchmark]:
 def load(
     name: str | Path,
     *,
-    root: Path | str | None = None,
     part: str | None = None,
     data: Path | str | None = None,
     images: Path | str | None = None,
@@ -222,11 +221,11 @@ def load(
     ----------
     name
         A known name, a folder with a `card.toml`, or a Python file.
-    root
-        The data root; `HQM_DATA` unless given. The card says which folder below it belongs to the
-        benchmark. `data` is another name for it, that of the command line's option.
     part
         Only the items of this part (`coco_random` of POPE).
+    data
+        The folder of released data; `HQM_DATA` unless given. The card says which folder below it
+        belongs to the benchmark.
     images, scoring, parser, mode, prompts, words, withheld
         As in `Benchmark`.
     fitting
@@ -246,10 +245,6 @@ def load(
     >>> load("shapes_yesno").card.task
     'yes_no'
     """
-    if root is not None and data is not None:
-        raise UsageError(
-            "the data root is given twice, as root and as data", remedy="Give it once."
-        )
     name = folder_of_card(str(name))
     path = Path(name)
     if path.suffix == ".py":
@@ -263,8 +258,7 @@ def load(
         adapter = adapter_of(its_card)
     else:
         adapter, its_card, folder = _from_entry_point(name)
-    given = root if data is None else data
-    where = _data_folder(its_card, folder, None if given is None else Path(given))
+    where = _data_folder(its_card, folder, None if data is None else Path(data))
     if its_card.shortened.calibration:
         adapter = for_short_form(adapter)
     if fitting:

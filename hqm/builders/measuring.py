@@ -316,10 +316,10 @@ def precision_of(review: Review | None) -> Precision | None:
     """The share of reviewed items that people kept; None without a review."""
     if review is None:
         return None
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.stats import binomtest
 
     kept, reviewed = review.sound, len(review.by_item)
-    low, high = proportion_confint(kept, reviewed, method="wilson")
+    low, high = binomtest(kept, reviewed).proportion_ci(method="wilson")
     return Precision(
         kept=kept, reviewed=reviewed, value=kept / reviewed, low=float(low), high=float(high)
     )

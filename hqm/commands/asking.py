@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
 from hqm.commands.published_table import TableOptions, audit_published
 from hqm.commands.shared import (
     command,
@@ -55,9 +56,11 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     It counts the requests, those that are distinct and those whose answers are stored, and
     estimates minutes, tokens and cost.
     """
+    from hqm.commands import show
+
     with readable(store_path(benchmarks, options.output.store)) as opened:
-        session = session_of(benchmarks, opened, options)
-        _show_plan(session, session.jobs())
+        made = session_of(benchmarks, opened, options).plan()
+    show.plan(made, options.output.as_json)
 
 
 @with_options(
@@ -195,9 +198,9 @@ def audit(
     """
     if table is not None:
         if benchmarks:
-            remedy = "Leave out one of the two."
             raise UsageError(
-                f"a table and the benchmark {benchmarks[0]!r} are named", remedy=remedy
+                f"a table and the benchmark {benchmarks[0]!r} are named",
+                remedy="Leave out one of the two.",
             )
         what = TableOptions(
             table,
@@ -315,36 +318,6 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
     return effects
 
 
-def _show_plan(session: Session, jobs: Sequence[Job]) -> None:
-    from hqm.administration.costs import bounds, forecast
-    from hqm.commands import show
-
-    by_respondent: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        by_respondent.setdefault(
-            (job.assignment.respondent.name, job.assignment.benchmark.name), []
-        ).append(job)
-    output = session.options.output
-    forecasts = {
-        key: forecast(session.store, own, output.prices) for key, own in by_respondent.items()
-    }
-    live = any(job.assignment.respondent.live for job in jobs) and not session.options.asking.blind
-    pending = session.pending_judgements()
-    asked = [
-        forecasts[key] for key, own in by_respondent.items() if own[0].assignment.respondent.live
-    ]
-    limits = bounds(session.budget, asked, sum(pending.values()))
-    refused = sum(job.refused for job in jobs)
-    show.plan(
-        forecasts,
-        session.missing_images() if live else {},
-        output.as_json,
-        pending,
-        limits,
-        refused,
-    )
-
-
 def _administer(session: Session) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
     from hqm.administration.administering import administer
@@ -355,7 +328,7 @@ def _administer(session: Session) -> bool:
 
     output = session.options.output
     if output.dry_run:
-        _show_plan(session, session.jobs())
+        show.plan(session.plan(), output.as_json)
         return True
     session.get_ready()
     session.fetch_images()

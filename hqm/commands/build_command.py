@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, WHAT, WHO, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, WHAT, WHO, RunOptions
 from hqm.commands.shared import store_path, writable
 
 if TYPE_CHECKING:

@@ -6,20 +6,22 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from hqm.commands.designing import PricesFile
-from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled, write_text
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
+    from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.comparison.measures import Comparison
 
 
-@with_options(
+COMPARED = (
     "part",
     "data",
     "respondents",
@@ -36,8 +38,11 @@ if TYPE_CHECKING:
     "mode",
     "prompts",
     "roles",
-    "siunitx",
 )
+"""The shared options of `hqm compare` and of `hqm.compare`."""
+
+
+@with_options(*COMPARED, "siunitx")
 def compare(
     *,
     what: Annotated[
@@ -120,6 +125,42 @@ def compare(
 
     Nobody is asked anything: the numbers come from audits, or from the answers in a store.
     """
+    readings = Readings(tuple(scorings or ()), tuple(parsers or ()), tuple(judges or ()))
+    comparison = comparison_of(
+        what,
+        options,
+        readings,
+        store=store,
+        length=length,
+        more=more,
+        forecast=forecast,
+        prices=prices,
+        command=command(),
+    )
+    _write(comparison, to, options.output.siunitx)
+
+
+class Readings(NamedTuple):
+    """The ways in which one store is read to be compared with itself."""
+
+    scorings: tuple[Any, ...] = ()
+    parsers: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+
+
+def comparison_of(
+    what: Sequence[Audit | BenchmarkAudit | str | Path],
+    options: RunOptions,
+    readings: Readings,
+    *,
+    store: Path | None,
+    length: int | None,
+    more: int,
+    forecast: bool,
+    prices: Path | None,
+    command: str = "",
+) -> Comparison:
+    """Compare audits, or several readings of one store, and print nothing."""
     from hqm.auditing.evidence import read_families
     from hqm.comparison.compare import compare_audits
     from hqm.decisions.prices import read_prices
@@ -130,54 +171,68 @@ def compare(
         )
     families = options.who.families
     if store is not None:
-        from hqm.commands.rescoring import read_again
-
-        judging = replace(options.judging, judges=tuple(judges or ()))
-        brought = options.judging.judgements
-        with labelled(
-            existing(store, what), options.judging.criterion, options.output.no_wait, brought
-        ) as opened:
-            audits: Sequence[Any] = read_again(
-                what,
-                opened,
-                replace(options, judging=judging),
-                scorings=cast(Any, tuple(scorings or ())),
-                parsers=tuple(parsers or ()),
-                metrics=options.reading.metrics,
-            )
-        chosen: Sequence[str] = ()
+        names = [str(name) for name in what]
+        audits = _read_again(names, store, options, readings)
+        metrics: Sequence[str] = ()
     else:
-        needed: dict[str, object] = {"--scoring": scorings, "--parser": parsers, "--judge": judges}
-        judging = options.judging
-        needed |= {
-            "--criterion": judging.criterion,
-            "--judgements": judging.judgements,
-            "--pool": judging.pool,
-        }
-        needed |= {"--level": judging.levels, "--stale": judging.stale != "refuse"}
-        extra = [name for name, given in needed.items() if given]
-        if extra:
-            raise UsageError(
-                f"{extra[0]} needs the answers, and an audit.json has only scores",
-                remedy="Name benchmarks and the store: `hqm compare NAME --store FILE`.",
-            )
-        from hqm.auditing.audit import Audit
-
-        audits, chosen = (
-            [Audit.load(find_audit(Path(name))) for name in what],
-            options.reading.metrics,
-        )
-    comparison = compare_audits(
+        _need_no_answers(options, readings)
+        audits = [_loaded(each) for each in what]
+        metrics = options.reading.metrics
+    return compare_audits(
         audits,
-        metrics=chosen,
+        metrics=metrics,
         length=length,
         more=more,
         families=read_families(families) if families else None,
-        command=command(),
+        command=command,
         forecast=forecast,
         prices=None if prices is None else read_prices(prices),
     )
-    _write(comparison, to, options.output.siunitx)
+
+
+def _loaded(audit: Audit | BenchmarkAudit | str | Path) -> Audit | BenchmarkAudit:
+    from hqm.auditing.audit import Audit
+
+    return Audit.load(find_audit(Path(audit))) if isinstance(audit, (str, Path)) else audit
+
+
+def _read_again(
+    names: Sequence[str], store: Path, options: RunOptions, readings: Readings
+) -> Sequence[Audit | BenchmarkAudit]:
+    from hqm.commands.rescoring import read_again
+
+    judging = options.judging
+    path = existing(store, names)
+    with labelled(path, judging.criterion, options.output.no_wait, judging.judgements) as opened:
+        return read_again(
+            names,
+            opened,
+            replace(options, judging=replace(judging, judges=readings.judges)),
+            scorings=readings.scorings,
+            parsers=readings.parsers,
+            metrics=options.reading.metrics,
+        )
+
+
+def _need_no_answers(options: RunOptions, readings: Readings) -> None:
+    """Refuse options that read answers, which an audit.json does not have."""
+    judging = options.judging
+    needed = {
+        "--scoring": readings.scorings,
+        "--parser": readings.parsers,
+        "--judge": readings.judges,
+        "--criterion": judging.criterion,
+        "--judgements": judging.judgements,
+        "--pool": judging.pool,
+        "--level": judging.levels,
+        "--stale": judging.stale != "refuse",
+    }
+    extra = [name for name, given in needed.items() if given]
+    if extra:
+        raise UsageError(
+            f"{extra[0]} needs the answers, and an audit.json has only scores",
+            remedy="Name benchmarks and the store: `hqm compare NAME --store FILE`.",
+        )
 
 
 def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:

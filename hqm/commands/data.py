@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
     OUTPUT,
@@ -19,7 +20,6 @@ from hqm.commands.options import (
     Benchmarks,
     PolicyFile,
     RunOptions,
-    with_options,
 )
 from hqm.commands.shared import find_audit, store_path, writable, write_text
 from hqm.commands.terminal import print_all, terminal_table
@@ -190,29 +190,17 @@ def check(
     from hqm.respondents.base import waiting
 
     selection = Selection.of(select, ignore)
-    what, reading, judging = options.what, options.reading, options.judging
-    if reading.key is not None and len(benchmarks) != 1:
+    what, key = options.what, options.reading.key
+    if key is not None and len(benchmarks) != 1:
         raise UsageError(
             "a corrected key belongs to one benchmark",
             remedy="Name that benchmark alone with --key.",
         )
-    settings: dict[str, Any] = {
-        "scoring": reading.scoring,
-        "withheld": reading.withheld,
-        "parser": reading.parser,
-    }
-    settings |= {
-        "words": reading.words,
-        "mode": judging.mode,
-        "prompts": judging.prompts,
+    settings = options.loading | {
         "forms": what.form_files,
-    }
-    settings |= {
-        "data": what.data,
-        "images": what.images,
         "part": what.part,
         "limit": what.limit,
-        "key": reading.key,
+        "key": key,
     }
     linted = []
     for name in benchmarks:
@@ -331,10 +319,7 @@ def _rewritten(
         return rephrase_left_out(original, parallel, make_respondent(rewriter), opened)
 
 
-# ----------------------------------------------------------------------
-# What `hqm list` prints: the benchmarks, respondents, parsers, indicators and recipes that HQM
-# knows.
-# ----------------------------------------------------------------------
+# --- hqm list ---
 
 
 def show_known(what: str) -> None:
@@ -449,9 +434,7 @@ KNOWN: Mapping[str, Callable[[], None]] = {
 """What can be listed."""
 
 
-# ----------------------------------------------------------------------
-# Commands for the makers of a benchmark: begin one, hold its audit against a policy.
-# ----------------------------------------------------------------------
+# --- hqm new, hqm gate ---
 
 
 def new(

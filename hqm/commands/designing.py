@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import find_audit, write_text
 
 if TYPE_CHECKING:
     from hqm.decisions.short_form_folder import Shortened
 
 
-# ----------------------------------------------------------------------
-# The command that makes a short form of a benchmark.
-# ----------------------------------------------------------------------
+# --- hqm shorten ---
 
 
 @with_options("data", "images", "families", "as_json")

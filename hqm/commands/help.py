@@ -18,10 +18,7 @@ from hqm.commands.interrupt import Interrupted
 from hqm.commands.options import HEADINGS, OUTPUT, WHAT
 from hqm.errors import UsageError, meant
 
-# ----------------------------------------------------------------------
-# What a shell offers at the Tab key: commands and options by typer, the values of options from
-# the tables of HQM.
-# ----------------------------------------------------------------------
+# --- what a shell offers at the Tab key ---
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HQM_COMPLETE"
@@ -55,10 +52,9 @@ def completion(
     """
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SHELLS:
-        remedy = f"Write one of {', '.join(f'`hqm completion {known}`' for known in SHELLS)}."
         raise UsageError(
             f"there is no completion for the shell {name!r}",
-            remedy=remedy,
+            remedy=f"Write one of {', '.join(f'`hqm completion {known}`' for known in SHELLS)}.",
             given=name,
             known=SHELLS,
         )

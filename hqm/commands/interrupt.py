@@ -135,10 +135,7 @@ def leave(status: int, sentence: str = "") -> NoReturn:
     os._exit(status)
 
 
-# ----------------------------------------------------------------------
-# What is left of a command that a fault in HQM ended: one sentence, and a file with the traceback
-# and the command.
-# ----------------------------------------------------------------------
+# --- a fault in HQM: one sentence, and a file with the traceback ---
 
 FAILURE = 70
 """The exit status of a fault in the program (`EX_SOFTWARE` in sysexits.h)."""

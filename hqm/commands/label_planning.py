@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
 from hqm.commands.shared import existing, readable, session_of, store_path
 from hqm.errors import UsageError
 
@@ -168,9 +169,10 @@ def plan(
     names = tuple(name.strip() for name in raters.split(","))
     check_design(design, names, overlap, tau)
     if labels_path(out).exists():
-        what = f"there are labels of this plan already ({labels_path(out).name})"
         raise UsageError(
-            what, place=str(out), remedy="Name another file with --out; labels belong to one plan."
+            f"there are labels of this plan already ({labels_path(out).name})",
+            place=str(out),
+            remedy="Name another file with --out; labels belong to one plan.",
         )
     asked = read_schema(schema, out.parent)
     path = store_path([benchmark], options.output.store)
@@ -217,11 +219,11 @@ def plan(
             )
         wanted = forecast(candidates, made.design, len(candidates) // 2 or 1, **known).needed
         if wanted is None:
-            what = (
+            raise UsageError(
                 f"no number of labels makes an interval of {width:g}: there are {len(candidates):,}"
-                " answers"
+                " answers",
+                remedy="Ask for a wider one, or more questions.",
             )
-            raise UsageError(what, remedy="Ask for a wider one, or more questions.")
     expected = forecast(candidates, made.design, wanted, **known) if scored else None
     rows = draw(candidates, made, wanted, rng)
     if form_name != "original" and asked.reviews_items:
@@ -246,9 +248,10 @@ def _answers(session: Session, benchmark: Benchmark) -> tuple[list[Candidate], s
 
     respondents = session.stored_respondents(benchmark)
     if not respondents:
-        what = f"the store holds no answers to {benchmark.name}"
         raise UsageError(
-            what, place=str(session.store.path), remedy="Name another store with --store."
+            f"the store holds no answers to {benchmark.name}",
+            place=str(session.store.path),
+            remedy="Name another store with --store.",
         )
     form, reader = benchmark.original, Answers(session.asks)
     judging = session.options.judging
@@ -316,10 +319,9 @@ def _items(
             each.name: each for each in forms_of(benchmark, rewordings={form_name} - {ORIGINAL})
         }
         if form_name not in every:
-            remedy = f"It has {', '.join(every)}."
             raise UsageError(
                 f"{benchmark.name} has no form {form_name!r}",
-                remedy=remedy,
+                remedy=f"It has {', '.join(every)}.",
                 given=form_name,
                 known=every,
             )

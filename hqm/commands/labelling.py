@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.help import WIDTH, CommandGroup, GroupedCommand
-from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import HOW, MACHINE, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import write_together
 from hqm.errors import DataError, UsageError
 
@@ -33,26 +33,6 @@ PlanFile = Annotated[
 """The plan that a command is about."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def group(commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
-    """The group `hqm label` with its commands."""
-    app = typer.Typer(
-        name="label",
-        cls=CommandGroup,
-        help=(
-            "Labels from people: plan what is labelled, collect labels in a browser, watch them,"
-            " use them.\n\nThe steps: plan, serve, status, export; then `hqm audit NAME --criterion"
-            " labels.csv`."
-        ),
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        context_settings={"max_content_width": WIDTH},
-    )
-    for name, function in commands.items():
-        app.command(name, cls=GroupedCommand)(function)
-    return app
 
 
 def serve(
@@ -144,8 +124,10 @@ def _need_server() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        what = "the page needs Starlette and uvicorn, which are not installed"
-        raise UsageError(what, remedy="Install them: pip install 'hqm-audit[label]'.") from None
+        raise UsageError(
+            "the page needs Starlette and uvicorn, which are not installed",
+            remedy="Install them: pip install 'hqm-audit[label]'.",
+        ) from None
 
 
 def _in_url(host: str) -> str:
@@ -162,9 +144,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener.bind(address)
         listener.listen(64)
     except OSError as error:
-        remedy = "Name another with --port or --host; --port 0 takes any port that is free."
         raise DataError(
-            f"nothing can listen there: {error.strerror}", place=f"{host}:{port}", remedy=remedy
+            f"nothing can listen there: {error.strerror}",
+            place=f"{host}:{port}",
+            remedy="Name another with --port or --host; --port 0 takes any port that is free.",
         ) from None
     with listener:
         yield listener
@@ -253,10 +236,7 @@ def items(
     print(f"written: {out}")
 
 
-# ----------------------------------------------------------------------
-# `hqm label export` and `hqm label import`: a study's labels for an audit, and its tasks and
-# labels to and from other tools.
-# ----------------------------------------------------------------------
+# --- hqm label export, hqm label import ---
 
 
 @with_options("as_json")

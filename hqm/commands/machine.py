@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hqm.commands.options import WHO, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import WHO, RunOptions
 from hqm.version import __version__
 
 if TYPE_CHECKING:
     from hqm.benchmark.card import Card
 
-EXTRAS = ("local", "parquet", "hub", "logs", "ray")
+EXTRAS = ("stats", "figures", "local", "parquet", "hub", "logs", "label", "ray")
 """The extras that a command may ask for."""
 PORTS = {8000: "vLLM", 30000: "SGLang", 11434: "Ollama"}
 """Where servers of this machine listen unless they are told otherwise."""
@@ -88,22 +89,13 @@ def _print(report: Report) -> None:
     from hqm.commands.terminal import width
 
     room = max(width(), 30)
-    for heading, text in report.lines:
+    problems = [("PROBLEM", problem) for problem in report.problems]
+    for heading, text in [*report.lines, *problems]:
         print(
             textwrap.fill(
                 text,
                 room,
                 initial_indent=f"{heading:11} ",
-                subsequent_indent=" " * 12,
-                break_on_hyphens=False,
-            )
-        )
-    for problem in report.problems:
-        print(
-            textwrap.fill(
-                problem,
-                room,
-                initial_indent=f"{'PROBLEM':11} ",
                 subsequent_indent=" " * 12,
                 break_on_hyphens=False,
             )
@@ -158,7 +150,7 @@ def _libraries(report: Report) -> None:
         if extra in unmet
     }
     there = [extra for extra in EXTRAS if extra in unmet and not unmet[extra]]
-    shown = ("numpy", "scipy", "matplotlib", "openai", "transformers")
+    shown = ("numpy", "scipy", "openai", "transformers")
     said = ", ".join(f"{name} {versions[name]}" for name in shown if versions.get(name))
     report.lines.append(("libraries", said))
     report.lines.append(("extras", ", ".join(there) or "none"))

@@ -108,8 +108,10 @@ def write_new_benchmark(
     """
     name = re.sub(r"\W+", "_", folder.resolve().name.lower()).strip("_")
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name) or len(name) > 100:
-        remedy = "Use at most 100 letters, digits and underscores."
-        raise UsageError(f"{folder.name!r:.200} cannot be a benchmark's name", remedy=remedy)
+        raise UsageError(
+            f"{folder.name!r:.200} cannot be a benchmark's name",
+            remedy="Use at most 100 letters, digits and underscores.",
+        )
     if task is not None and task not in get_args(Task):
         raise UsageError(
             f"there is no task {task!r}",
@@ -181,11 +183,12 @@ def _from_source(
 
 def _place_of_pictures(images: str) -> ImageSource:
     if is_url(images):
-        remedy = (
-            "Fetch the pictures and name their folder, or write whole addresses into the column of"
-            " pictures."
+        raise UsageError(
+            "pictures are copied from this machine only",
+            place=images,
+            remedy="Fetch the pictures and name their folder, or write whole addresses into the column of"
+            " pictures.",
         )
-        raise UsageError("pictures are copied from this machine only", place=images, remedy=remedy)
     if not Path(images).exists():
         raise UsageError("there is no such folder or zip", place=images, remedy="Correct --images.")
     return open_images(Path(images))
@@ -210,9 +213,10 @@ def _whole_or_not_at_all(folder: Path) -> Iterator[Path]:
         if (
             isinstance(error, OSError) and error.strerror and not error.filename
         ):  # a full disk names no file
-            what = f"it cannot be written: {error.strerror}"
             raise DataError(
-                what, place=str(folder), remedy="Make room, or name another place."
+                f"it cannot be written: {error.strerror}",
+                place=str(folder),
+                remedy="Make room, or name another place.",
             ) from None
         raise
 

@@ -1,17 +1,18 @@
-"""The options that commands share, each written once: a field of `RunOptions` with its text, its
-type and its default.
+"""The options that commands share, each stated once: a field of `RunOptions` with its type, its
+default, its help and its group.
 
-`hqm.commands.options` makes the options of the command line from them. They stand in one module
-because an option that is written in two places comes to mean two things.
+`hqm.commands.option_decorators` makes the options of the command line and the keywords of the Python
+API from them, so that both have the same names, defaults and meanings.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
 
@@ -76,7 +77,13 @@ class Written:
     write: Callable[[Any], Any]
 
 
-def _pairs(texts: Sequence[str] | None) -> dict[str, Path]:
+def _several(values: Any) -> tuple[Any, ...]:
+    return (values,) if isinstance(values, (str, PathLike)) else tuple(values or ())
+
+
+def _pairs(texts: Mapping[str, str | Path] | Sequence[str] | None) -> dict[str, Path]:
+    if isinstance(texts, Mapping):
+        return {name: Path(path) for name, path in texts.items()}
     files = {}
     for text in texts or ():
         name, equals, path = text.partition("=")
@@ -86,25 +93,31 @@ def _pairs(texts: Sequence[str] | None) -> dict[str, Path]:
     return files
 
 
-def percentages(texts: Sequence[str] | None) -> tuple[str, ...]:
+def _percentages(texts: Sequence[str | int] | None) -> tuple[str, ...]:
     """The resolutions that texts name, without that of whole pictures, the largest first."""
     scales = []
-    for text in (text for given in texts or () for text in given.split(",") if text.strip()):
+    for text in ",".join(map(str, _several(texts))).split(","):
         scale = text.strip().removesuffix("%")
-        if scale != "100" and not is_scale(scale):
-            remedy = "Write whole numbers from 1 to 100, such as --resolution 25,50,75."
+        if scale not in ("", "100") and not is_scale(scale):
             raise UsageError(
-                f"--resolution {text!r:.40} is no percentage of the pictures' size", remedy=remedy
+                f"--resolution {text!r:.40} is no percentage of the pictures' size",
+                remedy="Write whole numbers from 1 to 100, such as --resolution 25,50,75.",
             )
-        scales += [scale] if scale != "100" else []
+        scales += [scale] if scale not in ("", "100") else []
     return tuple(sorted(dict.fromkeys(scales), key=int, reverse=True))
 
 
-_REPEATED = Written(list[str] | None, lambda texts: tuple(texts or ()), lambda _: None)
-_PATHS = Written(list[Path] | None, lambda paths: tuple(paths or ()), lambda _: None)
-_COMMAS = Written(str, lambda text: tuple(name for name in text.split(",") if name), ",".join)
+_REPEATED = Written(
+    list[str] | None, lambda texts: tuple(map(str, _several(texts))), lambda _: None
+)
+_PATHS = Written(list[Path] | None, lambda paths: tuple(map(Path, _several(paths))), lambda _: None)
+_COMMAS = Written(
+    str,
+    lambda names: tuple(name for text in _several(names) for name in text.split(",") if name),
+    ",".join,
+)
 _PAIRS = Written(list[str] | None, _pairs, lambda _: None)
-_PERCENTAGES = Written(list[str] | None, percentages, lambda _: None)
+_PERCENTAGES = Written(list[str] | None, _percentages, lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +341,10 @@ class Asking:
 
     def __post_init__(self) -> None:
         if self.expected and self.runs > 2:
-            what = f"--expected asks the original form once, and --runs {self.runs} asks it again"
-            raise UsageError(what, remedy="Leave out one of the two.")
+            raise UsageError(
+                f"--expected asks the original form once, and --runs {self.runs} asks it again",
+                remedy="Leave out one of the two.",
+            )
 
     @property
     def times(self) -> int:
@@ -649,9 +664,9 @@ class Output:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Everything that a command was asked to do, as its options say it.
+    """The values of a command's options, or of a Python function's keywords.
 
-    >>> RunOptions(asking=Asking(temperature=0.2)).asking.sampling
+    >>> RunOptions.of({"temperature": 0.2, "forms": "original"}).asking.sampling
     {'temperature': 0.2}
     """
 
@@ -663,29 +678,43 @@ class RunOptions:
     machine: Machine = Machine()
     output: Output = Output()
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> RunOptions:
+        """Read values by the names of their options; the others keep their defaults."""
+        groups: dict[str, dict[str, Any]] = defaultdict(dict)
+        for name, value in values.items():
+            option = OPTIONS[name]
+            groups[option.group][name] = option.read(value)
+        kinds = get_type_hints(cls)
+        return cls(**{group: kinds[group](**members) for group, members in groups.items()})
 
-# ----------------------------------------------------------------------
-# The command line's options, made from the fields of `RunOptions`.
-#
-# A command takes the options it names and receives them as one value; they stand where its
-# parameter `options` does:
-#
-#     @with_options("part", "data", "as_json")
-#     def check(*, benchmarks: Benchmarks, options: RunOptions, strict: Strict = False) -> None: ...
-# ----------------------------------------------------------------------
+    @property
+    def loading(self) -> dict[str, Any]:
+        """How benchmarks are loaded: the arguments of `hqm.load`."""
+        return {
+            "data": self.what.data,
+            "images": self.what.images,
+            "scoring": self.reading.scoring,
+            "withheld": self.reading.withheld,
+            "parser": self.reading.parser,
+            "words": self.reading.words,
+            "mode": self.judging.mode,
+            "prompts": self.judging.prompts,
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class _Option:
-    """A field of a group, with the parameter that typer makes an option from."""
+class Option:
+    """A field of a group: the parameter that typer makes an option from, and the keyword."""
 
     group: str
     name: str
     parameter: inspect.Parameter
+    keyword: inspect.Parameter
     read: Callable[[Any], Any]
 
 
-def _options() -> dict[str, _Option]:
+def _options() -> dict[str, Option]:
     options = {}
     kinds = get_type_hints(RunOptions)
     for group in fields(RunOptions):
@@ -700,64 +729,25 @@ def _options() -> dict[str, _Option]:
     return options
 
 
-def _option(group: str, name: str, hint: Any, defaults: Any) -> _Option:
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
     kind, info, *rest = get_args(hint)
-    written = rest[0] if rest else Written(kind, lambda value: value, lambda value: value)
+    plain = Written(kind, _path if kind == Path | None else lambda v: v, lambda value: value)
+    written = rest[0] if rest else plain
     info = copy.copy(info)
     info.rich_help_panel = info.rich_help_panel or defaults.heading
-    parameter = inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=written.write(getattr(defaults, name)),
-        annotation=Annotated[written.type, info],
+    default = getattr(defaults, name)
+    keyword = inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
     )
-    return _Option(group, name, parameter, written.read)
+    parameter = keyword.replace(
+        default=written.write(default), annotation=Annotated[written.type, info]
+    )
+    return Option(group, name, parameter, keyword, written.read)
 
 
-OPTIONS: Mapping[str, _Option] = _options()
+OPTIONS: Mapping[str, Option] = _options()
 """Every shared option by the name of its field."""
-
-
-def with_options(
-    *names: str, without: Sequence[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command shared options in place of its parameter `options`.
-
-    Parameters
-    ----------
-    names
-        Options by their fields, and groups by theirs in `RunOptions`.
-    without
-        Options of the named groups that the command does not have.
-    """
-    groups = {group.name for group in fields(RunOptions)}
-    taken = [OPTIONS[name] for name in names if name not in groups]
-    taken += [o for o in OPTIONS.values() if o.group in names and o.name not in without]
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(command, include_extras=True)
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            if parameter.name == "options":
-                parameters += [option.parameter for option in taken]
-            else:
-                parameters.append(parameter.replace(annotation=hints[parameter.name]))
-
-        @functools.wraps(command)
-        def wrapped(**given: Any) -> None:
-            values: dict[str, dict[str, Any]] = {}
-            for option in taken:
-                values.setdefault(option.group, {})[option.name] = option.read(
-                    given.pop(option.name)
-                )
-            kinds = get_type_hints(RunOptions)
-            options = RunOptions(
-                **{group: kinds[group](**members) for group, members in values.items()}
-            )
-            command(**given, options=options)
-
-        wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return wrapped
-
-    return decorate

@@ -107,8 +107,10 @@ def by_column(
         else:
             whole.append(read(text.strip(), f"--{name} {text!r}"))
     if len(whole) > 1 or (whole and values):
-        remedy = f"Write --{name} once for all columns, or --{name} COLUMN=VALUE for each."
-        raise UsageError(f"--{name} says one value for all columns, and others", remedy=remedy)
+        raise UsageError(
+            f"--{name} says one value for all columns, and others",
+            remedy=f"Write --{name} once for all columns, or --{name} COLUMN=VALUE for each.",
+        )
     return whole[0] if whole else values or None
 
 
@@ -126,9 +128,8 @@ def _items(text: str, place: str) -> int:
         or not 1 <= int(text[:12]) <= 10**9
         or len(text) > 10
     ):
-        what = f"{text[:40]!r} is no number of items"
         raise UsageError(
-            what,
+            f"{text[:40]!r} is no number of items",
             place=place,
             remedy="Write a whole number from 1 on, COLUMN=NUMBER, or an existing file.",
         )

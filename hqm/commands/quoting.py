@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions, with_options
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
 from hqm.commands.shared import write_text
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
     if "|" not in signature and not (
         len(short) == _SHORT and set(short) <= set("0123456789abcdef")
     ):
-        remedy = f"Copy the {_SHORT} characters that stand after “signature”, or the whole line."
-        raise UsageError(f"{signature[:40]!r} is no signature", remedy=remedy)
+        raise UsageError(
+            f"{signature[:40]!r} is no signature",
+            remedy=f"Copy the {_SHORT} characters that stand after “signature”, or the whole line.",
+        )
     return [
         (benchmark.benchmark, estimate)
         for benchmark in audit.audits

@@ -67,9 +67,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-# ----------------------------------------------------------------------
-# What the answers of an audit took, for its record: `hqm design` prices another study with it.
-# ----------------------------------------------------------------------
+# --- what the answers took, by which `hqm design` prices another study ---
 
 
 def study_costs(

@@ -21,6 +21,7 @@ from hqm.auditing.evidence import Evidence, families_of, read_families
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
+from hqm.commands.option_decorators import with_keywords
 from hqm.commands.options import RunOptions
 from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
@@ -140,14 +141,12 @@ def _cut_to_asked(
         benchmark.original = replace(form, items=asked)
 
 
-# ----------------------------------------------------------------------
-# Short forms from an audit: the audit's answers are read back from its store, scored as they
-# were, and chosen from.
-# ----------------------------------------------------------------------
+# --- short forms from the answers of an audit ---
 
 _ALONE = "Shorten a benchmark whose answers are scored one by one."
 
 
+@with_keywords("families", "data", "images")
 def shorten(
     benchmark: Evidence | Benchmark | str | Path,
     audit: str | Path | None = None,
@@ -157,9 +156,7 @@ def shorten(
     forms: int = 1,
     seed: int = 0,
     store: str | Path | None = None,
-    families: str | Path | None = None,
-    root: str | Path | None = None,
-    images: str | Path | None = None,
+    options: RunOptions,
 ) -> Shortened:
     """Which items of a benchmark are enough, as `hqm shorten`: chosen by the families of an audit,
     with what is lost.
@@ -182,10 +179,6 @@ def shorten(
         Where the items' random numbers begin: the same seed gives the same forms.
     store
         The audit's store; `store.sqlite` beside the audit unless given.
-    families
-        A file of respondent and family; those of the audit unless given.
-    root, images
-        As in `hqm.load`.
 
     Raises
     ------
@@ -208,7 +201,7 @@ def shorten(
             f"{forms} short forms cannot be made", remedy="Ask for 1, or for 2 that are parallel."
         )
     if isinstance(benchmark, Evidence):
-        if audit is not None or store is not None or families is not None:
+        if audit is not None or store is not None or options.who.families is not None:
             raise UsageError(
                 "the evidence is gathered, and an audit is named beside it",
                 remedy="Name one of the two.",
@@ -230,18 +223,11 @@ def shorten(
         )
     file = find_audit(Path(audit))
     loaded = benchmark if isinstance(benchmark, Benchmark) else None
-    settings = groups.RunOptions(
-        what=groups.What(
-            data=None if root is None else Path(root),
-            images=None if images is None else str(images),
-        ),
-        who=groups.Who(families=None if families is None else Path(families)),
-        output=groups.Output(store=None if store is None else Path(store)),
-    )
+    output = replace(options.output, store=None if store is None else Path(store))
     return from_audit(
         loaded or str(benchmark),
         file,
-        settings,
+        replace(options, output=output),
         items,
         None if out is None else Path(out),
         forms,
@@ -262,9 +248,10 @@ def from_audit(
     whole = Audit.load(file)
     path = options.output.store or file.parent / "store.sqlite"
     if not path.is_file():
-        what = "the audit's store is not there, and audit.json has no single answers"
         raise DataError(
-            what, place=str(path), remedy="Name the file of stored answers with --store."
+            "the audit's store is not there, and audit.json has no single answers",
+            place=str(path),
+            remedy="Name the file of stored answers with --store.",
         )
     with readable(path) as opened:
         session = Session([name], opened, _as_audited(options, whole))
@@ -321,18 +308,16 @@ def _audit_of(whole: Audit, benchmark: Benchmark, file: Path) -> BenchmarkAudit:
     for audited in whole.audits:
         if audited.benchmark == benchmark.name:
             if audited.scoring in ("recorded", "people"):
-                what = (
-                    "its scores are those of"
-                    f" {'the tools that recorded the answers' if audited.scoring == 'recorded' else 'people'}"
-                )
                 raise DesignError(
-                    what, place=str(file), remedy="Audit it by the benchmark's own scoring."
+                    "its scores are those of"
+                    f" {'the tools that recorded the answers' if audited.scoring == 'recorded' else 'people'}",
+                    place=str(file),
+                    remedy="Audit it by the benchmark's own scoring.",
                 )
             return audited
     known = [audited.benchmark for audited in whole.audits]
-    what = f"it has no audit of {benchmark.name}, but of {', '.join(known)}"
     raise UsageError(
-        what,
+        f"it has no audit of {benchmark.name}, but of {', '.join(known)}",
         place=str(file),
         remedy="Name the benchmark that was audited.",
         given=benchmark.name,
@@ -351,11 +336,10 @@ def _respondents(
             who for who in stored if who.name == row.name
         ]
         if not same:
-            remedy = "Name the store of this audit with --store."
             raise DataError(
                 f"the store has no answer of {row.name} to {benchmark.name}",
                 place=str(session.store.path),
-                remedy=remedy,
+                remedy="Name the store of this audit with --store.",
             )
         chosen.append(replace(same[0], name=row.name))
     return chosen
@@ -379,9 +363,8 @@ def _check_same_items(
         items=tuple(item for item, put in zip(benchmark.original.items, asked, strict=True) if put),
     )
     if kept.digest != wanted:
-        what = f"it is of other items than {benchmark.label} has now"
         raise DataError(
-            what,
+            f"it is of other items than {benchmark.label} has now",
             place=str(file),
             remedy="Make the audit again, or name the version that was audited.",
         )
@@ -424,8 +407,11 @@ def _check_scores(
         try:
             builder.add(respondent.name, [row[place[key]] for key in ids])
         except HQMError as error:
-            what = f"its answers cannot be scored without the files of its release ({error})"
-            raise DesignError(what, place=benchmark.name, remedy=_ALONE) from None
+            raise DesignError(
+                f"its answers cannot be scored without the files of its release ({error})",
+                place=benchmark.name,
+                remedy=_ALONE,
+            ) from None
     again, before = builder.build(), matrix.take(matrix.respondents, ids)
     same = (
         bool(before.respondents)
@@ -436,11 +422,12 @@ def _check_scores(
         )
     )
     if not same:
-        what = (
+        raise DesignError(
             "some of its answers are scored otherwise without the other items, so that no part of"
-            " it stands alone"
+            " it stands alone",
+            place=benchmark.name,
+            remedy=_ALONE,
         )
-        raise DesignError(what, place=benchmark.name, remedy=_ALONE)
 
 
 def settings_of(made: Shortened) -> dict[str, Any]:

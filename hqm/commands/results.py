@@ -6,10 +6,11 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
     JUDGES,
@@ -19,7 +20,6 @@ from hqm.commands.options import (
     PolicyFile,
     RunOptions,
     To,
-    with_options,
 )
 from hqm.commands.shared import (
     command,
@@ -89,21 +89,12 @@ def score(
     from hqm.commands import show
 
     part, criterion = options.what.part, options.judging.criterion
-    settings: dict[str, Any] = {
-        "data": options.what.data,
-        "scoring": options.reading.scoring,
-        "parser": options.reading.parser,
-        "mode": options.judging.mode,
-        "prompts": options.judging.prompts,
-        "words": options.reading.words,
-        "withheld": options.reading.withheld,
-    }
     if benchmark in groups() and not part and not criterion and not options.reading.key:
         scored = score_group(
-            benchmark, load_all(benchmark, **settings), answers, judgements=judgements
+            benchmark, load_all(benchmark, **options.loading), answers, judgements=judgements
         )
     else:
-        loaded = load(benchmark, **settings)
+        loaded = load(benchmark, **options.loading)
         key = read_key(options.reading.key, loaded) if options.reading.key else None
         scored = score_file(
             loaded,
@@ -311,15 +302,17 @@ def _publish(
     with Store(path, readonly=True) as opened:
         names = [*named] or benchmarks_in(opened)
         if not names:
-            what = "the store does not say which benchmarks its answers belong to"
-            raise UsageError(what, place=str(path), remedy="Name one with --benchmark.")
+            raise UsageError(
+                "the store does not say which benchmarks its answers belong to",
+                place=str(path),
+                remedy="Name one with --benchmark.",
+            )
         unknown = [name for name in names if not named and name not in {*known_names(), *groups()}]
         if unknown:
-            what = (
-                f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name"
-            )
             raise UsageError(
-                what, place=str(path), remedy="Name its folder or file with --benchmark."
+                f"the store has answers to {unknown[0]!r}, and HQM knows no benchmark of that name",
+                place=str(path),
+                remedy="Name its folder or file with --benchmark.",
             )
         session = session_of(names, opened, options)
         session.offline = True
@@ -374,9 +367,7 @@ def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> N
             print(f"{', '.join(f'{form.name} ({len(form)} items)' for form in forms)}: {folder}")
 
 
-# ----------------------------------------------------------------------
-# Bring answers into a store: exports of other stores, and the logs of other tools.
-# ----------------------------------------------------------------------
+# --- hqm import ---
 
 
 @with_options("part", "data", "scoring", "parser", "partial", "as_json", "no_wait")

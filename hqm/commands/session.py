@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from hqm.administration.asks import (
     Job,
     StoredRespondent,
     assign,
-    plan,
+    plan_job,
 )
-from hqm.administration.costs import prices_of
+from hqm.administration.costs import Bound, Forecast, bounds, forecast, prices_of
 from hqm.administration.engines import Engine, Stop, get_ready, make_engine, never
 from hqm.administration.stored_answers import (
     Answers,
@@ -65,6 +65,22 @@ from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
 
 
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run would take: the numbers that `hqm plan` prints."""
+
+    forecasts: Mapping[tuple[str, str], Forecast]
+    """(respondent, benchmark) -> requests, seconds, tokens and cost."""
+    images: Mapping[str, tuple[int, int]]
+    """Benchmark -> how many of its pictures are missing, of how many."""
+    judging: Mapping[str, int]
+    """Judge -> questions about the answers stored so far."""
+    bounds: Sequence[Bound]
+    """The bounds of the options beside what is needed."""
+    refused: int
+    """Questions that a server turned away for good, which are not asked again."""
+
+
 class Session:
     """Benchmarks by name, put to respondents by name, over one store.
 
@@ -93,19 +109,12 @@ class Session:
             options.asking.max_cost,
             prices=options.output.prices,
         )
-        what, reading, judging = options.what, options.reading, options.judging
-        settings = {
-            "data": what.data,
-            "images": what.images,
-            "scoring": reading.scoring,
-            "parser": reading.parser,
-        }
-        settings |= {"prompts": judging.prompts, "mode": judging.mode, "words": reading.words}
-        settings["withheld"] = reading.withheld
         self.benchmarks = [
             benchmark
             for name in names
-            for benchmark in ([name] if isinstance(name, Benchmark) else load_all(name, **settings))
+            for benchmark in (
+                [name] if isinstance(name, Benchmark) else load_all(name, **options.loading)
+            )
         ]
         repeated = {
             b.name
@@ -263,9 +272,9 @@ class Session:
             )
         twice = [panel.label for panel in panels if panel.label in brought]
         if twice:
-            remedy = "Name the judgements' judge otherwise: --judgements NAME=FILE."
             raise UsageError(
-                f"the judge {twice[0]!r} is asked, and judgements of it are brought", remedy=remedy
+                f"the judge {twice[0]!r} is asked, and judgements of it are brought",
+                remedy="Name the judgements' judge otherwise: --judgements NAME=FILE.",
             )
         return [*panels, *([brought[name] for name in named] if named else brought.values())]
 
@@ -499,11 +508,31 @@ class Session:
             "retry_refused": asking.retry_refused,
         }
         return [
-            plan(self.asks, assignment, administration, **wanted)
+            plan_job(self.asks, assignment, administration, **wanted)
             for benchmark in self.benchmarks
             for assignment in self.assignments(benchmark)
             for administration in self.administrations(benchmark, assignment.respondent)
         ]
+
+    def plan(self) -> Plan:
+        """Add up what asking would take, and ask nothing."""
+        by_respondent: dict[tuple[str, str], list[Job]] = {}
+        jobs = self.jobs()
+        for job in jobs:
+            key = (job.assignment.respondent.name, job.assignment.benchmark.name)
+            by_respondent.setdefault(key, []).append(job)
+        prices = self.options.output.prices
+        forecasts = {key: forecast(self.store, own, prices) for key, own in by_respondent.items()}
+        live = [key for key, own in by_respondent.items() if own[0].assignment.respondent.live]
+        judging = self.pending_judgements()
+        asked = [forecasts[key] for key in live]
+        return Plan(
+            forecasts=forecasts,
+            images=self.missing_images() if live and not self.options.asking.blind else {},
+            judging=judging,
+            bounds=bounds(self.budget, asked, sum(judging.values())),
+            refused=sum(job.refused for job in jobs),
+        )
 
     def check_respondents(self, benchmark: Benchmark) -> None:
         """Get a benchmark ready to be asked, where there is anybody to answer it."""
@@ -689,9 +718,7 @@ def _only(recording: Recording, form: Form) -> Recording:
     )
 
 
-# ----------------------------------------------------------------------
-# `hqm run --until`: every benchmark of a command is asked until its rule is met.
-# ----------------------------------------------------------------------
+# --- hqm run --until ---
 
 
 def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> list[StoppedRun]:

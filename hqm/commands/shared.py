@@ -67,11 +67,12 @@ def existing(path: Path, names: Sequence[str]) -> Path:
         There is none.
     """
     if not path.is_file():
-        remedy = (
-            f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store"
-            f" {shlex.quote(str(path))}`."
+        raise UsageError(
+            "there is no such store",
+            place=str(path),
+            remedy=f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store"
+            f" {shlex.quote(str(path))}`.",
         )
-        raise UsageError("there is no such store", place=str(path), remedy=remedy)
     return path
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hqm.commands.terminal import print_all, print_json, terminal_table
 
 if TYPE_CHECKING:
-    from hqm.administration.costs import Bound, Forecast, Spent
+    from hqm.administration.costs import Spent
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
     from hqm.commands.new_benchmark import Made
-    from hqm.commands.session import Session
+    from hqm.commands.session import Plan, Session
     from hqm.decisions.stopping import StoppedRun
     from hqm.imports.log_answers import Taken
     from hqm.judges.judgements import TakenJudgements
@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from hqm.types import Form
 
 
-# ----------------------------------------------------------------------
-# What `--expected` says: how many answers carry probabilities, and what is expected of reruns
-# that nobody made.
-# ----------------------------------------------------------------------
+# --- --expected ---
 
 _WITHOUT = (
     "captions have none, recorded answers and some servers give none, and answers that were stored"
@@ -82,9 +79,7 @@ def expectations(result: Audit) -> None:
             )
 
 
-# ----------------------------------------------------------------------
-# What `hqm label status` prints.
-# ----------------------------------------------------------------------
+# --- hqm label status ---
 
 
 def study_status(status: StudyStatus) -> None:
@@ -141,9 +136,7 @@ def study_status(status: StudyStatus) -> None:
         )
 
 
-# ----------------------------------------------------------------------
-# What the commands print of logs and of corrected keys.
-# ----------------------------------------------------------------------
+# --- logs and corrected keys ---
 
 
 def key_effect(effect: KeyEffect) -> None:
@@ -224,9 +217,7 @@ def recorded_scores(compared: Mapping[str, Any]) -> None:
             )
 
 
-# ----------------------------------------------------------------------
-# What `hqm audit` prints of smaller pictures.
-# ----------------------------------------------------------------------
+# --- smaller pictures ---
 
 
 def resolutions(audited: BenchmarkAudit) -> None:
@@ -248,9 +239,7 @@ def _beside(small: str) -> str:
     return small if small.startswith("[") or not small else f"({small})"
 
 
-# ----------------------------------------------------------------------
-# What `hqm audit` prints of a short form.
-# ----------------------------------------------------------------------
+# --- short forms ---
 
 
 def full_scale(audited: BenchmarkAudit) -> None:
@@ -267,9 +256,7 @@ def full_scale(audited: BenchmarkAudit) -> None:
         print(sentence)
 
 
-# ----------------------------------------------------------------------
-# What `hqm run --until` prints: who stopped where and why, and what is known of each pair.
-# ----------------------------------------------------------------------
+# --- hqm run --until ---
 
 _MOST = 20
 """Pairs that are listed; of more, only those that are not separated."""
@@ -479,18 +466,12 @@ def _question(item: Any) -> str:
     return f"{item.prompt} ({' / '.join(item.options)})" if item.options else str(item.prompt)
 
 
-def plan(
-    forecasts: Mapping[tuple[str, str], Forecast],
-    images: Mapping[str, tuple[int, int]],
-    as_json: bool,
-    judging: Mapping[str, int],
-    bounds: Sequence[Bound] = (),
-    refused_before: int = 0,
-) -> None:
+def plan(made: Plan, as_json: bool) -> None:
     """`hqm plan` and `--dry-run`."""
     from dataclasses import asdict
 
-    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in images.items()}
+    forecasts = made.forecasts
+    missing = {name: {"missing": gone, "of": all_} for name, (gone, all_) in made.images.items()}
     totals = {
         key: sum(getattr(forecast, key) for forecast in forecasts.values())
         for key in ("rows", "distinct", "stored", "requests", "seconds", "tokens_in", "tokens_out")
@@ -502,10 +483,11 @@ def plan(
             {"respondent": who, "benchmark": what, **asdict(forecast)}
             for (who, what), forecast in forecasts.items()
         ]
-        limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in bounds]
+        limits = [{**asdict(bound), "ends_it": bound.ends_it} for bound in made.bounds]
         further = {"bounds": limits} if limits else {}
+        judging = dict(made.judging)
         print_json(
-            {"plan": rows, "total": totals, "images": missing, "judging": dict(judging), **further}
+            {"plan": rows, "total": totals, "images": missing, "judging": judging, **further}
         )
         return
     columns = (
@@ -539,22 +521,22 @@ def plan(
     print_all(table)
     if not all(forecast.measured for forecast in forecasts.values()):
         print("? assumed: the store has not seen this respondent answer yet. Tokens out: at most.")
-    for judge, count in judging.items():
+    for judge, count in made.judging.items():
         print(
             f"judge {judge}: {count} questions about stored answers so far; a later stage, or new"
             " answers, ask more."
         )
-    for bound in bounds:
+    for bound in made.bounds:
         said = "would end the command" if bound.ends_it else "would not be reached"
         most = "" if bound.option == "--max-requests" else " at most"
         print(f"{bound.option} {bound.limit:,.10g} {said}: {bound.needed:,.10g}{most} are planned.")
-    if bounds and judging:
+    if made.bounds and made.judging:
         print(
             "The judges' further questions, and their tokens and cost, come on top of what is"
             " planned."
         )
-    refused(refused_before)
-    missing_images(images)
+    refused(made.refused)
+    missing_images(made.images)
 
 
 def refused(count: int) -> None:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -128,13 +128,10 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-# ----------------------------------------------------------------------
-# Progress of a command, on the error stream: bars with rate and time left in a terminal, a line
-# now and then elsewhere.
-#
-# A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler
-# get whole lines without control characters.
-# ----------------------------------------------------------------------
+# --- progress on the error stream ---
+
+# A pipe, a file, a terminal that cannot move its cursor (TERM=dumb) and the log of a scheduler get
+# whole lines without control characters; other terminals get bars with rate and time left.
 
 FIRST, THEN = 5.0, (15.0, 30.0, 60.0)
 """Seconds after which a wait is told of, and told of again; from then on every minute."""
@@ -172,52 +169,47 @@ def bars(jobs: Sequence[Job], quiet: bool = False) -> Iterator[Progress]:
         yield advance
 
 
-@contextmanager
-def judging(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+Counted = Callable[[str, int, int], None]
+"""Is told a name, how much of it is done, and of how much; 0 where that is not known."""
+
+
+def judging(quiet: bool = False) -> AbstractContextManager[Counted]:
     """Show how many questions the judges have been asked while the block runs."""
-    if quiet:
-        yield lambda _judge, _count, _wave: None
-        return
-    if not can_redraw(sys.stderr):
-        lines = _Lines("judges' replies", 0)
-        yield lambda _judge, done, wave: lines.reach(done, max(done, wave))
-        return
-    with _shown(_with_count) as shown:
-        tasks: dict[str, Any] = {}
+    return _counting("judge {}", "replies of the judge {}", _with_count, quiet)
 
-        def advance(judge: str, done: int, wave: int) -> None:
-            if judge not in tasks:
-                tasks[judge] = shown.add_task(f"judge {judge}", total=wave)
-            # a later stage asks more: the total grows as it becomes known
-            task = shown.tasks[list(tasks).index(judge)]
-            shown.update(
-                tasks[judge], completed=done, total=max(float(task.total or 0), done, wave)
-            )
 
-        yield advance
+def downloading(quiet: bool = False) -> AbstractContextManager[Counted]:
+    """Show each download's bytes, rate and time left while the block runs."""
+    return _counting("{}", "bytes of {}", _with_bytes, quiet)
 
 
 @contextmanager
-def downloading(quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Show each download's bytes, rate and time left while the block runs."""
+def _counting(
+    bar: str, line: str, columns: Callable[[int], Sequence[Any]], quiet: bool
+) -> Iterator[Counted]:
+    """A bar, or a line now and then, for each name."""
     if quiet:
         yield lambda _name, _done, _total: None
         return
     if not can_redraw(sys.stderr):
-        by_name: dict[str, _Lines] = {}
+        lines: dict[str, _Lines] = {}
 
         def say(name: str, done: int, total: int) -> None:
-            by_name.setdefault(name, _Lines(f"bytes of {name}", total)).reach(done, total)
+            # a later stage of a judge asks more: the total grows as it becomes known
+            total = max(done, total) if total else 0
+            lines.setdefault(name, _Lines(line.format(name), total)).reach(done, total)
 
         yield say
         return
-    with _shown(_with_bytes) as shown:
+    with _shown(columns) as shown:
         tasks: dict[str, Any] = {}
+        totals: Counter[str] = Counter()
 
         def advance(name: str, done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = shown.add_task(name, total=total or None)
-            shown.update(tasks[name], completed=done)
+                tasks[name] = shown.add_task(bar.format(name), total=None)
+            totals[name] = max(totals[name], done, total) if total else 0
+            shown.update(tasks[name], completed=done, total=totals[name] or None)
 
         yield advance
 

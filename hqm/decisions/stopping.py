@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from hqm.administration.administering import Outcome, added, administer
-from hqm.administration.asks import Administration, Asks, Assignment, Job, plan
+from hqm.administration.asks import Administration, Asks, Assignment, Job, plan_job
 from hqm.administration.engines import Batch, Engine, Stop, Work, make_engine, never
 from hqm.administration.engines.local import answer_here, is_light
 from hqm.administration.stops import PictureOrder, identity_digest, picture_order, record_stop
@@ -326,7 +326,7 @@ class _Asking:
     ) -> bool:
         """Ask the items that are missing; whether all of them were asked that can be."""
         jobs = [
-            plan(self._asks, assignment, administration, only=items, **self._plans)
+            plan_job(self._asks, assignment, administration, only=items, **self._plans)
             for assignment, administration, items in wanted
         ]
         self.jobs += jobs

@@ -164,6 +164,9 @@ _EXACT = 1e-10
 """What rounding leaves of a variance that is 0, as a share of the whole."""
 
 
+_NO_PINGOUIN = "pingouin is not installed; pip install 'hqm-audit[stats]' brings it"
+
+
 def partial_pearson(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
@@ -221,8 +224,11 @@ def partial_pearson(
         # what is left of both is the same: the inverse that pingouin takes does not exist
         value = math.copysign(1.0, float(r[0, 1] - r[0, 2] * r[1, 2]))
     else:
+        try:
+            import pingouin
+        except ModuleNotFoundError:
+            return Coefficient.absent("not_applicable", _NO_PINGOUIN, n)
         import pandas as pd
-        import pingouin
 
         scaled = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
         columns = pd.DataFrame(scaled.T, columns=["x", "y", "given"])
@@ -299,8 +305,11 @@ def repeated_measures(
         ):
             absent = Coefficient.absent("degenerate", "a score does not vary within respondents", n)
             return RepeatedMeasures(absent)
+    try:
+        import pingouin
+    except ModuleNotFoundError:
+        return RepeatedMeasures(Coefficient.absent("not_applicable", _NO_PINGOUIN, n))
     import pandas as pd
-    import pingouin
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of a perfect fit, whose F is infinite

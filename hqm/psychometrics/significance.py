@@ -94,8 +94,6 @@ def holm(p: npt.ArrayLike) -> Array:
     array([0.04, 0.09, 0.09, 0.2 ])
     """
     flat = np.asarray(p, dtype=np.float64)
-    # statsmodels has it too, but collects garbage after every call, which takes longer than all
-    # tests of an audit
     single = holm_in_order([[float(value)] for value in flat.ravel()])
     return np.array([value for (value,) in single], dtype=np.float64).reshape(flat.shape)
 

@@ -963,7 +963,10 @@ def put(store: hqm.Store, benchmark: hqm.Benchmark, *administrations: tuple[str,
     assignment = hqm.assign(Live(), benchmark)  # type: ignore[arg-type]
     hqm.administer(
         store,
-        [hqm.plan(asks, assignment, hqm.Administration(forms[f], r)) for f, r in administrations],
+        [
+            hqm.plan_job(asks, assignment, hqm.Administration(forms[f], r))
+            for f, r in administrations
+        ],
     )
     known = respondents_in(hqm.Asks(store), benchmark)
     return [

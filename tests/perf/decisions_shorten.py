@@ -335,7 +335,7 @@ def pope(data: Path) -> None:
     )
     from hqm import load
 
-    items = load("pope", root=data).original.items
+    items = load("pope", data=data).original.items
     tally = Tally({})
     for replicate in range(5):
         study = simulate(np.random.default_rng((7, replicate)), len(items))

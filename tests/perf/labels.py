@@ -566,11 +566,11 @@ def faithscore() -> str:
         return "not measured: no data"
     from typer.testing import CliRunner
 
-    from hqm.cli import app
+    from hqm.cli import program
 
     with tempfile.TemporaryDirectory() as out:
         outcome = CliRunner().invoke(
-            app,
+            program(),
             [
                 "audit",
                 "faithscore",

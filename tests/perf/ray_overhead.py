@@ -80,7 +80,9 @@ def turn(engine: str, runs: int, items: int, store: Path, kill: bool) -> dict[st
     with hqm.Store(store) as opened:
         asks = hqm.Asks(opened)
         assignment = hqm.assign(hqm.make_respondent(MODEL), benchmark, {"temperature": 1.0})
-        jobs = [hqm.plan(asks, assignment, hqm.Administration(form, run)) for run in range(runs)]
+        jobs = [
+            hqm.plan_job(asks, assignment, hqm.Administration(form, run)) for run in range(runs)
+        ]
         total = sum(len(job.todo) for job in jobs)
 
         def note(_job: Any, count: int) -> None:

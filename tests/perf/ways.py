@@ -218,7 +218,7 @@ def jobs_of(
     asks, assignment = hqm.Asks(store), hqm.assign(respondent, benchmark)
     forms = {False: benchmark.original, True: benchmark.parallel(benchmark.original)}
     return [
-        hqm.plan(asks, assignment, hqm.Administration(forms[parallel], run))
+        hqm.plan_job(asks, assignment, hqm.Administration(forms[parallel], run))
         for run, parallel in parts
     ]
 
