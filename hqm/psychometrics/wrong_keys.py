@@ -598,15 +598,15 @@ def contradicted_items(
     fewest = math.ceil(math.log(alpha / max(tested, 1)) / math.log(share)) if tested else 0
     p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
     adjusted = np.minimum(1.0, p * tested)
-    found = (adjusted < alpha) & (2 * k >= n)
+    shown = (adjusted < alpha) & (2 * k >= n)
     if chances is not None and tested:
         c = np.clip(np.asarray(chances, dtype=np.float64), 1e-9, 1 - 1e-9)
         error = np.where(k > 0, 1 / (1 + c / (1 - c) * (1 / usual - 1) ** (2 * k - n)), 1.0)
         order = np.argsort(error, kind="stable")
         sure = order[np.cumsum(error[order]) <= alpha * np.arange(1, len(order) + 1)]
         adjusted[sure] = np.fmin(adjusted[sure], error[sure])
-        found[sure] = True
-    if not found.any() and (not tested or int(n.max()) < fewest):
+        shown[sure] = True
+    if not shown.any() and (not tested or int(n.max()) < fewest):
         most = int(n.max()) if tested else 0
         reason = (
             f"an item needs {fewest} labels before people can contradict its right answer, the most"
@@ -622,6 +622,6 @@ def contradicted_items(
         )
     rows = [
         Contradiction(int(i), int(k[i]), int(n[i]), float(adjusted[i]))
-        for i in np.flatnonzero(found)
+        for i in np.flatnonzero(shown)
     ]
     return Contradictions(tuple(sorted(rows, key=lambda row: row.p)), share, fewest, tested)
