@@ -145,7 +145,13 @@ def _closer(
             f"a test over respondents needs {FEWEST} independent ones, there are {len(t)}{counted}"
         )
         none = DependentCorrelations(
-            first - second, math.nan, int(size) - 3, math.nan, len(t), "insufficient", reason
+            first - second,
+            math.nan,
+            int(size) - 3,
+            math.nan,
+            len(t),
+            status="insufficient",
+            reason=reason,
         )
         return Closer(label, left.label, right.label, none)
     return Closer(label, left.label, right.label, williams_test(first, second, third, int(size)))

@@ -506,8 +506,10 @@ def _by_picture(
             "the items of a picture do not stand together", remedy="Order the items by picture."
         )
     if population is not None and len(parts) > population:
-        remedy = "Give the number of pictures of the full benchmark."
-        raise DesignError(f"{len(parts)} pictures were asked, of {population}", remedy=remedy)
+        raise DesignError(
+            f"{len(parts)} pictures were asked, of {population}",
+            remedy="Give the number of pictures of the full benchmark.",
+        )
     if largest is not None and max(stop - start for start, stop in parts) > largest:
         raise DesignError(
             f"a picture has more than {largest} items",

@@ -201,12 +201,10 @@ def _calibration(
 def _written(loss: Any) -> FormLoss:
     known = {name: getattr(loss, name) for name in FormLoss.__slots__}
     if any(not math.isfinite(value) for name, value in known.items() if name != "tau"):
-        what = (
-            "the error on held-out families cannot be measured: too few of their answers to the"
-            " items are scored"
-        )
         raise DesignError(
-            what, remedy="Audit respondents whose answers can be scored, or ask for more items."
+            "the error on held-out families cannot be measured: too few of their answers to the"
+            " items are scored",
+            remedy="Audit respondents whose answers can be scored, or ask for more items.",
         )
     return FormLoss(**{**known, "tau": finite(loss.tau)})
 
@@ -415,12 +413,9 @@ def _check_items(benchmark: Benchmark, items: Sequence[Item], place: Path) -> No
             if getattr(item, name) != getattr(again, name)
         ]
         if differing:
-            what = (
-                f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items"
-                " have it"
-            )
             raise DesignError(
-                what,
+                f"the {differing[0]} of the item {item.id!r} cannot be written as a folder's items"
+                " have it",
                 place=benchmark.name,
                 remedy="Shorten a benchmark whose items are plain fields.",
             )

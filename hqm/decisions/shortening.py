@@ -459,11 +459,11 @@ def shorten_answers(
     )
     sizes = [len(inside) for inside in bank.members]
     if sum(shares(sizes, count, [size // forms for size in sizes])) != count:
-        what = (
+        raise DesignError(
             f"{count:,} items in {forms} forms do not fit the {len(sizes)} strata of types, parts"
-            " and right answers"
+            " and right answers",
+            remedy="Ask for more items, or for one form.",
         )
-        raise DesignError(what, remedy="Ask for more items, or for one form.")
     if forms > 1:
         methods = [
             name for name in methods if name != "random"
@@ -504,21 +504,15 @@ def _enough_respondents(families: Sequence[str], lost: int) -> None:
         f" ({lost} are left out because most of their answers are not scored)" if lost else "",
     )
     if len(families) < LEAST_RESPONDENTS:
-        what = (
-            f"items are chosen from {LEAST_RESPONDENTS} respondents or more, and the audit has"
-            f" {len(families)}{without}"
-        )
         raise DesignError(
-            what,
+            f"items are chosen from {LEAST_RESPONDENTS} respondents or more, and the audit has"
+            f" {len(families)}{without}",
             remedy=f"Audit {LEAST_RESPONDENTS - len(families)} more, of other families if you can.",
         )
     if several < LEAST_FAMILIES:
-        what = (
-            f"what is lost is measured on families left out: {LEAST_FAMILIES} are needed, and the"
-            f" {len(families)} respondents belong to {several}{without}"
-        )
         raise DesignError(
-            what,
+            f"what is lost is measured on families left out: {LEAST_FAMILIES} are needed, and the"
+            f" {len(families)} respondents belong to {several}{without}",
             remedy=(
                 f"Audit {LEAST_FAMILIES - several} more families, or name families with --family."
             ),
@@ -531,11 +525,11 @@ def _types_kept(values: Array, types: Sequence[str], items: int, forms: int) -> 
     """
     there, counts = values.shape[1], {kind: types.count(kind) for kind in dict.fromkeys(types)}
     if items * forms > there:
-        what = (
+        raise DesignError(
             f"{forms} forms of {items:,} items without a common item need {items * forms:,} items,"
-            f" and there are {there:,}"
+            f" and there are {there:,}",
+            remedy=f"Ask for at most {there // forms:,} items.",
         )
-        raise DesignError(what, remedy=f"Ask for at most {there // forms:,} items.")
     if items < LEAST_ITEMS:
         raise DesignError(
             f"{items} items are too few for a score", remedy=f"Ask for at least {LEAST_ITEMS}."
@@ -544,12 +538,9 @@ def _types_kept(values: Array, types: Sequence[str], items: int, forms: int) -> 
         named = f"the type {kind}" if kind else "the benchmark"
         if count * items / there < LEAST_OF_TYPE - 0.5 and kind:
             least = math.ceil(LEAST_OF_TYPE * there / count)
-            what = (
-                f"of the {count:,} items of {named}, {items:,} of {there:,} items keep"
-                f" {count * items / there:.1f}, and {LEAST_OF_TYPE} are needed"
-            )
             raise DesignError(
-                what,
+                f"of the {count:,} items of {named}, {items:,} of {there:,} items keep"
+                f" {count * items / there:.1f}, and {LEAST_OF_TYPE} are needed",
                 remedy=(
                     f"Ask for at least {least:,} items ({math.ceil(1000 * least / there) / 10:g}%)."
                 ),
@@ -567,8 +558,8 @@ def _types_kept(values: Array, types: Sequence[str], items: int, forms: int) -> 
                 remedy="Audit it with answers to it.",
             )
         if float(np.ptp(means)) < 1e-12:
-            what = (
+            raise DesignError(
                 f"all {len(values)} respondents score {means[0]:.3f} in {named}: nothing shows"
-                " which of its items stand for the others"
+                " which of its items stand for the others",
+                remedy="Audit respondents that differ in it.",
             )
-            raise DesignError(what, remedy="Audit respondents that differ in it.")

@@ -185,11 +185,11 @@ def deciding_metric(benchmark: Benchmark, wanted: str = "") -> Metric:
         return metric
     leading = [metric for metric in benchmark.audited[:1] if metric.share]
     if not means:
-        what = (
+        raise DesignError(
             f"no metric of {benchmark.name} is a mean of item scores from 0 to 1, which --until"
-            " needs"
+            " needs",
+            remedy="Ask all items.",
         )
-        raise DesignError(what, remedy="Ask all items.")
     return (leading or means)[0]
 
 

@@ -23,12 +23,20 @@ from hqm.psychometrics.distributions import (
     student_quantile,
 )
 from hqm.psychometrics.resampling import FEWEST, multiplicities
-from hqm.psychometrics.result import Array, Bounds, Coefficient, Status, shaped, shaped_alike
+from hqm.psychometrics.result import (
+    Array,
+    Bounds,
+    Coefficient,
+    Outcome,
+    Status,
+    shaped,
+    shaped_alike,
+)
 from hqm.psychometrics.significance import SignificanceTest, chi_square_test
 
 
 @dataclass(frozen=True, slots=True)
-class ItemAgreement:
+class ItemAgreement(Outcome):
     """Item agreement of every respondent, with the mean and the worst.
 
     `agreement` and `kappa` have one entry a respondent; a kappa is NaN where one category was never
@@ -38,8 +46,6 @@ class ItemAgreement:
     agreement: tuple[float, ...]
     kappa: tuple[float, ...]
     n_items: tuple[int, ...]
-    status: Status = "ok"
-    reason: str = ""
 
     @property
     def mean(self) -> float:
@@ -75,10 +81,12 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
         return ItemAgreement(
-            (), (), (), "insufficient", "no item is scored in both administrations"
+            (), (), (), status="insufficient", reason="no item is scored in both administrations"
         )
     if not (np.isin(a[both], (0, 1)).all() and np.isin(b[both], (0, 1)).all()):
-        return ItemAgreement((), (), (), "not_applicable", "the item scores are not 0 or 1")
+        return ItemAgreement(
+            (), (), (), status="not_applicable", reason="the item scores are not 0 or 1"
+        )
     n = both.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         agreement = np.where(n > 0, ((a == b) & both).sum(axis=1) / n, np.nan)
@@ -162,8 +170,12 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
     x = x[np.isfinite(x).all(axis=1)]
     n, k = x.shape
     if n < 3 or k < 2:
-        reason = f"an ICC needs 3 respondents and 2 administrations, there are {n} and {k}"
-        return _absent("insufficient", reason, n, k)
+        return _absent(
+            "insufficient",
+            f"an ICC needs 3 respondents and 2 administrations, there are {n} and {k}",
+            n,
+            k,
+        )
     if is_constant(x.mean(axis=1)) and is_constant(x.ravel()):
         return _absent("degenerate", "all scores are the same", n, k)
     grand = x.mean()
@@ -528,7 +540,7 @@ def _w(x: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class BlandAltman:
+class BlandAltman(Outcome):
     """Bias, spread and limits of agreement of the differences (other - first).
 
     - `bias`: Mean difference with Student's interval.
@@ -550,8 +562,6 @@ class BlandAltman:
     lower_approximate: Bounds | None = None
     upper_approximate: Bounds | None = None
     multiplier: float = 1.96
-    status: Status = "ok"
-    reason: str = ""
 
 
 def bland_altman(
@@ -601,7 +611,16 @@ def bland_altman(
         reason = f"limits of agreement need 5 respondents, there are {n}"
         none = Coefficient.absent("insufficient", reason, n)
         return BlandAltman(
-            none, math.nan, none, none, none, None, None, multiplier, "insufficient", reason
+            none,
+            math.nan,
+            none,
+            none,
+            none,
+            None,
+            None,
+            multiplier,
+            status="insufficient",
+            reason=reason,
         )
     size = max(size_of(n, n_effective), 1.0)
     difference, mean = b - a, (a + b) / 2
@@ -620,8 +639,8 @@ def bland_altman(
             None,
             None,
             multiplier,
-            "degenerate",
-            reason,
+            status="degenerate",
+            reason=reason,
         )
     s = float(difference.std(ddof=1))
     low, high = bias - multiplier * s, bias + multiplier * s

@@ -319,12 +319,13 @@ class Replicates:
         self._known(first)
         self._known(second)
         if self.draws[first] != self.draws[second]:
-            reason = (
-                f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not"
-                " the same draws"
-            )
             return Interval(
-                math.nan, level=level, unit=self.unit, status="not_applicable", reason=reason
+                math.nan,
+                level=level,
+                unit=self.unit,
+                status="not_applicable",
+                reason=f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not"
+                " the same draws",
             )
         roles: set[Role] = {self.roles[first], self.roles[second]}
         return _interval(
@@ -488,8 +489,11 @@ def _interval(
     if clusters < 2:
         return without("insufficient", f"a bootstrap needs 2 clusters, there are {clusters}", value)
     if unit == "respondents" and clusters < 10:
-        reason = f"an interval over respondents needs 10 independent ones, there are {clusters}"
-        return without("insufficient", reason, value)
+        return without(
+            "insufficient",
+            f"an interval over respondents needs 10 independent ones, there are {clusters}",
+            value,
+        )
     if not math.isfinite(value):
         return without("degenerate", "the statistic divides by zero or has no value for these data")
     known = values[np.isfinite(values)]
@@ -499,10 +503,6 @@ def _interval(
         )
     flags = ("UNDEFINED",) if len(known) < total else ()
     if np.ptp(known) <= 1e-12 * max(1.0, abs(value)):
-        reason = (
-            f"every resample of the {clusters} clusters gives the same value: there is no spread to"
-            " resample"
-        )
         return Interval(
             value,
             level=level,
@@ -514,7 +514,8 @@ def _interval(
             bias=0.0,
             defined=len(known) / total,
             status="not_informative",
-            reason=reason,
+            reason=f"every resample of the {clusters} clusters gives the same value: there is no spread to"
+            " resample",
             flags=flags,
         )
     se, bias = float(known.std(ddof=1)), float(known.mean()) - value

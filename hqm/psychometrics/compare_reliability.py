@@ -13,14 +13,14 @@ import numpy.typing as npt
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import student_above, student_quantile
 from hqm.psychometrics.resampling import FEWEST, multiplicities
-from hqm.psychometrics.result import Array, Status
+from hqm.psychometrics.result import Array, Outcome, Status
 
 Statistic = Literal["pearson", "icc_a1", "rho_g"]
 _EDGE = 1 - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilityDifference:
+class ReliabilityDifference(Outcome):
     """Two reliabilities from the same respondents, and whether they differ.
 
     `low` and `high` bound the difference; `p` tests that it is 0. Both are NaN where respondents
@@ -36,8 +36,6 @@ class ReliabilityDifference:
     n: int = 0
     method: str = ""
     level: float = 0.95
-    status: Status = "ok"
-    reason: str = ""
     error: float = math.nan
     """The standard error of the difference of both values' atanh."""
 
@@ -165,14 +163,24 @@ def reliability_difference(
     n = a.shape[1]
     nan = math.nan
     if n < 3:
-        reason = f"a comparison needs 3 respondents in both, there are {n}"
         return ReliabilityDifference(
-            nan, nan, nan, n=n, level=level, status="insufficient", reason=reason
+            nan,
+            nan,
+            nan,
+            n=n,
+            level=level,
+            status="insufficient",
+            reason=f"a comparison needs 3 respondents in both, there are {n}",
         )
     if any(is_constant(row) for row in (*a, *b)):
-        reason = "all respondents have the same score in an administration"
         return ReliabilityDifference(
-            nan, nan, nan, n=n, level=level, status="degenerate", reason=reason
+            nan,
+            nan,
+            nan,
+            n=n,
+            level=level,
+            status="degenerate",
+            reason="all respondents have the same score in an administration",
         )
 
     def both(weights: Array) -> tuple[Array, Array]:
@@ -182,9 +190,14 @@ def reliability_difference(
 
     x, y = (float(v[0]) for v in both(np.ones((1, n))))
     if not (abs(x) < _EDGE and abs(y) < _EDGE):
-        reason = "a reliability is 1 by construction, or has no value at this length"
         return ReliabilityDifference(
-            x, y, x - y, n=n, level=level, status="degenerate", reason=reason
+            x,
+            y,
+            x - y,
+            n=n,
+            level=level,
+            status="degenerate",
+            reason="a reliability is 1 by construction, or has no value at this length",
         )
     kept = (
         None
@@ -199,18 +212,28 @@ def reliability_difference(
     first, second = both(multiplicities(n, rng, replicates, drawn))
     finite = np.isfinite(first) & np.isfinite(second)
     if finite.sum() < replicates // 2:
-        reason = "most resamples of the respondents have no reliability"
         return ReliabilityDifference(
-            x, y, x - y, n=n, level=level, status="degenerate", reason=reason
+            x,
+            y,
+            x - y,
+            n=n,
+            level=level,
+            status="degenerate",
+            reason="most resamples of the respondents have no reliability",
         )
     distance = np.arctanh(np.clip(first[finite], -_EDGE, _EDGE)) - np.arctanh(
         np.clip(second[finite], -_EDGE, _EDGE)
     )
     error = max(math.sqrt((float(distance.std(ddof=1)) * widen) ** 2 + shared), least)
     if error < 1e-12:
-        reason = "both measures give the same scores"
         return ReliabilityDifference(
-            x, y, x - y, n=n, level=level, status="degenerate", reason=reason
+            x,
+            y,
+            x - y,
+            n=n,
+            level=level,
+            status="degenerate",
+            reason="both measures give the same scores",
         )
     return on_fisher_scale(x, y, error, units - 1, n, f"bootstrap over {what}, {replicates}", level)
 
@@ -432,11 +455,13 @@ def difference_over_clusters(
     with np.errstate(invalid="ignore", divide="ignore"):
         x, y = (float(_at(m, statistic, f)) for m, f in zip((a, b), factors, strict=True))
     if not (abs(x) < _EDGE and abs(y) < _EDGE):
-        reason = (
+        return none(
+            "degenerate",
             "a reliability is 1 by construction, has no value at this length, or the scores do not"
-            " vary"
+            " vary",
+            x,
+            y,
         )
-        return none("degenerate", reason, x, y)
     if not (np.isfinite(a.without).all() and np.isfinite(b.without).all()):
         return none("degenerate", "a score is undefined where a picture is left out", x, y)
     if statistic == "rho_g":

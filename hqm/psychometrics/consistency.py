@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.distributions import f_quantile
 from hqm.psychometrics.resampling import cluster_sums, labels_of, one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Array, Bounds, Coefficient, Flags, Status, shaped
+from hqm.psychometrics.result import Array, Bounds, Coefficient, Flags, Outcome, Status, shaped
 from hqm.psychometrics.variance_components import error_bounds, never_narrower
 
 
@@ -441,10 +441,11 @@ def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
     x = complete_scores(scores)
     x = x[:, varies_of(x)] if len(x) else x
     if len(x) < 3 or x.shape[1] < 2:
-        reason = (
-            f"alpha needs 3 respondents and 2 items that vary, there are {len(x)} and {x.shape[1]}"
+        return Coefficient.absent(
+            "insufficient",
+            f"alpha needs 3 respondents and 2 items that vary, there are {len(x)} and {x.shape[1]}",
+            len(x),
         )
-        return Coefficient.absent("insufficient", reason, len(x))
     alpha = cronbach_alpha((x - x.mean(axis=0)) / x.std(axis=0, ddof=1)).coefficient
     if alpha.status != "ok":
         return Coefficient.absent(alpha.status, alpha.reason, len(x))
@@ -457,7 +458,7 @@ def standardized_alpha(scores: npt.ArrayLike) -> Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitHalf:
+class SplitHalf(Outcome):
     """Reliabilities of many splits of the items into halves.
 
     `low` and `high` hold 95% of the splits: they show how much the choice of the split matters and
@@ -474,8 +475,6 @@ class SplitHalf:
     exhaustive: bool
     n: int
     k: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 1000) -> SplitHalf:
@@ -502,7 +501,9 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
     nan = math.nan
     refusal = refusal_of(x, "a split")
     if refusal:
-        return SplitHalf(nan, nan, nan, nan, nan, 0, 0, False, m, k, *refusal)
+        return SplitHalf(
+            nan, nan, nan, nan, nan, 0, 0, False, m, k, status=refusal[0], reason=refusal[1]
+        )
     half = k // 2
     number = math.comb(k, half) // (2 if k % 2 == 0 else 1)
     exhaustive = number <= draws
@@ -521,9 +522,19 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
     r = (first_half * other).sum(axis=1)[ok] / np.sqrt(vx[ok] * vy[ok])
     r = r[r > -1 + 1e-12]
     if not len(r):
-        reason = "in every split one half does not vary or the halves are opposed"
         return SplitHalf(
-            nan, nan, nan, nan, nan, len(mask), len(mask), exhaustive, m, k, "degenerate", reason
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            len(mask),
+            len(mask),
+            exhaustive,
+            m,
+            k,
+            status="degenerate",
+            reason="in every split one half does not vary or the halves are opposed",
         )
     values = 2 * r / (1 + r)
     low, high = np.quantile(values, [0.025, 0.975])
@@ -588,13 +599,19 @@ def standardized_reliability(
     if given.status not in ("ok", "not_informative"):
         return given
     if n_items < 1 or n_standard < 1:
-        reason = f"both lengths must be 1 item or more, got {n_items} and {n_standard}"
-        return Coefficient.absent("insufficient", reason, given.n)
+        return Coefficient.absent(
+            "insufficient",
+            f"both lengths must be 1 item or more, got {n_items} and {n_standard}",
+            given.n,
+        )
     factor = n_standard / n_items
     value = spearman_brown(given.value, factor)
     if not -1 <= given.value <= 1 or not math.isfinite(value):
-        reason = f"a reliability of {given.value:.4g} has no value at {n_standard} items"
-        return Coefficient.absent("not_applicable", reason, given.n)
+        return Coefficient.absent(
+            "not_applicable",
+            f"a reliability of {given.value:.4g} has no value at {n_standard} items",
+            given.n,
+        )
     low, high = (spearman_brown(end, factor) for end in (given.low, given.high))
     fixed = given.fixed
     if fixed is not None:
@@ -646,8 +663,11 @@ def items_needed(reliability: Coefficient | float, n_items: int, target: float) 
             "insufficient", f"the length must be 1 item or more, got {n_items}", given.n
         )
     if not 0 < given.value <= 1:
-        reason = f"with a reliability of {given.value:.4g} no number of items reaches {target:.4g}"
-        return Coefficient.absent("degenerate", reason, given.n)
+        return Coefficient.absent(
+            "degenerate",
+            f"with a reliability of {given.value:.4g} no number of items reaches {target:.4g}",
+            given.n,
+        )
 
     def length(rho: float) -> float:
         if math.isnan(rho):

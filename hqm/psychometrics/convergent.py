@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hqm.psychometrics.correlation import is_constant, size_of
 from hqm.psychometrics.distributions import student_above
 from hqm.psychometrics.resampling import one_by_one, respondent_bootstrap
-from hqm.psychometrics.result import Array, Coefficient, Status, normal_quantile
+from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile
 
 FEWEST_RESPONDENTS = 10
 """With fewer respondents a multitrait-multimethod table is shown without counts."""
@@ -41,7 +41,7 @@ def _complete(scores: npt.ArrayLike, labels: int) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Multitrait:
+class Multitrait(Outcome):
     """The correlations of measures, each of one trait by one method, with Campbell and Fiske's
     counts.
 
@@ -58,8 +58,6 @@ class Multitrait:
     convergent: tuple[int, int] = (0, 0)
     over_hetero_method: tuple[int, int] = (0, 0)
     over_hetero_trait: tuple[int, int] = (0, 0)
-    status: Status = "ok"
-    reason: str = ""
 
 
 def multitrait_multimethod(
@@ -103,9 +101,13 @@ def multitrait_multimethod(
         raise ValueError("a trait is measured twice by one method")
     m = x.shape[0]
     if m < 3 or k < 2:
-        reason = f"correlations need 3 respondents and 2 measures, there are {m} and {k}"
         return Multitrait(
-            (), tuple(traits), tuple(methods), m, status="insufficient", reason=reason
+            (),
+            tuple(traits),
+            tuple(methods),
+            m,
+            status="insufficient",
+            reason=f"correlations need 3 respondents and 2 measures, there are {m} and {k}",
         )
     r = correlations(x)
     table = tuple(tuple(row.tolist()) for row in r)
@@ -211,16 +213,22 @@ def htmt(
     labels = np.asarray(groups)
     least = min(int((labels == trait).sum()), int((labels == other).sum()))
     if m < 3 or least < 2:
-        reason = f"HTMT needs 3 respondents and 2 measures of each trait, there are {m} and {least}"
-        return Coefficient.absent("insufficient", reason, m)
+        return Coefficient.absent(
+            "insufficient",
+            f"HTMT needs 3 respondents and 2 measures of each trait, there are {m} and {least}",
+            m,
+        )
     if families is not None and len(families) != m:
         raise ValueError(
             f"one family label a complete respondent is needed, got {len(families)} for {m}"
         )
     value = htmt_of(correlations(x), groups, trait, other)
     if not math.isfinite(value):
-        reason = "a measure does not vary, or the measures of a trait do not correlate positively"
-        return Coefficient.absent("degenerate", reason, m)
+        return Coefficient.absent(
+            "degenerate",
+            "a measure does not vary, or the measures of a trait do not correlate positively",
+            m,
+        )
     bounds, se = None, math.nan
     if rng is not None:
         statistic = one_by_one(lambda i: htmt_of(correlations(x[i]), groups, trait, other))
@@ -235,7 +243,7 @@ def htmt(
 
 
 @dataclass(frozen=True, slots=True)
-class DependentCorrelations:
+class DependentCorrelations(Outcome):
     """Two correlations that share a variable, compared."""
 
     difference: float
@@ -243,8 +251,6 @@ class DependentCorrelations:
     df: float
     p: float
     n: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def williams_test(
@@ -274,22 +280,41 @@ def williams_test(
     nan, size = math.nan, size_of(n, n_effective)
     if size < 4 or not all(map(math.isfinite, (r12, r13, r23))):
         count = f"{n}" if size == n else f"{n}, who count as {size:.1f}"
-        reason = (
-            f"the test needs 4 independent respondents and three correlations, there are {count}:"
-            f" {r12}, {r13}, {r23}"
+        return DependentCorrelations(
+            r12 - r13,
+            nan,
+            size - 3,
+            nan,
+            n,
+            status="insufficient",
+            reason=f"the test needs 4 independent respondents and three correlations, there are {count}:"
+            f" {r12}, {r13}, {r23}",
         )
-        return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "insufficient", reason)
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     if determinant < -1e-9 or max(map(abs, (r12, r13, r23))) > 1:
-        reason = "no scores can have these three correlations"
-        return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "not_applicable", reason)
+        return DependentCorrelations(
+            r12 - r13,
+            nan,
+            size - 3,
+            nan,
+            n,
+            status="not_applicable",
+            reason="no scores can have these three correlations",
+        )
     below = (
         2 * (size - 1) / (size - 3) * max(0.0, determinant)
         + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
     )
     if below <= 1e-15:
-        reason = "the two measures are the same up to scale"
-        return DependentCorrelations(r12 - r13, nan, size - 3, nan, n, "degenerate", reason)
+        return DependentCorrelations(
+            r12 - r13,
+            nan,
+            size - 3,
+            nan,
+            n,
+            status="degenerate",
+            reason="the two measures are the same up to scale",
+        )
     t = (r12 - r13) * math.sqrt((size - 1) * (1 + r23) / below)
     return DependentCorrelations(
         r12 - r13, t, size - 3, 2 * float(student_above(abs(t), size - 3)), n

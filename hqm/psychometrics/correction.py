@@ -133,8 +133,15 @@ def _ppi(
     n, size = int(rest.sum()), int(with_both.sum())
     raw = float(a[scored].mean()) if scored.any() else math.nan
     if size < 2:
-        reason = f"a corrected score needs 2 human labels, there are {size}"
-        return Coefficient.absent("insufficient", reason, size), raw, math.nan, math.nan, size
+        return (
+            Coefficient.absent(
+                "insufficient", f"a corrected score needs 2 human labels, there are {size}", size
+            ),
+            raw,
+            math.nan,
+            math.nan,
+            size,
+        )
     y, x = h[with_both], a[with_both]
     spread = float(a[scored].var(ddof=1))
     lam = 0.0
@@ -188,8 +195,17 @@ def _weighted(
     size, total = int(used.sum()), int(scored.sum())
     raw = float(a[scored].mean()) if total else math.nan
     if size < 2:
-        reason = f"a corrected score needs 2 human labels with their probability, there are {size}"
-        return Coefficient.absent("insufficient", reason, size), raw, math.nan, math.nan, size
+        return (
+            Coefficient.absent(
+                "insufficient",
+                f"a corrected score needs 2 human labels with their probability, there are {size}",
+                size,
+            ),
+            raw,
+            math.nan,
+            math.nan,
+            size,
+        )
     y, x, chance = h[used], a[used], p[used]
     w = 1 / chance
     mean_y, mean_x = float(np.average(y, weights=w)), float(np.average(x, weights=w))
@@ -253,14 +269,18 @@ def rogan_gladen(
     (0.8, 0.7316, 0.8869)
     """
     if min(n, positives, negatives) < 1:
-        reason = f"no correction from {n} items, {positives} human 1 and {negatives} human 0"
-        return Coefficient.absent("insufficient", reason, n)
-    if sensitivity + specificity - 1 <= 0.2 + 1e-12:
-        reason = (
-            f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2:"
-            " close to guessing"
+        return Coefficient.absent(
+            "insufficient",
+            f"no correction from {n} items, {positives} human 1 and {negatives} human 0",
+            n,
         )
-        return Coefficient.absent("not_applicable", reason, n)
+    if sensitivity + specificity - 1 <= 0.2 + 1e-12:
+        return Coefficient.absent(
+            "not_applicable",
+            f"sensitivity + specificity - 1 is {sensitivity + specificity - 1:.3f}, not above .2:"
+            " close to guessing",
+            n,
+        )
 
     z = normal_quantile(level)
     raw = (rate + specificity - 1) / (specificity + sensitivity - 1)

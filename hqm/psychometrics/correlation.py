@@ -294,10 +294,13 @@ def repeated_measures(
     who, _ = np.nonzero(both)
     n = len(set(who))
     if n < 3:
-        reason = (
-            f"a repeated-measures correlation needs 3 respondents with 2 occasions, there are {n}"
+        return RepeatedMeasures(
+            Coefficient.absent(
+                "insufficient",
+                f"a repeated-measures correlation needs 3 respondents with 2 occasions, there are {n}",
+                n,
+            )
         )
-        return RepeatedMeasures(Coefficient.absent("insufficient", reason, n))
     for scores in (a, b):
         means = np.bincount(who, scores[both]) / np.maximum(np.bincount(who), 1)
         if float(((scores[both] - means[who]) ** 2).sum()) <= _EXACT * float(

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.result import Array, Coefficient, Status, normal_quantile
+from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile
 
 _FORECAST = "rate .5, independent items"
 FEWEST_CLUSTERS = 10
@@ -50,7 +50,7 @@ class TypeCoverage:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Outcome):
     """The types of a benchmark against a taxonomy.
 
     - `index`: Share of the taxonomy's types that are measurable.
@@ -65,8 +65,6 @@ class Coverage:
     n_items: int
     n_min: int
     unlabelled: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def items_for_error(sem: float, rate: float = 0.5) -> int:
@@ -181,8 +179,8 @@ def type_coverage(
         count,
         least,
         unlabelled,
-        effective.status,
-        effective.reason,
+        status=effective.status,
+        reason=effective.reason,
     )
 
 
@@ -263,7 +261,7 @@ def _indices(rows: Sequence[TypeCoverage], count: int) -> tuple[Coefficient, Coe
 
 
 @dataclass(frozen=True, slots=True)
-class Subscore:
+class Subscore(Outcome):
     """One subscore against the total.
 
     - `by_subscore, by_total`: Share of the true subscore's variance that the observed subscore, or
@@ -280,8 +278,6 @@ class Subscore:
     gain: Coefficient
     adds: bool
     certain: bool
-    status: Status = "ok"
-    reason: str = ""
 
 
 def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[float, float], ...]:
@@ -358,7 +354,15 @@ def subscore_value(
     def absent(i: int, status: Status, reason: str) -> Subscore:
         none = Coefficient.absent(status, reason, n)
         return Subscore(
-            str(names[i]), len(members[i]), math.nan, math.nan, none, False, False, status, reason
+            str(names[i]),
+            len(members[i]),
+            math.nan,
+            math.nan,
+            none,
+            False,
+            False,
+            status=status,
+            reason=reason,
         )
 
     if n < 4 or len(names) < 2:

@@ -115,11 +115,13 @@ def criterion_validity(
         return _own_items(a, h, np.where(paired, w, 0.0), labels, n_eff, level)
     m, n, size = a.shape[0], a.shape[1], int(labelled.sum())
     if m < 3 or n < 2 or len(np.unique(labels[labelled])) < 2:
-        reason = (
+        return _none(
             "criterion validity needs 3 respondents and 2 items that are scored and labelled for"
-            f" all of them, there are {m} respondents, {n} scored and {size} labelled items"
+            f" all of them, there are {m} respondents, {n} scored and {size} labelled items",
+            m,
+            n,
+            size,
         )
-        return _none(reason, m, n, size)
     part, judged = a[:, labelled], h[:, labelled]
     moments = _moments(a, judged, labels, labelled)
     return _study(moments, part.mean(axis=1), (m, n, size, m * size), n_eff, level)
@@ -208,11 +210,13 @@ def _own_items(
     m, n, cells = a.shape[0], a.shape[1], int((w > 0).sum())
     size = round(cells / m) if m else 0
     if m < 3 or n < 2:
-        reason = (
+        return _none(
             "criterion validity needs 3 respondents with labels on two pictures each, "
-            f"there are {m}, with {n} items that are scored for all of them"
+            f"there are {m}, with {n} items that are scored for all of them",
+            m,
+            n,
+            size,
         )
-        return _none(reason, m, n, size)
     share = w / w.sum(axis=1, keepdims=True)
     human = np.where(w > 0, h, 0.0)
     means = (share * human).sum(axis=1, keepdims=True)
@@ -309,11 +313,12 @@ def _disattenuated(
     values = moments.disattenuated()
     value, m = float(values[-1]), full.n
     if not math.isfinite(value):
-        reason = (
+        return Coefficient.absent(
+            "degenerate",
             "a score varies no more between respondents than its items' sampling error: nothing"
-            " true is left"
+            " true is left",
+            m,
         )
-        return Coefficient.absent("degenerate", reason, m)
     low, high, method = math.nan, math.nan, ""
     if independent >= FEWEST and full.value > 0:
         low, high = (

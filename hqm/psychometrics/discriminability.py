@@ -14,14 +14,21 @@ import numpy.typing as npt
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import normal_above, student_above
 from hqm.psychometrics.resampling import labels_of
-from hqm.psychometrics.result import Array, Flags, Status, normal_quantile, shaped, shaped_alike
+from hqm.psychometrics.result import (
+    Array,
+    Flags,
+    Outcome,
+    normal_quantile,
+    shaped,
+    shaped_alike,
+)
 from hqm.psychometrics.significance import benjamini_hochberg, holm
 
 Table = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseDifferences:
+class PairwiseDifferences(Outcome):
     """The difference of every pair of respondents, each tested.
 
     `difference[a][b]` is the score of a minus that of b, `se` its standard error over another
@@ -39,8 +46,6 @@ class PairwiseDifferences:
     n_clusters: int
     level: float = 0.95
     higher_is_better: bool = True
-    status: Status = "ok"
-    reason: str = ""
 
     def distinct(self, *, adjust: bool = True) -> Flags:
         """Which pairs differ at the level, as a symmetric matrix."""
@@ -154,9 +159,19 @@ def paired_differences(
     names, member = np.unique(label, return_inverse=True)
     c = len(names)
     if m < 2 or c < 2:
-        reason = f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and {c}"
         return PairwiseDifferences(
-            (), (), (), (), (), adjust, n, c, level, higher_is_better, "insufficient", reason
+            (),
+            (),
+            (),
+            (),
+            (),
+            adjust,
+            n,
+            c,
+            level,
+            higher_is_better,
+            status="insufficient",
+            reason=f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and {c}",
         )
     mean = x.mean(axis=1)
     residual = x - mean[:, None]
@@ -202,9 +217,19 @@ def independent_differences(
     """
     s, e = shaped_alike(scores, errors, "respondents")
     if len(s) < 2:
-        reason = f"a comparison needs 2 respondents, there are {len(s)}"
         return PairwiseDifferences(
-            (), (), (), (), (), adjust, 0, 0, level, higher_is_better, "insufficient", reason
+            (),
+            (),
+            (),
+            (),
+            (),
+            adjust,
+            0,
+            0,
+            level,
+            higher_is_better,
+            status="insufficient",
+            reason=f"a comparison needs 2 respondents, there are {len(s)}",
         )
     se = np.sqrt(e[:, None] ** 2 + e[None, :] ** 2)
     return _tested(s, s[:, None] - s[None, :], se, None, 0.5, adjust, 0, 0, level, higher_is_better)
@@ -325,7 +350,7 @@ def items_for_gap(
 
 
 @dataclass(frozen=True, slots=True)
-class Saturation:
+class Saturation(Outcome):
     """Shares of respondents and items at the ends of the scale.
 
     `headroom` is the distance of the best score to the maximum. `at_ceiling` and `at_floor` are
@@ -344,8 +369,6 @@ class Saturation:
     n: int
     n_items: int
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def saturation(
@@ -380,11 +403,35 @@ def saturation(
     nan = math.nan
     low, high = bounds
     if m < 2 or n < 2:
-        reason = f"saturation needs 2 respondents and 2 items, there are {m} and {n}"
-        return Saturation(nan, nan, nan, nan, nan, nan, nan, m, n, (), "insufficient", reason)
+        return Saturation(
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            m,
+            n,
+            (),
+            status="insufficient",
+            reason=f"saturation needs 2 respondents and 2 items, there are {m} and {n}",
+        )
     if x[known].min() < low or x[known].max() > high:
-        reason = f"scores lie outside {low} to {high}"
-        return Saturation(nan, nan, nan, nan, nan, nan, nan, m, n, (), "not_applicable", reason)
+        return Saturation(
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+            m,
+            n,
+            (),
+            status="not_applicable",
+            reason=f"scores lie outside {low} to {high}",
+        )
     x = (x - low) / (high - low)
     x = x if higher_is_better else 1 - x
     filled = np.where(known, x, 0.0)
@@ -404,7 +451,7 @@ def saturation(
 
 
 @dataclass(frozen=True, slots=True)
-class ChanceCorrected:
+class ChanceCorrected(Outcome):
     """Scores on a scale where 0 is the best blind strategy and 1 is perfect.
 
     `blind` is that strategy's score and `strategy` its name; `not_above` are the respondents that
@@ -416,8 +463,6 @@ class ChanceCorrected:
     strategy: str
     not_above: tuple[int, ...] = ()
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def chance_corrected(
@@ -445,8 +490,13 @@ def chance_corrected(
     strategy = max(known, key=known.__getitem__)
     best = known[strategy]
     if maximum - best <= 1e-12:
-        reason = f"{strategy} reaches the maximum without looking"
-        return ChanceCorrected((), best, strategy, status="degenerate", reason=reason)
+        return ChanceCorrected(
+            (),
+            best,
+            strategy,
+            status="degenerate",
+            reason=f"{strategy} reaches the maximum without looking",
+        )
     below = tuple(int(i) for i in np.flatnonzero(s <= best + 1e-12))
     values = (s - best) / (maximum - best)
     return ChanceCorrected(
@@ -455,7 +505,7 @@ def chance_corrected(
 
 
 @dataclass(frozen=True, slots=True)
-class Separation:
+class Separation(Outcome):
     """How far the spread of the respondents exceeds the error of a score.
 
     `ratio` is the true standard deviation over the standard error (G of Wright and Masters),
@@ -466,8 +516,6 @@ class Separation:
     strata: float
     n: int
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
@@ -494,13 +542,22 @@ def separation(scores: npt.ArrayLike, errors: npt.ArrayLike) -> Separation:
     n, nan = len(s), math.nan
     if n < 3:
         return Separation(
-            nan, nan, n, (), "insufficient", f"separation needs 3 respondents, there are {n}"
+            nan,
+            nan,
+            n,
+            (),
+            status="insufficient",
+            reason=f"separation needs 3 respondents, there are {n}",
         )
     if is_constant(s):
-        return Separation(nan, nan, n, (), "degenerate", "all respondents have the same score")
+        return Separation(
+            nan, nan, n, (), status="degenerate", reason="all respondents have the same score"
+        )
     noise = float((e**2).mean())
     if noise == 0:
-        return Separation(nan, nan, n, (), "not_informative", "the scores have no error")
+        return Separation(
+            nan, nan, n, (), status="not_informative", reason="the scores have no error"
+        )
     true = float(s.var(ddof=1)) - noise
     ratio = math.sqrt(max(0.0, true) / noise)
     flags = ("NEGATIVE_COMPONENT",) if true < 0 else ()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import chi2_quantile, f_quantile
-from hqm.psychometrics.result import Array, Coefficient, Status, normal_quantile, shaped
+from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile, shaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _squares(x: Array, member: npt.NDArray[np.intp], size: Array) -> tuple[Array
 
 
 @dataclass(frozen=True, slots=True)
-class Influence:
+class Influence(Outcome):
     """A statistic without each respondent in turn.
 
     `without[i]` lacks respondent i; `strongest` is the one whose absence moves the statistic most,
@@ -214,8 +214,6 @@ class Influence:
     without: tuple[float, ...] = ()
     undefined: int = 0
     flags: tuple[str, ...] = ()
-    status: str = "ok"
-    reason: str = ""
 
 
 def leave_one_out(
@@ -293,7 +291,7 @@ def leave_one_out(
 
 
 @dataclass(frozen=True, slots=True)
-class RangeRestriction:
+class RangeRestriction(Outcome):
     """A reliability among all respondents and among the best ones.
 
     `u` is the ratio of the standard deviations, top to all. `expected` is what the reliability of
@@ -310,8 +308,6 @@ class RangeRestriction:
     expected: float = math.nan
     observed: float = math.nan
     flags: tuple[str, ...] = ()
-    status: str = "ok"
-    reason: str = ""
 
 
 def range_restriction(
@@ -347,9 +343,14 @@ def range_restriction(
     n = len(index)
     n_top = (n + 1) // 2 if top is None else min(top, n)
     if n_top < 3:
-        reason = f"the top half needs 3 respondents, it has {n_top}"
         return RangeRestriction(
-            math.nan, math.nan, math.nan, n, n_top, status="insufficient", reason=reason
+            math.nan,
+            math.nan,
+            math.nan,
+            n,
+            n_top,
+            status="insufficient",
+            reason=f"the top half needs 3 respondents, it has {n_top}",
         )
     best = index[np.argsort(-x[index] if higher_is_better else x[index], kind="stable")[:n_top]]
     sd, sd_top = float(x[index].std(ddof=1)), float(x[best].std(ddof=1))

@@ -18,6 +18,7 @@ from hqm.psychometrics.result import (
     Array,
     Bounds,
     Coefficient,
+    Outcome,
     Status,
     normal_quantile,
     shaped_alike,
@@ -103,21 +104,28 @@ def shift_heterogeneity_of_scores(
     d, s2 = shaped_alike(shifts, variances, "respondents")
     there = np.isfinite(d) & np.isfinite(s2)
     if there.sum() < 3:
-        reason = (
+        return _no_heterogeneity(
+            "insufficient",
             "heterogeneity needs 3 respondents with 2 clusters of items, there are"
-            f" {int(there.sum())}"
+            f" {int(there.sum())}",
+            len(d),
+            d,
+            s2,
         )
-        return _no_heterogeneity("insufficient", reason, len(d), d, s2)
     if not s2[there].any() and is_constant(d[there]):
-        reason = "the forms differ by the same amount on every item"
-        return _no_heterogeneity("not_informative", reason, len(d), d, s2)
+        return _no_heterogeneity(
+            "not_informative", "the forms differ by the same amount on every item", len(d), d, s2
+        )
     used = there & (s2 > 0)
     m = int(used.sum())
     if m < 3:
-        reason = (
-            f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}"
+        return _no_heterogeneity(
+            "insufficient",
+            f"heterogeneity needs 3 respondents whose differences vary over items, there are {m}",
+            len(d),
+            d,
+            s2,
         )
-        return _no_heterogeneity("insufficient", reason, len(d), d, s2)
 
     weight = 1 / s2[used]
     centre = float(np.dot(weight, d[used]) / weight.sum())
@@ -418,20 +426,25 @@ def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> Sig
         )
     size = size_of(correlations.n, n_effective)
     if size < 2:
-        reason = "the respondents are of one family: nothing is known of other families"
-        return SignificanceTest.absent("not_applicable", reason, correlations.n, name)
+        return SignificanceTest.absent(
+            "not_applicable",
+            "the respondents are of one family: nothing is known of other families",
+            correlations.n,
+            name,
+        )
     df, df2 = correlations.k - 1, (size - 1) * (correlations.k - 1)
     if correlations.ms_error == 0.0:
         if correlations.ms_columns == 0.0:
-            reason = "the administrations are identical"
-            return SignificanceTest.absent("not_informative", reason, correlations.n, name)
+            return SignificanceTest.absent(
+                "not_informative", "the administrations are identical", correlations.n, name
+            )
         return SignificanceTest(math.inf, df, 0.0, name, correlations.n, df2)
     ratio = correlations.ms_columns / correlations.ms_error * size / correlations.n
     return SignificanceTest(ratio, df, float(fdtrc(df, df2, ratio)), name, correlations.n, df2)
 
 
 @dataclass(frozen=True, slots=True)
-class Equivalence:
+class Equivalence(Outcome):
     """The two one-sided tests of a mean difference.
 
     - `shift`: Mean difference (other - first) with the 1 - 2 alpha interval; the administrations
@@ -446,8 +459,6 @@ class Equivalence:
     alpha: float = 0.05
     p_lower: float = math.nan
     p_upper: float = math.nan
-    status: Status = "ok"
-    reason: str = ""
 
     @property
     def p(self) -> float:
@@ -539,15 +550,18 @@ def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -
     if declared is not None:
         if declared > 0 and math.isfinite(declared):
             return Coefficient(float(declared), method="declared")
-        reason = f"an equivalence margin must be a positive number, got {declared:.4g}"
-        return Coefficient.absent("not_applicable", reason)
-    if not math.isfinite(mdc95):
-        reason = (
-            "no margin is declared (--margin), and without a second run the noise of the seeds is"
-            " not known"
+        return Coefficient.absent(
+            "not_applicable", f"an equivalence margin must be a positive number, got {declared:.4g}"
         )
-        return Coefficient.absent("not_applicable", reason)
+    if not math.isfinite(mdc95):
+        return Coefficient.absent(
+            "not_applicable",
+            "no margin is declared (--margin), and without a second run the noise of the seeds is"
+            " not known",
+        )
     if mdc95 <= 0:
-        reason = "the runs are identical, so that the seeds give no margin: declare one (--margin)"
-        return Coefficient.absent("degenerate", reason)
+        return Coefficient.absent(
+            "degenerate",
+            "the runs are identical, so that the seeds give no margin: declare one (--margin)",
+        )
     return Coefficient(float(mdc95), method="seeds")

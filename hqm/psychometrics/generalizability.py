@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import chi2_quantile, f_quantile
-from hqm.psychometrics.result import Array, Numbers, Status
+from hqm.psychometrics.result import Array, Numbers, Outcome, Status
 from hqm.psychometrics.variance_components import (
     Axis,
     Depth,
@@ -56,7 +56,7 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class GStudy:
+class GStudy(Outcome):
     """Variance components of a crossed or nested design.
 
     - `facets, sizes`: The axes of the scores and their numbers of levels.
@@ -71,8 +71,6 @@ class GStudy:
     mean: float
     level: float = 0.95
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
     nested: tuple[tuple[str, str, int, float], ...] = ()
     observations: int = 0
 
@@ -141,7 +139,7 @@ def g_study(
     axes = axes_of(x.shape, names, within)
 
     def refused(status: Status, reason: str) -> GStudy:
-        return GStudy((), names, x.shape, math.nan, level, (), status, reason)
+        return GStudy((), names, x.shape, math.nan, level, (), status=status, reason=reason)
 
     if min(x.shape) < 1:
         return refused("insufficient", f"there is no score in {_design(names, x.shape)}")
@@ -319,7 +317,7 @@ def difference_bounds(
 
 
 @dataclass(frozen=True, slots=True)
-class DStudy:
+class DStudy(Outcome):
     """Reliability of the mean score over a design.
 
     `g` (E rho^2) is for comparing respondents with each other, `phi` for reading the score as such.
@@ -335,8 +333,6 @@ class DStudy:
     sizes: tuple[tuple[str, float], ...]
     fixed: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def d_study(
@@ -432,15 +428,13 @@ def d_study(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Outcome):
     """The cheapest design of a grid that reaches a target; `design` is None where none does."""
 
     target: float
     coefficient: str
     design: DStudy | None
     cost: float
-    status: Status = "ok"
-    reason: str = ""
 
 
 def cheapest_designs(
@@ -476,7 +470,8 @@ def cheapest_designs(
         raise ValueError(f"the coefficient is phi or g, got {coefficient}")
     if study.status != "ok":
         return tuple(
-            Plan(t, coefficient, None, math.nan, study.status, study.reason) for t in targets
+            Plan(t, coefficient, None, math.nan, status=study.status, reason=study.reason)
+            for t in targets
         )
     tried = []
     for levels in product(*grid.values()):
@@ -493,7 +488,9 @@ def cheapest_designs(
         hit = next((row for row in tried if -row[1] >= target), None)
         if hit is None:
             reason = f"no design of the grid reaches {target:g}; the best has {best:.4g}"
-            plans.append(Plan(target, coefficient, None, math.nan, "insufficient", reason))
+            plans.append(
+                Plan(target, coefficient, None, math.nan, status="insufficient", reason=reason)
+            )
         else:
             plans.append(Plan(target, coefficient, hit[2], hit[0]))
     return tuple(plans)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.result import Array, Status, shaped
+from hqm.psychometrics.result import Array, Outcome, Status, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
 
 # ----------------------------------------------------------------------
@@ -322,7 +322,7 @@ WHY: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ItemResponseModel:
+class ItemResponseModel(Outcome):
     """Fitted item parameters: P(pass) = sigmoid(slope theta + intercept), theta with mean 0 and
     standard deviation 1.
 
@@ -349,8 +349,6 @@ class ItemResponseModel:
     iterations: int = 0
     se_method: str = ""
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def item_response(
@@ -397,11 +395,11 @@ def item_response(
         return ItemResponseModel(model, n=n, status=status, reason=reason)
 
     if size < LEAST[model] and (gate or n < 3):
-        reason = (
+        return absent(
+            "insufficient",
             f"{model} needs {LEAST[model]} independent respondents, there are {size:.4g}:"
-            f" {WHY[model]}"
+            f" {WHY[model]}",
         )
-        return absent("insufficient", reason)
     seen = np.isfinite(x)
     if not np.isin(x[seen], (0, 1)).all():
         return absent("not_applicable", "the item scores are not 0 or 1")
@@ -458,7 +456,7 @@ def item_response(
 
 
 @dataclass(frozen=True, slots=True)
-class RaschItem:
+class RaschItem(Outcome):
     """One item of a Rasch scale.
 
     - `difficulty, se`: In logits, mean 0 over the items; the ability that passes half the time.
@@ -479,12 +477,10 @@ class RaschItem:
     outfit_t: float
     q: float
     misfit: bool
-    status: Status = "ok"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Rasch:
+class Rasch(Outcome):
     """A Rasch scale.
 
     - `items`: In order.
@@ -503,8 +499,6 @@ class Rasch:
     log_likelihood: float = math.nan
     n: int = 0
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def rasch(
@@ -576,7 +570,7 @@ def rasch(
         if not known[i]:
             reason = "everyone who answered has the same score"
             none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
-            items.append(RaschItem(*none, False, "degenerate", reason))
+            items.append(RaschItem(*none, False, status="degenerate", reason=reason))
             continue
         outside = not (0.7 <= infit[i] <= 1.3 and 0.7 <= outfit[i] <= 1.3)
         misfit = bool(outside and q[i] < alpha)

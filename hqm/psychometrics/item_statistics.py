@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import rank_sum_p, student_above
-from hqm.psychometrics.result import Array, Numbers, Status, normal_quantile, shaped
+from hqm.psychometrics.result import Array, Numbers, Outcome, Status, normal_quantile, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
 
 Band = Literal[
@@ -20,7 +20,7 @@ Band = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class ItemStatistics:
+class ItemStatistics(Outcome):
     """One item over all respondents.
 
     - `difficulty`: Mean score (the classical p value; a high one is an easy item).
@@ -43,12 +43,10 @@ class ItemStatistics:
     q: float
     n: int
     band: Band
-    status: Status = "ok"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ItemAnalysis:
+class ItemAnalysis(Outcome):
     """All items of one administration, in order.
 
     `n_eff` is the number of independent respondents that the tests assume.
@@ -59,8 +57,6 @@ class ItemAnalysis:
     n_eff: float
     alpha: float
     level: float
-    status: Status = "ok"
-    reason: str = ""
 
     def of(self, band: Band) -> tuple[int, ...]:
         """Numbers of the items in a band."""
@@ -183,10 +179,15 @@ def item_analysis(
     respondents, count = x.shape
     size = float(respondents) if n_eff is None else min(float(respondents), n_eff)
     if respondents < 3 or count < 2:
-        reason = (
-            f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}"
+        return ItemAnalysis(
+            (),
+            respondents,
+            size,
+            alpha,
+            level,
+            status="insufficient",
+            reason=f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}",
         )
-        return ItemAnalysis((), respondents, size, alpha, level, "insufficient", reason)
 
     r, shrunk, p, q, proved = _evidence(x, alpha, n_eff)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -214,7 +215,11 @@ def item_analysis(
             none = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
             items.append(
                 ItemStatistics(
-                    *none, 0, "undetermined", "insufficient", "no respondent has a score"
+                    *none,
+                    0,
+                    "undetermined",
+                    status="insufficient",
+                    reason="no respondent has a score",
                 )
             )
             continue
@@ -231,7 +236,17 @@ def item_analysis(
         )
         items.append(
             ItemStatistics(
-                mean, variance, of_r, at_least, at_most, of_p, of_q, seen, band, status, reason
+                mean,
+                variance,
+                of_r,
+                at_least,
+                at_most,
+                of_p,
+                of_q,
+                seen,
+                band,
+                status=status,
+                reason=reason,
             )
         )
     return ItemAnalysis(tuple(items), respondents, size, alpha, level)
@@ -279,14 +294,12 @@ _GROUP = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LabelErrors:
+class LabelErrors(Outcome):
     """Candidates for a wrong key, worst first; an empty tuple means that none stands out."""
 
     candidates: tuple[LabelError, ...]
     alpha: float
     permutations: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def label_error_candidates(
@@ -329,8 +342,13 @@ def label_error_candidates(
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 3:
-        reason = f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}"
-        return LabelErrors((), alpha, permutations, "insufficient", reason)
+        return LabelErrors(
+            (),
+            alpha,
+            permutations,
+            status="insufficient",
+            reason=f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}",
+        )
     rest, names = _rest(x), np.array([hash(group) for group in groups or ()])
     for name, size in zip(*np.unique(names, return_counts=True), strict=True):
         if size >= _GROUP:

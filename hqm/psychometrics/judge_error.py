@@ -20,6 +20,7 @@ from hqm.psychometrics.result import (
     Coefficient,
     Flags,
     Numbers,
+    Outcome,
     Status,
     normal_quantile,
     shaped_alike,
@@ -28,7 +29,7 @@ from hqm.psychometrics.significance import benjamini_hochberg
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeAgreement:
+class JudgeAgreement(Outcome):
     """A two-by-two table of automatic against human labels, with every share a reader may ask for.
 
     `agreement` (Po) flatters where one label is rare; `kappa` then falls near 0 and `ac1` (Gwet)
@@ -47,8 +48,6 @@ class JudgeAgreement:
     negative: float = math.nan
     sensitivity: float = math.nan
     specificity: float = math.nan
-    status: Status = "ok"
-    reason: str = ""
 
     @property
     def n(self) -> float:
@@ -103,12 +102,24 @@ def table_agreement(
     reason = f"a single label leaves no {', no '.join(gone)}" if gone else ""
     ac1 = (po - e) / (1 - e)
     return JudgeAgreement(
-        a, b, c, d, po, kappa, ac1, positive, negative, sensitivity, specificity, status, reason
+        a,
+        b,
+        c,
+        d,
+        po,
+        kappa,
+        ac1,
+        positive,
+        negative,
+        sensitivity,
+        specificity,
+        status=status,
+        reason=reason,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeErrors:
+class JudgeErrors(Outcome):
     """Agreement pooled and per respondent, and tests of equal sensitivity and specificity.
 
     `p_sensitivity` and `p_specificity` test that all respondents share one value, adjusted for
@@ -126,8 +137,6 @@ class JudgeErrors:
     range_specificity: float = math.nan
     homogeneous: bool | None = None
     flags: tuple[str, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
 
 def judge_errors(
@@ -425,11 +434,12 @@ def judge_share(
     scored = np.asarray(np.isfinite(j).all(axis=0) & np.isfinite(k).all(axis=0))
     count = scored.sum(axis=1)
     if len(j) < 2 or len(k) < 2 or not scored.any():
-        reason = (
+        return _absent(
+            "insufficient",
             f"a judge's share needs 2 verdicts and 2 runs on common items, there are {len(j)} and"
-            f" {len(k)}"
+            f" {len(k)}",
+            count,
         )
-        return _absent("insufficient", reason, count)
     n = count.astype(np.float64)
     n[n == 0] = np.nan
     parts = []

@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.resampling import labels_of
-from hqm.psychometrics.result import Array, Flags, Status, normal_quantile, shaped, shaped_alike
+from hqm.psychometrics.result import (
+    Array,
+    Flags,
+    Outcome,
+    normal_quantile,
+    shaped,
+    shaped_alike,
+)
 
 LARGEST_TAU = 0.8
 """The largest share of a sample that may follow estimated errors: the rest guards against errors
@@ -150,7 +157,7 @@ def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRandomness:
+class LabelRandomness(Outcome):
     """Whether the labelled answers have other scores than those nobody labelled.
 
     - `difference`: Mean score of labelled less unlabelled answers of the same respondent, weighted
@@ -164,8 +171,6 @@ class LabelRandomness:
     p: float = math.nan
     labelled: int = 0
     unlabelled: int = 0
-    status: Status = "ok"
-    reason: str = ""
 
 
 def labels_at_random(
@@ -203,8 +208,10 @@ def labels_at_random(
     used = ((many > 0) & (many < counts))[:, 0]
     labelled, unlabelled = int(marked[used].sum()), int(counts[used].sum() - marked[used].sum())
     if not used.any():
-        reason = "every scored answer of each respondent is labelled, or none"
-        return LabelRandomness(status="not_applicable", reason=reason)
+        return LabelRandomness(
+            status="not_applicable",
+            reason="every scored answer of each respondent is labelled, or none",
+        )
     a, scored, marked, counts, many = a[used], scored[used], marked[used], counts[used], many[used]
     scores = np.where(scored, a, 0.0)
     centred = np.where(scored, scores - scores.sum(axis=1, keepdims=True) / counts, 0.0)
@@ -216,13 +223,12 @@ def labels_at_random(
     difference = float(parts.sum()) / weight
     variance = size / (size - 1) * float((sums**2).sum()) if size > 1 else 0.0
     if size < 10 or not variance > 0:
-        reason = f"a test over pictures needs 10 of them with scores that differ, there are {size}"
         return LabelRandomness(
             difference=difference,
             labelled=labelled,
             unlabelled=unlabelled,
             status="insufficient",
-            reason=reason,
+            reason=f"a test over pictures needs 10 of them with scores that differ, there are {size}",
         )
     from scipy.special import stdtr
 

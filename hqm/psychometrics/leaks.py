@@ -27,7 +27,15 @@ from hqm.psychometrics.cross_validation import (
     rows_of,
 )
 from hqm.psychometrics.distributions import binomial_above
-from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Status, normal_quantile
+from hqm.psychometrics.result import (
+    Array,
+    Coefficient,
+    Flags,
+    Numbers,
+    Outcome,
+    Status,
+    normal_quantile,
+)
 from hqm.psychometrics.significance import benjamini_hochberg
 
 ALPHA = 0.025
@@ -320,7 +328,7 @@ class Giveaway:
 
 
 @dataclass(frozen=True, slots=True)
-class Leakage:
+class Leakage(Outcome):
     """What gives the labels away.
 
     - `cues`: All that could be tried, the strongest gain first.
@@ -339,8 +347,6 @@ class Leakage:
     folds: int
     alpha: float
     strata: tuple[Stratum, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
     @property
     def leaks(self) -> tuple[str, ...]:
@@ -407,7 +413,9 @@ def leakage_cues(
     )
 
     def without(status: Status, reason: str) -> Leakage:
-        return Leakage((), (), constant, count, groups, items.folds, alpha, (), status, reason)
+        return Leakage(
+            (), (), constant, count, groups, items.folds, alpha, (), status=status, reason=reason
+        )
 
     if count < 20 or groups < 5:
         return without(

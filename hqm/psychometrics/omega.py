@@ -158,13 +158,15 @@ def omega_of_types(
     means = [error.sums.sum(axis=1) / error.sizes.sum(axis=1) for error in by_type]
     varying = [i for i, mean in enumerate(means) if not is_constant(mean)]
     if len(varying) < 3:
-        reason = f"omega needs 3 types that vary, there are {len(varying)}"
-        return Coefficient.absent("insufficient", reason, m)
-    if m <= len(varying):
-        reason = (
-            f"{len(varying)} types but only {m} respondents: their covariances cannot be modelled"
+        return Coefficient.absent(
+            "insufficient", f"omega needs 3 types that vary, there are {len(varying)}", m
         )
-        return Coefficient.absent("not_applicable", reason, m)
+    if m <= len(varying):
+        return Coefficient.absent(
+            "not_applicable",
+            f"{len(varying)} types but only {m} respondents: their covariances cannot be modelled",
+            m,
+        )
     parts = [_Part(by_type[i], labels[kinds == names[i]], int(labels.max()) + 1) for i in varying]
     covariances, errors = _covariances(parts), _shared_errors(parts)
     value, loadings = _omega(covariances, errors)

@@ -74,10 +74,11 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     n = count.astype(np.float64)
     kept = np.flatnonzero(count > 0)
     if len(kept) < 3:
-        reason = (
-            f"an expected reliability needs 3 respondents with probabilities, there are {len(kept)}"
+        return _absent(
+            "insufficient",
+            f"an expected reliability needs 3 respondents with probabilities, there are {len(kept)}",
+            count,
         )
-        return _absent("insufficient", reason, count)
     known = p[there]
     if (known < 0).any() or (known > 1).any():
         return _absent("not_applicable", "a number is outside 0 to 1 and no probability", count)
@@ -110,8 +111,16 @@ def _reliability(mu: Array, noise: Array) -> tuple[Coefficient, float, float]:
             math.nan,
         )
     if vbar == 0.0:
-        reason = "every answer is certain: a rerun repeats it by construction"
-        return Coefficient(1.0, n=m, status="not_informative", reason=reason), 1.0, 0.0
+        return (
+            Coefficient(
+                1.0,
+                n=m,
+                status="not_informative",
+                reason="every answer is certain: a rerun repeats it by construction",
+            ),
+            1.0,
+            0.0,
+        )
     d = mu - mu.mean()
     a = float(np.dot(d, d))
     projected = (np.eye(m) - 1 / m - np.outer(d, d) / a) * noise

@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from hqm.psychometrics.correlation import is_constant, paired
 from hqm.psychometrics.distributions import average_ranks
-from hqm.psychometrics.result import Array, Coefficient, Flags, Status, mean_of_known, shaped_alike
+from hqm.psychometrics.result import (
+    Array,
+    Coefficient,
+    Flags,
+    Outcome,
+    Status,
+    mean_of_known,
+    shaped_alike,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,7 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankStability:
+class RankStability(Outcome):
     """Stability of an order under the scores' noise.
 
     - `same_winner`: Probability that two runs have the same winner.
@@ -54,8 +62,6 @@ class RankStability:
     tau_to_truth: float
     n: int = 0
     draws: int = 0
-    status: Status = "ok"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,8 +205,8 @@ def rank_stability(
         pairs.tau_to_truth,
         n,
         draws,
-        status,
-        "" if v.any() else "the scores have no noise, so the order repeats by construction",
+        status=status,
+        reason="" if v.any() else "the scores have no noise, so the order repeats by construction",
     )
 
 
@@ -250,7 +256,18 @@ def _back(flip: Array, kept: Flags) -> Array:
 def _absent(status: Status, reason: str, n: int) -> RankStability:
     nan = math.nan
     return RankStability(
-        nan, (), np.full((n, n), np.nan), nan, nan, nan, nan, nan, n, 0, status, reason
+        nan,
+        (),
+        np.full((n, n), np.nan),
+        nan,
+        nan,
+        nan,
+        nan,
+        nan,
+        n,
+        0,
+        status=status,
+        reason=reason,
     )
 
 
@@ -273,7 +290,7 @@ class SubsetAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchmarkAgreement:
+class BenchmarkAgreement(Outcome):
     """Agreement of two benchmarks on all respondents, on the best half, and over random halves.
 
     `top_k` is the expected number of respondents in both lists of the best k, ties at the edge
@@ -288,8 +305,6 @@ class BenchmarkAgreement:
     top_k_range: tuple[float, float]
     halves: int
     undefined: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def kendall_tau_b(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -351,15 +366,42 @@ def benchmark_agreement(
     n = len(x)
     nan = (math.nan, math.nan)
     if n < 3 or not 1 <= k <= n:
-        reason = f"agreement needs 3 respondents and k among them, there are {n} and k is {k}"
-        return BenchmarkAgreement(None, None, nan, nan, nan, 0, 0, "insufficient", reason)
+        return BenchmarkAgreement(
+            None,
+            None,
+            nan,
+            nan,
+            nan,
+            0,
+            0,
+            status="insufficient",
+            reason=f"agreement needs 3 respondents and k among them, there are {n} and k is {k}",
+        )
     if is_constant(x) or is_constant(y):
-        reason = "all respondents have the same score in a benchmark"
-        return BenchmarkAgreement(None, None, nan, nan, nan, 0, 0, "degenerate", reason)
+        return BenchmarkAgreement(
+            None,
+            None,
+            nan,
+            nan,
+            nan,
+            0,
+            0,
+            status="degenerate",
+            reason="all respondents have the same score in a benchmark",
+        )
     whole = _subset(x, y, k)
     if n < 6:
-        reason = f"halves need 6 respondents, there are {n}"
-        return BenchmarkAgreement(whole, None, nan, nan, nan, 0, 0, "ok", reason)
+        return BenchmarkAgreement(
+            whole,
+            None,
+            nan,
+            nan,
+            nan,
+            0,
+            0,
+            status="ok",
+            reason=f"halves need 6 respondents, there are {n}",
+        )
     size = (n + 1) // 2
     best = np.argsort(-(average_ranks(x) + average_ranks(y)), kind="stable")[:size]
     drawn = [rng.permutation(n)[:size] for _ in range(halves)]

@@ -386,11 +386,12 @@ def rater_share(labels: npt.ArrayLike, rng: np.random.Generator) -> RaterVarianc
     study = replace(study, answers=parts[0], raters=parts[1], residual=parts[2])
     value = parts[1] / sum(parts)
     if value < _ZERO:
-        reason = (
+        return refused(
+            "not_informative",
             "the raters' means differ no more than the residual makes them: their variance is"
-            " estimated as 0"
+            " estimated as 0",
+            0.0,
         )
-        return refused("not_informative", reason, 0.0)
     return replace(study, share=Coefficient(value))
 
 

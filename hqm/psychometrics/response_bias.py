@@ -18,6 +18,7 @@ from hqm.psychometrics.result import (
     Array,
     Bounds,
     Coefficient,
+    Outcome,
     Status,
     normal_quantile,
     shaped,
@@ -244,8 +245,14 @@ def balanced_score(
         return BalancedScore(scores, single)
     value, low, high = (spearman_brown(v, 2) for v in (single.value, single.low, single.high))
     if math.isnan(value):
-        reason = f"an ICC(A,1) of {single.value:.4g} cannot be stepped up"
-        return BalancedScore(scores, Coefficient.absent("not_applicable", reason, single.n))
+        return BalancedScore(
+            scores,
+            Coefficient.absent(
+                "not_applicable",
+                f"an ICC(A,1) of {single.value:.4g} cannot be stepped up",
+                single.n,
+            ),
+        )
     return BalancedScore(
         scores, Coefficient(value, low, high, single.n, level, f"{single.method}, Spearman-Brown")
     )
@@ -257,7 +264,7 @@ def balanced_score(
 
 
 @dataclass(frozen=True, slots=True)
-class SignalDetection:
+class SignalDetection(Outcome):
     """Sensitivity and criterion of one respondent on one form.
 
     - `hit_rate, false_alarm_rate`: Share of yes among items whose truth is yes, and among the
@@ -274,8 +281,6 @@ class SignalDetection:
     d_prime: Coefficient
     criterion: Coefficient
     balanced_accuracy: Coefficient
-    status: Status = "ok"
-    reason: str = ""
 
 
 def signal_detection(
@@ -381,8 +386,10 @@ def signal_detection_from_rates(
     # three rates rounded to .001 can miss a cell of 0 by .00075
     slack = 0.001 / min(base, 1 - base)
     if not (-slack <= hit <= 1 + slack and -slack <= alarm <= 1 + slack):
-        reason = f"accuracy {accuracy:.4g}, yes {yes:.4g} and base {base:.4g} contradict each other"
-        return _absent("not_applicable", reason)
+        return _absent(
+            "not_applicable",
+            f"accuracy {accuracy:.4g}, yes {yes:.4g} and base {base:.4g} contradict each other",
+        )
     hit, alarm = min(max(hit, 0.0), 1.0), min(max(alarm, 0.0), 1.0)
     if n_items is not None:
         n_yes, n_no = base * n_items, (1 - base) * n_items
@@ -393,7 +400,7 @@ def signal_detection_from_rates(
     if hit in (0.0, 1.0) or alarm in (0.0, 1.0):
         reason = "a rate of 0 or 1 has an infinite d'; give the number of items for a corrected one"
         none = Coefficient.absent("degenerate", reason)
-        return SignalDetection(hit, alarm, none, none, balanced, "degenerate", reason)
+        return SignalDetection(hit, alarm, none, none, balanced, status="degenerate", reason=reason)
     from scipy.special import ndtri
 
     zh, zf = float(ndtri(hit)), float(ndtri(alarm))
@@ -406,7 +413,7 @@ def _variance(rate: float, z: float, n: float) -> float:
 
 def _absent(status: Status, reason: str) -> SignalDetection:
     none = Coefficient.absent(status, reason)
-    return SignalDetection(math.nan, math.nan, none, none, none, status, reason)
+    return SignalDetection(math.nan, math.nan, none, none, none, status=status, reason=reason)
 
 
 # ----------------------------------------------------------------------
@@ -463,24 +470,34 @@ def position_bias(counts: npt.ArrayLike, expected: npt.ArrayLike | None = None) 
     if p.shape != n.shape:
         raise ValueError(f"expected must have shape {n.shape}, got {p.shape}")
     if len(n) < 2:
-        reason = f"a preference needs 2 positions, there are {len(n)}"
         return PositionBias(
-            (), SignificanceTest.absent("insufficient", reason, name=NAME), math.nan
+            (),
+            SignificanceTest.absent(
+                "insufficient", f"a preference needs 2 positions, there are {len(n)}", name=NAME
+            ),
+            math.nan,
         )
     if not (np.isfinite(n).all() and (n >= 0).all() and np.isfinite(p).all() and (p > 0).all()):
-        reason = "counts must be 0 or more and expected shares above 0"
         return PositionBias(
-            (), SignificanceTest.absent("not_applicable", reason, name=NAME), math.nan
+            (),
+            SignificanceTest.absent(
+                "not_applicable", "counts must be 0 or more and expected shares above 0", name=NAME
+            ),
+            math.nan,
         )
     p, total = p / p.sum(), float(n.sum())
     shares = tuple((n / total).tolist()) if total else ()
     if total * float(p.min()) < 5:
-        reason = (
-            f"chi-square needs 5 expected choices of every position, {total:g} choices give"
-            f" {total * p.min():.3g}"
-        )
         return PositionBias(
-            shares, SignificanceTest.absent("insufficient", reason, int(total), NAME), math.nan
+            shares,
+            SignificanceTest.absent(
+                "insufficient",
+                f"chi-square needs 5 expected choices of every position, {total:g} choices give"
+                f" {total * p.min():.3g}",
+                int(total),
+                NAME,
+            ),
+            math.nan,
         )
     chi2 = float(((n - total * p) ** 2 / (total * p)).sum())
     return PositionBias(

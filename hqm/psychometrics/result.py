@@ -12,6 +12,14 @@ import numpy.typing as npt
 Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What every result says of itself: `ok`, or why there is no number, in a sentence."""
+
+    status: Status = "ok"
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """A confidence interval with how it was made."""

@@ -186,11 +186,13 @@ def drift_test(
     runs, respondents = scores.shape
     clusters = 0 if contributions is None else contributions.shape[2]
     if contributions is None or runs < 2 or clusters < minimum:
-        reason = (
+        return SignificanceTest.absent(
+            "insufficient",
             f"a drift test needs 2 runs and {minimum} clusters of items, there are {runs} and"
-            f" {clusters}"
+            f" {clusters}",
+            respondents,
+            NAME,
         )
-        return SignificanceTest.absent("insufficient", reason, respondents, NAME)
     contrasts = _helmert(runs)
     shift = (contrasts @ scores).T
     moved = np.einsum("ck,kmi->mci", contrasts, contributions)
@@ -361,20 +363,26 @@ def rho_g(
     scored = np.asarray(np.isfinite(x).all(axis=0))
     n = scored.sum(axis=1)
     if runs < 2 or not scored.any():
-        reason = (
+        return _absent(
+            "insufficient",
             f"test-retest needs 2 runs with scored items, there are {runs} runs,"
-            f" {int(scored.any(axis=1).sum())} respondents"
+            f" {int(scored.any(axis=1).sum())} respondents",
+            runs,
+            respondents,
+            n,
         )
-        return _absent("insufficient", reason, runs, respondents, n)
     whole = bool(scored.all())
     totals, sizes = cluster_sums(x if whole else np.where(scored, x, 0.0), scored, labels)
     kept = np.flatnonzero((sizes > 0).sum(axis=1) >= 2)
     if len(kept) < 3:
-        reason = (
+        return _absent(
+            "insufficient",
             "test-retest needs 3 respondents with 2 clusters of items in every run, there are"
-            f" {len(kept)}"
+            f" {len(kept)}",
+            runs,
+            respondents,
+            n,
         )
-        return _absent("insufficient", reason, runs, respondents, n)
     totals, sizes, n_kept = totals[:, kept], sizes[kept], n[kept].astype(np.float64)
     # a score is the mean of what its own run scored; the noise of an item shows where every run
     # scored it
@@ -459,9 +467,12 @@ def rho_g_of_scores(
     if noise is None and without is None:
         raise ValueError("the noise of the scores or the scores without each cluster are needed")
     if noise is None and runs < 2:
-        reason = f"test-retest needs 2 runs, there are {runs}"
         return _absent(
-            "insufficient", reason, runs, respondents, np.zeros(respondents, dtype=np.int64)
+            "insufficient",
+            f"test-retest needs 2 runs, there are {runs}",
+            runs,
+            respondents,
+            np.zeros(respondents, dtype=np.int64),
         )
     known = None if noise is None else np.asarray(noise, dtype=np.float64)
     if known is not None and known.shape != (respondents,):
@@ -479,11 +490,14 @@ def rho_g_of_scores(
     count = w.shape[2]
     n = np.full(respondents, count)
     if kept.sum() < 3 or (known is None and count < 2):
-        reason = (
+        return _absent(
+            "insufficient",
             f"test-retest needs 3 respondents and 2 clusters, there are {int(kept.sum())} and"
-            f" {count}"
+            f" {count}",
+            runs,
+            respondents,
+            n,
         )
-        return _absent("insufficient", reason, runs, respondents, n)
     index = np.flatnonzero(kept)
     s, w = s[:, index], w[:, index]
     h = noise_without = None
@@ -589,8 +603,9 @@ def _floor(scores: Array, true: float, n: Array | None) -> Coefficient:
             "not_applicable", "a noise floor needs item scores of 0 and 1", scores.shape[1]
         )
     if true <= 0:
-        reason = "the respondents differ by no more than the noise"
-        return Coefficient.absent("degenerate", reason, scores.shape[1])
+        return Coefficient.absent(
+            "degenerate", "the respondents differ by no more than the noise", scores.shape[1]
+        )
     p = scores.mean(axis=0)
     return Coefficient(
         true / (true + float((p * (1 - p) / n).mean())), n=scores.shape[1], method="binomial"
@@ -630,8 +645,11 @@ def noise_floor(
     known = np.isfinite(p) & np.isfinite(by).all(axis=1)
     p, by = p[known], by[known]
     if len(p) < 3 or n_items < 2:
-        reason = f"a noise floor needs 3 respondents and 2 items, there are {len(p)} and {n_items}"
-        return Coefficient.absent("insufficient", reason, len(p))
+        return Coefficient.absent(
+            "insufficient",
+            f"a noise floor needs 3 respondents and 2 items, there are {len(p)} and {n_items}",
+            len(p),
+        )
     lottery = float((by * (1 - by)).mean()) / n_items
     spread = float(p.var(ddof=1))
     if is_constant(p):

@@ -10,11 +10,11 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.result import Array, Status
+from hqm.psychometrics.result import Array, Outcome, Status
 
 
 @dataclass(frozen=True, slots=True)
-class SignificanceTest:
+class SignificanceTest(Outcome):
     """A test statistic with its degrees of freedom and its probability under the null hypothesis.
 
     - `statistic`: The value of the statistic; infinite where any difference at all contradicts the
@@ -37,8 +37,6 @@ class SignificanceTest:
     name: str = ""
     n: int = 0
     df2: float = math.nan
-    status: Status = "ok"
-    reason: str = ""
 
     @classmethod
     def absent(cls, status: Status, reason: str, n: int = 0, name: str = "") -> SignificanceTest:

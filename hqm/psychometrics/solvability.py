@@ -19,7 +19,7 @@ from hqm.psychometrics.cross_validation import (
     without_gaps,
 )
 from hqm.psychometrics.leaks import ALPHA, Stratum, View, judge_strata, tests_in, untested, views
-from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Status
+from hqm.psychometrics.result import Array, Coefficient, Flags, Numbers, Outcome, Status
 from hqm.psychometrics.significance import benjamini_hochberg
 
 
@@ -40,7 +40,7 @@ class BlindType:
 
 
 @dataclass(frozen=True, slots=True)
-class Solvability:
+class Solvability(Outcome):
     """What the texts of the questions alone can answer.
 
     - `accuracy, baseline`: Cross-validated accuracy from the texts; accuracy of the commonest label
@@ -62,8 +62,6 @@ class Solvability:
     folds: int
     features: int
     strata: tuple[Stratum, ...] = ()
-    status: Status = "ok"
-    reason: str = ""
 
     @property
     def leaks(self) -> tuple[Stratum, ...]:
@@ -136,8 +134,8 @@ def blind_solvability(
             items.folds,
             0,
             (),
-            status,
-            reason,
+            status=status,
+            reason=reason,
         )
 
     if count < 20 or groups < 5:
@@ -311,15 +309,13 @@ class LengthRule:
 
 
 @dataclass(frozen=True, slots=True)
-class LengthCue:
+class LengthCue(Outcome):
     """What the number of words gives away: one rule for every type, part, and type of a part."""
 
     rules: tuple[LengthRule, ...]
     n_items: int
     n_clusters: int
     folds: int
-    status: Status = "ok"
-    reason: str = ""
 
     @property
     def strongest(self) -> LengthRule:
@@ -371,7 +367,7 @@ def length_cue(
     count, groups = len(labels), int(whole.cluster.max(initial=-1)) + 1
 
     def absent(status: Status, reason: str) -> LengthCue:
-        return LengthCue((), count, groups, whole.folds, status, reason)
+        return LengthCue((), count, groups, whole.folds, status=status, reason=reason)
 
     if len(whole.labels) > 2:
         return absent(

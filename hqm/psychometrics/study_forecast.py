@@ -20,12 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import chi2_quantile
-from hqm.psychometrics.result import Array
+from hqm.psychometrics.result import Array, normal_quantile
 from hqm.psychometrics.study_variance import Effect, StudyParts
 from hqm.psychometrics.variance_components import FEWEST_CLUSTERS
 
@@ -356,31 +357,17 @@ def forecast_bounds(
     >>> low < float(forecast(parts, "mdd", StudySize(pictures=300))) < high
     True
     """
-    from dataclasses import replace
-
-    from scipy.special import ndtri
-
     precision = PRECISIONS[ALIASES.get(name, name)]
 
-    def scaled(values: tuple[float, ...]) -> float:
-        figure = float(forecast(replace(parts, values=values), name, size))
+    def logarithm(changed: StudyParts) -> float:
+        figure = float(forecast(changed, name, size))
         figure = 1 - figure if precision.higher else figure
         return math.log(figure) if figure > 0 else math.nan
 
-    covariance = np.asarray(parts.covariance, dtype=np.float64)
-    middle = scaled(parts.values)
-    if covariance.shape != (len(parts.values),) * 2 or not math.isfinite(middle):
+    middle = logarithm(parts)
+    if not math.isfinite(middle):
         return math.nan, math.nan
-    slopes = []
-    for i, value in enumerate(parts.values):
-        step = 1e-4 * max(value, 1e-8)
-        slopes.append(
-            (scaled((*parts.values[:i], value + step, *parts.values[i + 1 :])) - middle) / step
-        )
-    gradient = np.array(slopes)
-    half = float(ndtri(0.5 + level / 2)) * math.sqrt(
-        max(float(gradient @ covariance @ gradient), 0.0)
-    )
+    half = normal_quantile(level) * _error(parts, logarithm)
     if not math.isfinite(half):
         return math.nan, math.nan
     ends = (math.exp(middle - half), math.exp(min(middle + half, 700.0)))
@@ -470,7 +457,7 @@ def compare_studies(
                 (math.nan, math.nan), Contest(reason=reason), Contest(reason=reason)
             )
         ratios.append(_separation(parts, size))
-        errors.append(_error(parts, size))
+        errors.append(_error(parts, partial(_separation, size=size)))
         audited = StudySize(
             pictures=parts.pictures, items=parts.per_picture, forms=parts.forms, runs=parts.runs
         )
@@ -512,12 +499,12 @@ def _separation(parts: StudyParts, size: StudySize) -> float:
     return math.log(parts.between / apart) if apart > 0 and parts.between > 0 else math.nan
 
 
-def _error(parts: StudyParts, size: StudySize) -> float:
-    """The standard error of `_separation` over other pictures; NaN without a covariance."""
+def _error(parts: StudyParts, of: Callable[[StudyParts], float]) -> float:
+    """The standard error of a function of the components, by the delta method."""
     covariance = np.asarray(parts.covariance, dtype=np.float64)
     if covariance.shape != (len(parts.values),) * 2:
         return math.nan
-    gradient = slopes(parts, lambda changed: _separation(changed, size))
+    gradient = slopes(parts, of)
     return math.sqrt(max(float(gradient @ covariance @ gradient), 0.0))
 
 

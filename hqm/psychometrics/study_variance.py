@@ -10,17 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.result import Array, Numbers, Status, shaped
-from hqm.psychometrics.variance_components import (
-    FEWEST_CLUSTERS,
-    Axis,
-    Blocks,
-    Depth,
-    Margins,
-    depths_of,
-    inverse_of,
-    solved,
-    sorted_by_group,
-)
+from hqm.psychometrics.variance_components import FEWEST_CLUSTERS, Design, solved
 
 Effect = tuple[str, ...]
 FACETS = ("respondent", "item", "form", "run")
@@ -123,29 +113,28 @@ def study_parts(
     if float(np.nanmax(x) - np.nanmin(x)) <= 1e-12:
         return StudyParts(**sizes, status="degenerate", reason="every answer has the same score")
     crowd = float((counts**2).sum()) / n
-    system = _system(x, where, relatives, sizes, jackknife)
-    kept = list(range(len(system.effects)))
-    values, singular = solved(system.whole[np.ix_(kept, kept)], system.whole[kept, -1])
-    while (
-        not singular
-        and (negative := _negative([system.effects[i] for i in kept], values)) is not None
-    ):
+    design = _design(x, where, relatives, sizes)
+    several = {name for name, size in zip(FACETS, x.shape, strict=True) if size > 1}
+    several |= {"picture", "family"}
+    effects = [tuple(name for name in effect if name in several) for effect in design.effects]
+    kept = list(range(len(effects)))
+    whole = design.equations
+    values, singular = solved(whole[np.ix_(kept, kept)], whole[kept, -1])
+    while not singular and (negative := _negative([effects[i] for i in kept], values)) is not None:
         del kept[negative]
-        values, singular = solved(system.whole[np.ix_(kept, kept)], system.whole[kept, -1])
+        values, singular = solved(whole[np.ix_(kept, kept)], whole[kept, -1])
     if singular:
         return StudyParts(
             **sizes, status="insufficient", reason="the answers do not tell the facets apart"
         )
     covariance: tuple[tuple[float, ...], ...] = ()
     if jackknife:
-        blocks = system.blocks[:, kept]
+        blocks = design.equations_without("item")[:, kept]
         left = solved(blocks[:, :, kept], blocks[..., -1], tolerant=True)[0]
         covariance = tuple(tuple(row) for row in _jackknifed(left).tolist())
-    effects = tuple(system.effects[i] for i in kept)
-    cut = tuple(max(0.0, v) for v in values.tolist())
     return StudyParts(
-        effects=effects,
-        values=cut,
+        effects=tuple(effects[i] for i in kept),
+        values=tuple(max(0.0, v) for v in values.tolist()),
         covariance=covariance,
         **sizes,
         per_picture=n / len(counts),
@@ -153,87 +142,14 @@ def study_parts(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _System:
-    """The equations of the components: (effects, effects + 1) with the sums of squares last, and
-    the same without each picture.
-    """
-
-    effects: tuple[Effect, ...]
-    whole: Array
-    blocks: Array
-
-
-def _system(
-    x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int], jackknife: bool
-) -> _System:
-    """The moment equations (`crossed_components`) with runs as repetitions within a cell, so that
-    no array is as large as all runs.
+def _design(x: Array, pictures: Numbers, families: Numbers, sizes: dict[str, int]) -> Design:
+    """The equations of the effects, with runs as repetitions: everything that differs between runs
+    is the last effect.
     """
     nested = {"item": ("picture", pictures), "respondent": ("family", families)}
     if sizes["families"] < 2:
         del nested["respondent"]
-    x, axes = sorted_by_group(x, FACETS, nested)
-    axes = axes[:3]
-    there = np.isfinite(x)
-    mean = float(x[there].mean())
-    x = np.where(there, x - mean, 0.0)
-    counts: Array = np.asarray(there.sum(axis=3), dtype=np.float64)
-    finest = tuple(axis.depth for axis in axes)
-    sums, filled = Margins(x.sum(axis=3), axes, finest), Margins(counts, axes, finest)
-    squares: Array = np.asarray((x**2).sum(axis=3), dtype=np.float64)
-    depths = depths_of(axes, _effects(sizes, axes))
-    if sizes["runs"] < 2 or sizes["forms"] < 2:
-        # the finest margin is then that of single answers, or stands among the others without its
-        # one wording
-        depths = depths[:-1]
-    several = {name for name, size in zip(FACETS, there.shape, strict=True) if size > 1} | {
-        "picture",
-        "family",
-    }
-    named = [
-        [n for axis, d in zip(axes, depth, strict=True) for n in axis.named(d)] for depth in depths
-    ]
-    names = [tuple(n for n in names if n in several) for names in named]
-    facets = [name for name in FACETS if name in several]
-    grand = (0, 0, 0)
-    rows = [_row(sums, filled, depth, depths) for depth in (grand, *depths)]
-    total = float(counts.sum())
-    whole = np.array([*rows, [*[total] * (len(depths) + 1), float(squares.sum())]])
-    blocks = np.zeros((0, len(depths) + 1, len(depths) + 2))
-    if jackknife:
-        without = Blocks(sums, filled, 1)
-        made = [_rows_without(without, depth, depths) for depth in (grand, *depths)]
-        left = total - without.total(counts, axes[1].depth)
-        last = [
-            *[left] * (len(depths) + 1),
-            float(squares.sum()) - without.total(squares, axes[1].depth),
-        ]
-        each = np.stack([*made, np.stack(last, axis=1)], axis=1)
-        blocks = each[:, 1:] - each[:, :1]
-    return _System((*names, tuple(facets)), whole[1:] - whole[0], blocks)
-
-
-def _row(sums: Margins, counts: Margins, depth: Depth, depths: list[Depth]) -> list[float]:
-    inverse = inverse_of(counts[depth])
-    own = []
-    for other in depths:
-        joint = tuple(map(max, depth, other))
-        own.append(float((counts.squared(joint)[depth] * inverse).sum()))
-    return [*own, float((counts[depth] > 0.5).sum()), float((sums[depth] ** 2 * inverse).sum())]
-
-
-def _rows_without(blocks: Blocks, depth: Depth, depths: list[Depth]) -> Array:
-    """(pictures, effects + 1): the row of a margin without each picture."""
-    rows = blocks.row(depth, depths)
-    counts = blocks.counts
-    kept = blocks.by_block(depth)
-    if depth[1]:
-        levels = blocks.total((counts[depth] > 0.5).astype(np.float64), depth[1])
-        levels = levels.sum() - levels
-    else:
-        levels = blocks.total((counts[depth] - counts[kept] > 0.5).astype(np.float64), 1)
-    return np.concatenate([rows[:, :-1], levels[:, None], rows[:, -1:]], axis=1)
+    return Design(x, FACETS, nested, _effects(sizes))
 
 
 def _numbered(labels: npt.ArrayLike | None, count: int) -> npt.NDArray[np.generic]:
@@ -266,11 +182,11 @@ def _too_few(sizes: dict[str, int]) -> str:
     return ""
 
 
-def _effects(sizes: dict[str, int], axes: tuple[Axis, ...]) -> list[list[str]]:
+def _effects(sizes: dict[str, int]) -> list[list[str]]:
     """The effects to tell apart beside that of single answers; relatives differ in their level
     alone.
     """
-    of_items = [["item"]] if not axes[1].group else [["picture"], ["item"]]
+    of_items = [["picture"], ["item"]] if sizes["pictures"] < sizes["items"] else [["item"]]
     inner = [[], *([["form"]] if sizes["forms"] > 1 else [])]
     effects = [
         [*who, *what, *wording]
@@ -282,7 +198,8 @@ def _effects(sizes: dict[str, int], axes: tuple[Axis, ...]) -> list[list[str]]:
     effects = [
         effect for effect in effects if effect and (set(effect) != single or sizes["runs"] > 1)
     ]
-    return [*([["family"]] if axes[0].group else []), *effects]
+    related = 1 < sizes["families"] < sizes["respondents"]
+    return [*([["family"]] if related else []), *effects]
 
 
 def _negative(effects: list[Effect], values: Array) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Literal
 
-from hqm.psychometrics.result import Status
+from hqm.psychometrics.result import Outcome
 
 Number = str | int | float | Decimal
 Kind = Literal[
@@ -40,7 +40,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCheck:
+class TableCheck(Outcome):
     """What a published table was checked for.
 
     - `violations`: In the order of the table.
@@ -51,12 +51,10 @@ class TableCheck:
     grim_checked: int
     means_checked: int
     decimals: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Grim:
+class Grim(Outcome):
     """Whether a rounded mean can come from whole numbers.
 
     `possible` is None when the test cannot tell. `nearest` are the two sums that come closest.
@@ -64,8 +62,6 @@ class Grim:
 
     possible: bool | None
     nearest: tuple[int, int]
-    status: Status = "ok"
-    reason: str = ""
 
 
 def _decimal(value: Number) -> Decimal:
@@ -105,8 +101,12 @@ def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1
     low = int((value * n / factor).to_integral_value(ROUND_FLOOR))
     high = int((value * n / factor).to_integral_value(ROUND_CEILING))
     if factor / n <= 2 * half:
-        reason = f"with n = {n} and {digits} decimals every printable number is possible"
-        return Grim(None, (low, high), "not_informative", reason)
+        return Grim(
+            None,
+            (low, high),
+            status="not_informative",
+            reason=f"with n = {n} and {digits} decimals every printable number is possible",
+        )
     possible = any(abs(factor * k - value * n) <= half * n for k in (low, high))
     return Grim(possible, (low, high))
 
@@ -199,10 +199,15 @@ def check_table(
         "DUPLICATE_COLUMN", columns, [list(column) for column in zip(*table, strict=True)]
     )
     if not table or not columns:
-        return TableCheck((), 0, 0, digits, "insufficient", "the table is empty")
+        return TableCheck((), 0, 0, digits, status="insufficient", reason="the table is empty")
     if not violations and grims == means == 0 and len(rows) < 2 and len(columns) < 2:
         return TableCheck(
-            (), 0, 0, digits, "not_informative", "no test could have refuted a number of this table"
+            (),
+            0,
+            0,
+            digits,
+            status="not_informative",
+            reason="no test could have refuted a number of this table",
         )
     return TableCheck(tuple(violations), grims, means, digits)
 

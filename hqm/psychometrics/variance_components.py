@@ -244,13 +244,9 @@ def crossed_components(
         )
     if design is None:
         design = Design(x, facets, nested or {}, effects)
-    named = tuple(
-        tuple(name for axis, d in zip(design.axes, depth, strict=True) for name in axis.named(d))
-        for depth in design.depths
-    )
     levels = tuple(int(np.count_nonzero(design.counts[depth])) for depth in design.depths)
     values, singular = design.solution
-    return Moments(named, values, levels, design.observations, design.mean, singular)
+    return Moments(design.effects, values, levels, design.observations, design.mean, singular)
 
 
 def depths_of(axes: Sequence[Axis], effects: Sequence[Sequence[str]] | None = None) -> list[Depth]:
@@ -337,13 +333,25 @@ class Design:
             self.sums = Margins(np.where(filled, x - self.mean, 0.0), self.axes, finest)
             self.counts = Margins(filled.astype(np.float64), self.axes, finest)
 
+    @property
+    def effects(self) -> tuple[tuple[str, ...], ...]:
+        """The facets of each effect, in the order of the equations."""
+        return tuple(
+            tuple(name for axis, d in zip(self.axes, depth, strict=True) for name in axis.named(d))
+            for depth in self.depths
+        )
+
+    @functools.cached_property
+    def equations(self) -> Array:
+        """(effects, effects + 1): the moment equations, with the sums of squares last."""
+        grand = tuple(0 for _ in self.axes)
+        rows = np.array([self._row(depth) for depth in (grand, *self.depths)])
+        return np.asarray(rows[1:] - rows[0])
+
     @functools.cached_property
     def solution(self) -> tuple[Array, bool]:
         """(effects,): the components, and whether some cannot be told apart."""
-        grand = tuple(0 for _ in self.axes)
-        rows = np.array([self._row(depth) for depth in (grand, *self.depths)])
-        # less those of the grand mean
-        return solved(rows[1:, :-1] - rows[0, :-1], rows[1:, -1] - rows[0, -1])
+        return solved(self.equations[:, :-1], self.equations[:, -1])
 
     def _row(self, depth: Depth) -> list[float]:
         """The coefficients (effects,) of a margin's equation, and its sum of squares."""
@@ -357,17 +365,23 @@ class Design:
             float(self.counts.shared_out(self.sums[depth] ** 2, depth).sum()),
         ]
 
-    def without_each(self, facet: str) -> Array:
-        """(blocks, effects): the components without each level of a facet, or without each group of
-        its levels.
+    def equations_without(self, facet: str) -> Array:
+        """(blocks, effects, effects + 1): the equations without each level of a facet, or without
+        each group of its levels.
 
         What one picture contributes to every total is known, so leaving it out is a subtraction and
-        no second pass. A design that falls apart without a block gives NaN for it.
+        no second pass.
         """
         blocks = Blocks(self.sums, self.counts, [axis.name for axis in self.axes].index(facet))
         grand = tuple(0 for _ in self.axes)
         rows = np.stack([blocks.row(depth, self.depths) for depth in (grand, *self.depths)], axis=1)
-        rows = rows[:, 1:] - rows[:, :1]
+        return np.asarray(rows[:, 1:] - rows[:, :1])
+
+    def without_each(self, facet: str) -> Array:
+        """(blocks, effects): the components without each block of a facet; NaN for a block without
+        which the design falls apart.
+        """
+        rows = self.equations_without(facet)
         left = np.full((len(rows), len(self.depths)), np.nan)
         if not self.solution[1] and len(left) > 1:
             whole = np.isfinite(rows).all(axis=(1, 2)) & (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hqm.psychometrics.distributions import binomial_above
 from hqm.psychometrics.item_statistics import item_rest
-from hqm.psychometrics.result import Array, Numbers, Status, shaped, shaped_alike
+from hqm.psychometrics.result import Array, Numbers, Outcome, shaped, shaped_alike
 
 # ----------------------------------------------------------------------
 # How many faults a search would find: faults are planted in the data at hand, and searched for.
@@ -19,7 +19,7 @@ from hqm.psychometrics.result import Array, Numbers, Status, shaped, shaped_alik
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedFaults:
+class PlantedFaults(Outcome):
     """What a search finds of faults planted in these data.
 
     - `power`: Share of the planted faults that were named; `error` is its Monte Carlo standard
@@ -31,8 +31,6 @@ class PlantedFaults:
     error: float
     planted: int
     repeats: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def with_wrong_keys(
@@ -82,7 +80,12 @@ def planted_faults(
     x = shaped(scores, "respondents, items")
     if x.size == 0:
         return PlantedFaults(
-            math.nan, math.nan, 0, 0, "insufficient", "there is no respondent or no item"
+            math.nan,
+            math.nan,
+            0,
+            0,
+            status="insufficient",
+            reason="there is no respondent or no item",
         )
     hits = np.broadcast_to(np.asarray(hit, dtype=np.float64), (x.shape[1],))
     size = min(x.shape[1], most)
@@ -140,7 +143,7 @@ class ItemToRead:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingList:
+class ReadingList(Outcome):
     """Items in the order in which they are worth reading.
 
     - `items`: The likeliest wrong key first.
@@ -169,8 +172,6 @@ class ReadingList:
     planted: int = 0
     power: float = math.nan
     power_named: float = math.nan
-    status: Status = "ok"
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +243,11 @@ def reading_list(
     x = shaped(scores, "respondents, items")
     respondents, count = x.shape
     if respondents < 5 or count < 20:
-        reason = (
-            f"a reading list needs 5 respondents and 20 items, there are {respondents} and {count}"
+        return ReadingList(
+            (),
+            status="insufficient",
+            reason=f"a reading list needs 5 respondents and 20 items, there are {respondents} and {count}",
         )
-        return ReadingList((), status="insufficient", reason=reason)
     seen = np.isfinite(x)
     spread = np.where(seen, x, -np.inf).max(axis=0) - np.where(seen, x, np.inf).min(axis=0)
     if not (spread > _LOW).any():
@@ -544,7 +546,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class Contradictions:
+class Contradictions(Outcome):
     """The items that people contradict beyond the scorer's usual errors, the surest first.
 
     - `usual`: The share of contradicted answers that counts as usual.
@@ -555,8 +557,6 @@ class Contradictions:
     usual: float
     fewest: int
     tested: int
-    status: Status = "ok"
-    reason: str = ""
 
 
 def contradicted_items(
@@ -601,25 +601,30 @@ def contradicted_items(
     fewest = math.ceil(math.log(alpha / max(tested, 1)) / math.log(share)) if tested else 0
     p = np.where(n > 0, binomial_above(k - 1, n, usual), np.nan)
     adjusted = np.minimum(1.0, p * tested)
-    contradicted = (adjusted < alpha) & (2 * k >= n)
+    shown = (adjusted < alpha) & (2 * k >= n)
     if chances is not None and tested:
         c = np.clip(np.asarray(chances, dtype=np.float64), 1e-9, 1 - 1e-9)
         error = np.where(k > 0, 1 / (1 + c / (1 - c) * (1 / usual - 1) ** (2 * k - n)), 1.0)
         order = np.argsort(error, kind="stable")
         sure = order[np.cumsum(error[order]) <= alpha * np.arange(1, len(order) + 1)]
         adjusted[sure] = np.fmin(adjusted[sure], error[sure])
-        contradicted[sure] = True
-    if not contradicted.any() and (not tested or int(n.max()) < fewest):
+        shown[sure] = True
+    if not shown.any() and (not tested or int(n.max()) < fewest):
         most = int(n.max()) if tested else 0
         reason = (
             f"an item needs {fewest} labels before people can contradict its right answer, the most"
             f" have {most}"
         )
         return Contradictions(
-            (), share, fewest, tested, "insufficient", reason if tested else "no answer is labelled"
+            (),
+            share,
+            fewest,
+            tested,
+            status="insufficient",
+            reason=reason if tested else "no answer is labelled",
         )
     rows = [
         Contradiction(int(i), int(k[i]), int(n[i]), float(adjusted[i]))
-        for i in np.flatnonzero(contradicted)
+        for i in np.flatnonzero(shown)
     ]
     return Contradictions(tuple(sorted(rows, key=lambda row: row.p)), share, fewest, tested)
