@@ -172,7 +172,8 @@ def spread(candidates: Iterable[Question], items: int, rng: np.random.Generator)
     The answers of one key take turns, so that a name goes with several answers where the pictures
     allow it.
     """
-    questions = _all(candidates, rng)
+    listed = list(candidates)
+    questions = [listed[int(i)] for i in rng.permutation(len(listed))]
     turns: Counter[tuple[str, str]] = Counter()
     answers: Counter[str] = Counter()
     load: Counter[str] = Counter()
@@ -191,16 +192,10 @@ def spread(candidates: Iterable[Question], items: int, rng: np.random.Generator)
         turns[question.key, answer] += 1
         answers[answer] += 1
         load[question.image] += 1
-    picked: list[Chosen] = []
-    for place, (*_, question) in enumerate(sorted(ranked)):
-        if len(picked) < items:
-            picked.append(Chosen(question=question, wording=place))
-    return picked
-
-
-def _all(questions: Iterable[Question], rng: np.random.Generator) -> list[Question]:
-    listed = list(questions)
-    return [listed[int(i)] for i in rng.permutation(len(listed))]
+    return [
+        Chosen(question=question, wording=place)
+        for place, (*_, question) in enumerate(sorted(ranked)[:items])
+    ]
 
 
 def with_open_matches(chosen: Sequence[Chosen], candidates: Iterable[Question]) -> list[Chosen]:

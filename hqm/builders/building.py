@@ -302,42 +302,36 @@ def _reviewed(
             place=review.path,
             remedy="Build with the arguments with which the reviewed items were built.",
         )
-    gone = {
-        row["id"]
-        for row, _ in paired
-        if review.by_item.get(row["id"], Reviewed(decision="keep")).decision
-        in ("ambiguous", "bad picture")
+    decisions = {
+        row["id"]: review.by_item.get(row["id"], Reviewed(decision="keep")) for row in rows
     }
     # a picture that is bad is bad for all its items
-    bad = {
-        row["image"]
-        for row, _ in paired
-        if (d := review.by_item.get(row["id"])) and d.decision == "bad picture"
+    bad = {row["image"] for row in rows if decisions[row["id"]].decision == "bad picture"}
+    gone = {
+        row["id"]
+        for row in rows
+        if row["image"] in bad or decisions[row["id"]].decision == "ambiguous"
     }
-    gone |= {row["id"] for row, _ in paired if row["image"] in bad}
     for row, each in paired:
         if row["id"] in gone and row["target"] in ("yes", "no"):
             partner = next(
                 (r["id"] for r, o in paired if _partners(each, o) and r["id"] not in gone), None
             )
             gone |= {partner} if partner else set()
-    left = []
-    for row, each in paired:
-        if row["id"] not in gone:
-            decided = review.by_item.get(row["id"])
-            left.append(_decided(row, each, decided) if decided else (row, each, True))
+    left = [
+        _decided(row, each, decisions[row["id"]]) for row, each in paired if row["id"] not in gone
+    ]
     if not left:
         raise DataError("it leaves no item", place=review.path, remedy="Build more items.")
     return left
 
 
 def _partners(a: Chosen, b: Chosen) -> bool:
-    same = (a.question.key, a.question.part, a.wording) == (
-        b.question.key,
-        b.question.part,
-        b.wording,
+    return (
+        a.question.target != b.question.target
+        and a.wording == b.wording
+        and (a.question.key, a.question.part) == (b.question.key, b.question.part)
     )
-    return same and a.question.target != b.question.target
 
 
 def _decided(

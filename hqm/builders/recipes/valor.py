@@ -192,12 +192,11 @@ def draft(order: Order) -> Draft:
             " many objects"
         )
     vocabulary = vocabulary_of(graphs)
-    chosen = []
-    for arm, arm_graphs in zip(ARMS, (selected[:many], control[:many]), strict=True):
-        for place, graph in enumerate(arm_graphs):
-            chosen.append(
-                Chosen(question=_caption(graph, arm, picked, held, vocabulary), wording=place)
-            )
+    chosen = [
+        Chosen(question=_caption(graph, arm, picked, held, vocabulary), wording=place)
+        for arm, arm_graphs in zip(ARMS, (selected[:many], control[:many]), strict=True)
+        for place, graph in enumerate(arm_graphs)
+    ]
     numbers = [
         float(np.mean([len(g.objects) for g in arm])) if arm else 0.0
         for arm in (selected[:many], control[:many])
