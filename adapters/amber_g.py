@@ -56,6 +56,7 @@ from hqm import (
     answers_by_id,
     finding,
     made_up_objects,
+    placed_records,
     ratio,
     read_json,
     read_records,
@@ -255,8 +256,7 @@ class AmberG(Benchmark):
         """`query/query_generative.json`; the objects are in `annotations.json`."""
         path = self.data / "query" / "query_generative.json"
         items = []
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             key, image = str(take(record, "id", place)), str(take(record, "image", place))
             if self.annotations.get(key, {}).get("type") != "generative":
                 raise DataError(

@@ -49,8 +49,8 @@ from hqm import (
     finding,
     json_parts,
     made_up_objects,
+    placed_records,
     read_json,
-    read_records,
     read_text,
     take,
 )
@@ -406,8 +406,7 @@ class CocoChair(Benchmark):
         """
         given: dict[str, Response] = {}
         further: dict[str, Item] = {}
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             key = _NAME.sub(r"\1", str(take(record, "image_id", place)))
             if key not in form.by_id:
                 if key not in self._train:

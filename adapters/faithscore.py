@@ -70,6 +70,7 @@ from hqm import (
     join_by_picture,
     mean_of,
     parser,
+    placed_records,
     read_records,
     read_text,
     released_file,
@@ -368,8 +369,7 @@ class FaithScore(Benchmark):
         """`questions.jsonl`: picture, instruction and kind of question."""
         path = self.data / "questions.jsonl"
         items = []
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             picture = str(record["id"] if "id" in record else take(record, "question_id", place))
             part = str(record.get("type", record.get("category", "")))
             prompt = (
@@ -398,8 +398,11 @@ class FaithScore(Benchmark):
         if name in files:
             file, end = files[name]
             return read_text(self.data / "prompts" / file) + end
-        missing = "the verifier's prompt stands in the code of the release, which is not there"
-        code = released_file(self.data / "framework.py", "faithscore", missing)
+        code = released_file(
+            self.data / "framework.py",
+            "faithscore",
+            "the verifier's prompt stands in the code of the release, which is not there",
+        )
         for node in ast.walk(ast.parse(read_text(code))):
             # 'Statement: ' + element + ' ...'
             if isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp):

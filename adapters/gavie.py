@@ -203,12 +203,11 @@ class Gavie(Benchmark):
                 place=str(self.data),
                 remedy="Get it (`hqm fetch gavie` says how), or use --prompts hqm.",
             )
-        text = read_text(path)
         cut = re.fullmatch(
             r"(?P<head>[^\n]+\n)\n.*?\n(?P<here>Here is the"
             r" instruction[^\n]*\n)[^\n]+\n.*?Answer1:.*?"
             r"(?P<marks>\nSuppose .*?Output format:\s*\n).*",
-            text,
+            read_text(path),
             re.DOTALL,
         )
         if cut is None:

@@ -68,6 +68,7 @@ from hqm import (
     finding,
     mean_of,
     parser,
+    placed_records,
     ratio,
     read_json,
     read_records,
@@ -625,8 +626,7 @@ class HalEval(Benchmark):
         for item in form.items:
             if item.meta["kind"] == length:
                 free.setdefault(PurePosixPath(item.image or "").name, []).append(item.id)
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             waiting = free.get(PurePosixPath(str(take(record, "image", place))).name)
             if not waiting:
                 raise AnswerError(

@@ -61,6 +61,7 @@ from hqm import (
     Verdict,
     build_parallel,
     fill,
+    placed_records,
     read_records,
     released_file,
     take,
@@ -322,8 +323,11 @@ class HallusionBench(Benchmark):
 
     def official_prompt(self, name: str) -> str:
         """The prompt as the release's `utils.py` builds it."""
-        missing = "the release's prompts stand in its utils.py, which is not there"
-        path = released_file(self.data / "utils.py", "hallusion_bench", missing)
+        path = released_file(
+            self.data / "utils.py",
+            "hallusion_bench",
+            "the release's prompts stand in its utils.py, which is not there",
+        )
         function = {"correctness": "evaluate_by_chatgpt", "consistency": "check_same_by_chatgpt"}[
             name
         ]
@@ -359,8 +363,7 @@ class HallusionBench(Benchmark):
         """
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         for file in files:
-            for i, record in enumerate(read_records(file), 1):
-                place = f"{file}: record {i}"
+            for place, record in placed_records(file):
                 key = "_".join(str(take(record, name, place)) for name in _KEYS)
                 if key not in form.by_id:
                     raise AnswerError(

@@ -29,7 +29,6 @@ a type is the overall rate of its items.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,6 +57,7 @@ from hqm import (
     finding,
     mean_of,
     name_places,
+    placed_records,
     read_json,
     read_records,
     read_text,
@@ -66,6 +66,7 @@ from hqm import (
     same_question,
     settle,
     take,
+    template_in,
 )
 
 TYPES = (
@@ -216,8 +217,7 @@ class Hqh(Benchmark):
         """`HQH.json` in any of its shapes."""
         path = self.data / "HQH.json"
         items = []
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             label = str(take(record, "type", place))
             if label not in _TYPES:
                 raise DataError(
@@ -267,7 +267,7 @@ class Hqh(Benchmark):
         else:
             code = self.data / ("utils.py" if mode == "february2025" else f"{mode}/utils.py")
             released_file(code, "hqh", f"the release's prompt of the mode {mode} is not there")
-            template = _constant(code, "template4existence" if existence else "template")
+            template = template_in(code, "template4existence" if existence else "template")
         without = {"truth"} if existence else set()
         places = [
             key for key in _PLACES if key not in without and (key != "format" or mode == "joint")
@@ -405,8 +405,7 @@ class Hqh(Benchmark):
         of several).
         """
         given: dict[str, Response] = {}
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             key = str(record["item"] if "item" in record else take(record, "id", place))
             texts = record["answers"] if "answers" in record else [take(record, "answer", place)]
             item = form.by_id.get(key)
@@ -538,18 +537,6 @@ class Hqh(Benchmark):
             "{n} questions no rule can put in other words: the parallel form only frames them",
             broken,
         )
-
-
-def _constant(path: Path, name: str) -> str:
-    """A text that a Python file assigns to a name; the file is not run."""
-    for node in ast.parse(read_text(path)).body:
-        if isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == name for t in node.targets
-        ):
-            return str(ast.literal_eval(node.value))
-    raise DataError(
-        f"it assigns no {name}", place=str(path), remedy="Take the file of the release."
-    )
 
 
 def _state(record: Mapping[str, Any], text: object) -> tuple[Any, ...]:

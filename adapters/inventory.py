@@ -9,7 +9,6 @@ release and no paper, so `official` and `paper` scoring are the same.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -26,6 +25,7 @@ from hqm import (
     Verdict,
     chair_tally,
     mentioned,
+    read_json,
 )
 
 ARMS = ("selected", "control")
@@ -44,14 +44,7 @@ class Inventory(Benchmark):
     def vocabulary(self) -> frozenset[str]:
         """The names that captions are searched for."""
         path = self.data / "vocabulary.json"
-        try:
-            names = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            raise DataError(
-                "it cannot be read",
-                place=str(path),
-                remedy='Write a list of names: ["dog", "hot dog"].',
-            ) from None
+        names = read_json(path)
         if not isinstance(names, list) or not all(
             isinstance(name, str) and name.strip() for name in names
         ):

@@ -44,6 +44,7 @@ from hqm import (
     join_by_picture,
     normalised,
     of_parts,
+    placed_records,
     ratio,
     read_key,
     read_records,
@@ -108,8 +109,7 @@ class Pope(Benchmark):
 
     def _items(self, part: str, path: Path) -> Iterable[Item]:
         seen = set()
-        for i, record in enumerate(read_records(path), 1):
-            place = f"{path}: record {i}"
+        for place, record in placed_records(path):
             key = f"{part}/{take(record, 'question_id', place)}"
             truth = str(take(record, "label", place)).strip().lower()
             if key in seen or truth not in ("yes", "no"):

@@ -49,6 +49,7 @@ from .benchmark.registry import load_all as load_all
 from .benchmark.registry import names as names
 from .benchmark.released_files import answers_by_id as answers_by_id
 from .benchmark.released_files import name_places as name_places
+from .benchmark.released_files import placed_records as placed_records
 from .benchmark.released_files import released_file as released_file
 from .benchmark.released_files import texts_in as texts_in
 from .commands.in_python import RunResult as RunResult

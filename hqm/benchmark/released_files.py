@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import read_records, read_text, take
 from hqm.imports.match import check_questions
 from hqm.imports.row import answer_text
 from hqm.types import Form, Item, Response
+
+
+def placed_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read records, each with its place for messages: `answers.json: record 3`."""
+    for i, record in enumerate(read_records(path), 1):
+        yield f"{path}: record {i}", record
 
 
 def answers_by_id(
@@ -32,8 +39,7 @@ def answers_by_id(
     """
     given: dict[str, Response] = {}
     asked: list[tuple[str, str, Item]] = []
-    for i, record in enumerate(read_records(path), 1):
-        place = f"{path}: record {i}"
+    for place, record in placed_records(path):
         key = str(take(record, "id", place))
         if key in given:
             raise AnswerError(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from hqm.commands import show
+from hqm.commands.interrupt import interruption
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
 from hqm.commands.published_table import TableOptions, audit_published
@@ -25,7 +27,9 @@ from hqm.commands.shared import (
     writable,
     write_together,
 )
+from hqm.commands.terminal import bars, judging
 from hqm.errors import UsageError
+from hqm.respondents.base import is_idle, waiting
 
 if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
@@ -56,7 +60,6 @@ def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
     It counts the requests, those that are distinct and those whose answers are stored, and
     estimates minutes, tokens and cost.
     """
-    from hqm.commands import show
 
     with readable(store_path(benchmarks, options.output.store)) as opened:
         made = session_of(benchmarks, opened, options).plan()
@@ -83,8 +86,6 @@ def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
         session = session_of(benchmarks, opened, options)
         complete = _administer(session)
         if options.asking.expected and not options.output.dry_run:
-            from hqm.commands import show
-
             show.probability_counts(session)
     if not complete:
         raise typer.Exit(1)
@@ -222,8 +223,6 @@ def audit(
         _expect_workers(path, options)
     from hqm.auditing.auditor import audit as audit_of
     from hqm.benchmark.findings import findings_csv
-    from hqm.commands import show
-    from hqm.respondents.base import waiting
 
     page = report or folder / "report.html"
     wanted = options.output
@@ -321,10 +320,6 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
 def _administer(session: Session) -> bool:
     """Ask what is missing; whether everything asked for was answered."""
     from hqm.administration.administering import administer
-    from hqm.commands import show
-    from hqm.commands.interrupt import interruption
-    from hqm.commands.terminal import bars
-    from hqm.respondents.base import is_idle
 
     output = session.options.output
     if output.dry_run:
@@ -351,10 +346,8 @@ def _administer(session: Session) -> bool:
 
 def _administer_until(session: Session) -> bool:
     """Ask until the rule of `--until` is met; whether it was, and every answer came."""
-    from hqm.commands.interrupt import interruption
     from hqm.commands.session import run_until
     from hqm.commands.show import stopped_run
-    from hqm.respondents.base import is_idle
 
     quiet = session.options.output.quiet
     with interruption(quiet, is_idle) as stop:
@@ -373,7 +366,6 @@ def _tell(
     answered.
     """
     from hqm.administration.costs import spent
-    from hqm.commands import show
     from hqm.scoring.rules import advice_on_cut
 
     for name, error in outcome.failed:
@@ -416,9 +408,6 @@ def _judge(session: Session) -> bool:
     """Put the answers to the judges, where the benchmark has any; whether every question was
     replied to.
     """
-    from hqm.commands.interrupt import interruption
-    from hqm.commands.terminal import judging
-    from hqm.respondents.base import is_idle
 
     if not session.options.judging.judges or not any(
         benchmark.roles for benchmark in session.benchmarks

@@ -14,6 +14,8 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, WHAT, WHO, RunOptions
 from hqm.commands.shared import store_path, writable
+from hqm.commands.terminal import print_all, terminal_table
+from hqm.respondents.base import waiting
 
 if TYPE_CHECKING:
     from hqm.builders.building import Build
@@ -123,7 +125,6 @@ def build(
     """
     from hqm.builders.building import OFFLINE, given_number
     from hqm.builders.building import build as build_from
-    from hqm.respondents.base import waiting
 
     asks_models = writer != OFFLINE or checker != OFFLINE
     kept = writable(store_path([out.name], options.output.store)) if asks_models else nullcontext()
@@ -220,7 +221,6 @@ def _data(built: Build) -> dict[str, Any]:
 
 
 def _show(built: Build) -> None:
-    from hqm.commands.terminal import print_all, terminal_table
 
     measured = built.measured
     pictures = len({item.image for item in measured.form.items})

@@ -14,6 +14,7 @@ from hqm.commands.designing import PricesFile
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, JUDGES, WHAT, RunOptions, To
 from hqm.commands.shared import command, existing, find_audit, labelled, write_text
+from hqm.commands.terminal import print_all, terminal_table
 from hqm.errors import UsageError
 
 if TYPE_CHECKING:
@@ -261,7 +262,6 @@ def _show(comparison: Comparison) -> None:
     """The indicators side by side, which tests were made, and which differences are more than
     chance.
     """
-    from hqm.commands.terminal import print_all, terminal_table
 
     reports = importlib.import_module("hqm.reports.compare_page")
     tables = {made.name: made for made in reports.comparison_tables(comparison)}

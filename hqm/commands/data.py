@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
@@ -22,8 +23,10 @@ from hqm.commands.options import (
     RunOptions,
 )
 from hqm.commands.shared import find_audit, store_path, writable, write_text
-from hqm.commands.terminal import print_all, terminal_table
+from hqm.commands.terminal import downloading, print_all, terminal_table
 from hqm.errors import UsageError
+from hqm.respondents.base import waiting
+from hqm.respondents.kinds import all_kinds
 from hqm.types import PARALLEL, REWORDINGS
 
 if TYPE_CHECKING:
@@ -95,8 +98,6 @@ def fetch_(
     """
     from hqm.benchmark.download import Origin, data_root, fetch
     from hqm.benchmark.registry import cards
-    from hqm.commands import show
-    from hqm.commands.terminal import downloading
     from hqm.files.images import Checksums
 
     pins = Checksums.load(checksums) if checksums else Checksums()
@@ -185,9 +186,7 @@ def check(
     too. It ends with status 1 when an error is left, as linters do.
     """
     from hqm.benchmark.findings import findings_csv
-    from hqm.commands import show
     from hqm.lint import Selection, lint_benchmarks
-    from hqm.respondents.base import waiting
 
     selection = Selection.of(select, ignore)
     what, key = options.what, options.reading.key
@@ -271,7 +270,6 @@ def forms(
     """
     from hqm.benchmark.items import one_part
     from hqm.benchmark.registry import load_all
-    from hqm.commands import show
     from hqm.forms.make_forms import write_form
     from hqm.lint.question_checks import check_wordings
 
@@ -350,7 +348,6 @@ def _benchmarks() -> None:
 
 def _respondents() -> None:
     from hqm.benchmark.registry import card, names
-    from hqm.respondents.kinds import all_kinds
 
     by_name: dict[str, list[str]] = {}
     for name in names():
@@ -569,7 +566,6 @@ def gate(
     """
     from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy, hold_against
-    from hqm.commands import show
 
     outcome = hold_against(Audit.load(find_audit(audit_file)), Policy.load(policy))
     if junit is not None:

@@ -13,6 +13,8 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import find_audit, write_text
+from hqm.commands.terminal import print_all, terminal_table
+from hqm.respondents.base import waiting
 
 if TYPE_CHECKING:
     from hqm.decisions.short_form_folder import Shortened
@@ -94,7 +96,6 @@ def shorten(
     full benchmark's scale.
     """
     from hqm.commands.rescoring import from_audit, settings_of
-    from hqm.respondents.base import waiting
 
     options = replace(options, output=replace(options.output, store=store))
     with waiting(f"choosing items of {benchmark}"):
@@ -106,7 +107,6 @@ def shorten(
 
 
 def _show(made: Shortened) -> None:
-    from hqm.commands.terminal import print_all, terminal_table
     from hqm.decisions.item_choice import METHODS
 
     chosen = made.shortening

@@ -16,7 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from hqm.commands.interrupt import Interrupted
 from hqm.commands.options import HEADINGS, OUTPUT, WHAT
+from hqm.commands.terminal import telling_of_waits
 from hqm.errors import UsageError, meant
+from hqm.respondents.kinds import all_kinds, embedded
 
 # --- what a shell offers at the Tab key ---
 
@@ -132,7 +134,6 @@ def _benchmarks() -> Iterable[Any]:
 
 
 def _respondents() -> Iterable[Any]:
-    from hqm.respondents.kinds import all_kinds, embedded
 
     return [*embedded(), *((f"{kind.name}/", kind.meaning) for kind in all_kinds())]
 
@@ -281,7 +282,6 @@ class GroupedCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; typer would end without a word at Ctrl-C."""
-        from hqm.commands.terminal import telling_of_waits
 
         try:
             with telling_of_waits(bool(ctx.params.get("quiet"))):

@@ -12,7 +12,8 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, WHO, RunOptions
 from hqm.commands.shared import existing, readable, session_of, store_path
-from hqm.errors import UsageError
+from hqm.errors import DataError, UsageError
+from hqm.types import ORIGINAL
 
 if TYPE_CHECKING:
     from hqm.benchmark.adapter import Benchmark
@@ -310,7 +311,6 @@ def _items(
     from hqm.forms.make_forms import read_form
     from hqm.labels.label_designs import Candidate
     from hqm.labels.study_plan import item_digest
-    from hqm.types import ORIGINAL
 
     if form_file:
         form = read_form(Path(form_file), benchmark.original, form_name)
@@ -338,7 +338,6 @@ def _items(
 def _gold(
     benchmark: Benchmark, path: Path, candidates: list[Candidate]
 ) -> dict[tuple[str, str], float]:
-    from hqm.errors import DataError
 
     known = list(dict.fromkeys(c.respondent for c in candidates))
     labels = {

@@ -18,6 +18,8 @@ import typer
 
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import WHO, RunOptions
+from hqm.commands.terminal import print_json, width
+from hqm.respondents.base import waiting
 from hqm.version import __version__
 
 if TYPE_CHECKING:
@@ -68,7 +70,6 @@ def doctor(
     1 where something is wrong; an extra that is not installed, or data that were never fetched, are
     not.
     """
-    from hqm.commands.terminal import print_json
 
     report = Report()
     _program(report)
@@ -86,7 +87,6 @@ def doctor(
 
 
 def _print(report: Report) -> None:
-    from hqm.commands.terminal import width
 
     room = max(width(), 30)
     problems = [("PROBLEM", problem) for problem in report.problems]
@@ -250,7 +250,6 @@ def _accelerators(report: Report) -> None:
 
 def _gpus_by_torch() -> tuple[list[dict[str, Any]], str | None, str | None]:
     """The GPUs that torch sees, its version, and the device it would take."""
-    from hqm.respondents.base import waiting
     from hqm.respondents.hf_loading import suited_device
 
     try:

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hqm.commands import show
 from hqm.commands.shared import command, write_together
+from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
+from hqm.files.records import read_records, take
 
 if TYPE_CHECKING:
     from hqm.commands.options import RunOptions
@@ -38,8 +41,6 @@ def audit_published(
     they are asked for.
     """
     from hqm.auditing.evidence import read_families
-    from hqm.commands import show
-    from hqm.commands.terminal import print_json
     from hqm.published.table_audit import audit_table, read_table
     from hqm.version import __version__
 
@@ -90,7 +91,6 @@ def by_column(
     UsageError
         A value means nothing, or one for all stands beside others.
     """
-    from hqm.files.records import read_records, take
 
     whole: list[T] = []
     values: dict[str, T] = {}

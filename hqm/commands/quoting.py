@@ -13,6 +13,8 @@ import typer
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import OUTPUT, WHAT, PolicyFile, RunOptions
 from hqm.commands.shared import write_text
+from hqm.commands.terminal import print_json
+from hqm.errors import UsageError
 
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
@@ -43,7 +45,6 @@ def verify(
     the audit has none such.
     """
     from hqm.auditing.audit import Audit
-    from hqm.commands.terminal import print_json
 
     estimates = _signed(Audit.load(audit_file), signature.strip())
     if options.output.as_json:
@@ -88,7 +89,6 @@ def _signed(audit: Audit, signature: str) -> list[tuple[str, Estimate]]:
     UsageError
         The text is neither a whole signature nor 12 characters of one.
     """
-    from hqm.errors import UsageError
     from hqm.signature import short_signature
 
     short = signature.lower()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
@@ -86,7 +87,6 @@ def score(
     from hqm.auditing.one_file import score_file, score_group
     from hqm.benchmark.corrected_keys import read_key
     from hqm.benchmark.registry import groups, load, load_all
-    from hqm.commands import show
 
     part, criterion = options.what.part, options.judging.criterion
     if benchmark in groups() and not part and not criterion and not options.reading.key:
@@ -295,8 +295,6 @@ def _publish(
     from hqm.auditing.evaluation_records import Source, write_evaluations
     from hqm.benchmark.registry import groups
     from hqm.benchmark.registry import names as known_names
-    from hqm.commands.shared import session_of
-    from hqm.errors import UsageError
     from hqm.store.database import Store
 
     with Store(path, readonly=True) as opened:
@@ -353,7 +351,6 @@ TOOLS = ("inspect", "lmms-eval")
 
 def _hand_over(name: str, tool: str, out: Path | None, options: RunOptions) -> None:
     from hqm.benchmark.handoff import hand_over
-    from hqm.commands.shared import session_of
     from hqm.store.database import Store
 
     with Store(":memory:") as store:
@@ -462,7 +459,6 @@ def _import_logs(
 ) -> None:
     from hqm.administration.administering import administer
     from hqm.auditing.score_differences import compare_scores
-    from hqm.commands import show
 
     asked = replace(options, who=replace(options.who, recorded=tuple(files)))
     with writable(path, options.output.no_wait) as opened:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_all, print_json, terminal_table
+from hqm.respondents.kinds import kind_of
 
 if TYPE_CHECKING:
     from hqm.administration.costs import Spent
@@ -550,7 +551,6 @@ def refused(count: int) -> None:
 
 
 def _price(name: str) -> str:
-    from hqm.respondents.kinds import kind_of
 
     kind = kind_of(name.partition("/")[0])
     return "no price" if kind is not None and kind.price == "per token" else ""
