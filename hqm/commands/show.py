@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
-    from hqm.auditing.score_differences import KeyEffect, ScoreComparison
+    from hqm.auditing.score_differences import ScoreComparison
     from hqm.benchmark.adapter import Benchmark
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.log_answers import Taken
     from hqm.commands.new_benchmark import Made
     from hqm.commands.session import Session
+    from hqm.comparison.key_effect import KeyEffect
     from hqm.decisions.stopping import StoppedRun
     from hqm.judges.judgements import TakenJudgements
     from hqm.labels.study import StudyStatus
