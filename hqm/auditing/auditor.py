@@ -553,7 +553,7 @@ def other_facets(study: Study, metric: Metric) -> Iterator[Estimate]:
         )
 
 
-def people(study: Study, metric: Metric) -> Iterator[Estimate]:
+def human_agreement(study: Study, metric: Metric) -> Iterator[Estimate]:
     """Compare the scores with every set of labels, and the people who labelled with one another."""
     evidence = study.evidence
     for other in evidence.labelled:
@@ -593,7 +593,7 @@ ANALYSES: tuple[Callable[[Study, Metric], Iterable[Estimate]], ...] = (
     reference_alone,
     expected_reliability,
     other_facets,
-    people,
+    human_agreement,
 )
 """In the order of an audit. To add one, write a function `(Study, Metric) -> estimates` and name
 it here.

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
     from hqm.administration.asks import Job
     from hqm.auditing.audit import BenchmarkAudit
-    from hqm.auditing.score_differences import KeyEffect
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
+    from hqm.comparison.key_effect import KeyEffect
     from hqm.store.database import Store
 
 _PLANNED = ("store", "as_json", "price_in", "price_out")
@@ -297,7 +297,7 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
     name and the key's.
     """
     from hqm.auditing.auditor import audit as audit_of
-    from hqm.auditing.score_differences import key_effect
+    from hqm.comparison.key_effect import key_effect
 
     effects = []
     for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.auditing.gate import Gate
     from hqm.auditing.one_file import FileScore
-    from hqm.auditing.score_differences import KeyEffect, ScoreComparison
+    from hqm.auditing.score_differences import ScoreComparison
     from hqm.benchmark.adapter import Benchmark
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
     from hqm.commands.new_benchmark import Made
     from hqm.commands.session import Plan, Session
+    from hqm.comparison.key_effect import KeyEffect
     from hqm.decisions.stopping import StoppedRun
     from hqm.imports.log_answers import Taken
     from hqm.judges.judgements import TakenJudgements
