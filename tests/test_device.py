@@ -19,7 +19,7 @@ from transformers.cache_utils import DynamicLayer
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.engines import local
 from hqm.respondents import hf_loading
-from hqm.respondents.batching import is_out_of_memory
+from hqm.respondents.decoding import is_out_of_memory
 from hqm.respondents.hf_inputs import making
 from hqm.respondents.hf_loading import load
 from hqm.respondents.token_sampling import Chooser

@@ -543,8 +543,7 @@ def test_another_runtime_error_is_no_lack_of_memory(
 
 
 def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
-    from hqm.respondents.batching import Waiting, kinds
-    from hqm.respondents.hf_inputs import Prompt
+    from hqm.respondents.batching import Prompt, Waiting, kinds
 
     sampling = Sampling()
     requests = [

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import torch
-
+import torch
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 _NAME = "hqm_rows"
 """What the function is called in transformers' table of attention functions."""
@@ -45,9 +45,6 @@ def by_rows(
     attention_mask
         What is added to the scores, shape (rows, 1, tokens, places).
     """
-    import torch
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
     rows, heads, tokens, width = query.shape
     shared, places = key.shape[1], attention_mask.shape[-1]
     key, value = key[:, :, :places], value[:, :, :places]
@@ -71,8 +68,6 @@ def attending_by_rows(model: Any) -> Iterator[bool]:
     That is on a GPU, without fused attention, and in 16 bits: there the fused form keeps its sums
     in 32.
     """
-    import torch
-
     config = model.get_decoder().config
     before = config._attn_implementation
     if (
@@ -82,8 +77,6 @@ def attending_by_rows(model: Any) -> Iterator[bool]:
     ):
         yield False
         return
-    from transformers import AttentionInterface
-
     AttentionInterface.register(_NAME, by_rows)
     config._attn_implementation = _NAME
     try:
@@ -118,6 +111,4 @@ def placed(values: Sequence[Any], device: torch.device, dtype: Any = None) -> to
     tensor([[1, 2],
             [3, 4]])
     """
-    import torch
-
     return sent(torch.tensor(values, dtype=dtype), device)

@@ -5,11 +5,26 @@ behind the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from hqm.respondents.base import Request
-from hqm.respondents.hf_inputs import Prompt
 from hqm.types import Response
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt as the model sees it: the text with its picture, the picture's key, the seed, the
+    answers watched.
+    """
+
+    text: str
+    picture: Any
+    picture_key: Any
+    seed: int
+    words: tuple[str, ...] = ()
+
 
 Taken = tuple[int, Prompt]
 """A request's number among those that wait, and what the model reads of it."""
@@ -103,32 +118,3 @@ class Waiting:
     def back(self, taken: Sequence[Taken]) -> None:
         """Let requests wait again, before all others."""
         self._again = [*taken, *self._again]
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on whatever device.
-
-    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."))
-    True
-    >>> is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
-    True
-    >>> is_out_of_memory(RuntimeError("shapes do not match"))
-    False
-    """
-    import torch
-
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    text = str(error).lower()
-    return any(sign in text for sign in _OUT_OF_MEMORY)
-
-
-_OUT_OF_MEMORY = (
-    "out of memory",
-    "can't allocate memory",
-    "not enough memory",
-    "status_alloc_failed",
-)
-"""What the CUDA driver, torch's allocators on Linux and on Windows, and NVIDIA's libraries (cuBLAS,
-cuDNN) say of it.
-"""

@@ -23,10 +23,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from transformers import GenerationConfig, LogitsProcessorList
+
 from hqm.errors import RespondentError
-from hqm.respondents.batching import Taken, Waiting, is_out_of_memory
+from hqm.respondents.batching import Prompt, Taken, Waiting
 from hqm.respondents.hf_families import Sharing
-from hqm.respondents.hf_inputs import Prompt, Reader, Unsplit
+from hqm.respondents.hf_inputs import Reader, Unsplit
 from hqm.respondents.hf_loading import Loaded
 from hqm.respondents.kv_cache import Spare
 from hqm.respondents.scheduler import Flow
@@ -154,8 +157,6 @@ class Engine:
 
     def release(self) -> None:
         """Let go of what is kept between batches, after memory ran out."""
-        import torch
-
         self.reader.forget()
         self.tower.forget()
         self._spare.forget()
@@ -179,8 +180,6 @@ class Engine:
         limit
             How many rows may be answered at a time.
         """
-        import torch
-
         pictured = waiting.pictured
 
         def flow() -> Flow:
@@ -347,8 +346,6 @@ class Engine:
         """Whether answers are those of plain `generate`; in half precision, whether their
         distributions are near.
         """
-        import torch
-
         if torch.finfo(self.model.dtype).bits >= 32:
             return drawn == again
         return all(
@@ -361,8 +358,6 @@ class Engine:
     def _plain(
         self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int, inputs: Any = None
     ) -> list[tuple[int, Drawn | None]]:
-        from transformers import GenerationConfig, LogitsProcessorList
-
         numbers = [number for number, _ in taken]
 
         def choose(_input_ids: Any, scores: Any) -> Any:
@@ -440,3 +435,30 @@ def _spread(taken: Sequence[Taken]) -> list[Taken]:
         ranks.append((prompt.text in texts, len(texts) > 1, place))
         texts.append(prompt.text)
     return [taken[place] for _, _, place in sorted(ranks)[:_CHECKED]]
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, on whatever device.
+
+    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."))
+    True
+    >>> is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+    True
+    >>> is_out_of_memory(RuntimeError("shapes do not match"))
+    False
+    """
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return any(sign in text for sign in _OUT_OF_MEMORY)
+
+
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "status_alloc_failed",
+)
+"""What the CUDA driver, torch's allocators on Linux and on Windows, and NVIDIA's libraries (cuBLAS,
+cuDNN) say of it.
+"""

@@ -14,17 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, waiting
-from hqm.respondents.batching import Waiting, kinds
-from hqm.respondents.decoding import Drawn, Engine
+from hqm.respondents.batching import Prompt, Waiting, kinds
 from hqm.respondents.hf_families import family_of
-from hqm.respondents.hf_inputs import Prompt
 from hqm.respondents.hf_loading import Loaded, find_model, load, suited_device, suited_dtype
 from hqm.signature import digest_all, digest_file
 from hqm.types import Response
+
+if TYPE_CHECKING:
+    from hqm.respondents.decoding import Drawn, Engine
 
 
 class TransformersRespondent:
@@ -149,6 +150,8 @@ class TransformersRespondent:
 
     @cached_property
     def _engine(self) -> Engine:
+        from hqm.respondents.decoding import Engine  # it imports torch, which takes seconds
+
         return Engine(self._loaded, self.name)
 
     @property

@@ -11,7 +11,11 @@ from itertools import product
 from threading import Lock
 from typing import Any
 
+import torch
+from transformers import BatchFeature
+
 from hqm.respondents.attention import sent
+from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_loading import Loaded
 
 _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
@@ -19,19 +23,6 @@ _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 _PIXELS = 64
 """Pictures of which the pixels are kept; more are kept only where they are read together."""
 _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A prompt as the model sees it: the text with its picture, the picture's key, the seed, the
-    answers watched.
-    """
-
-    text: str
-    picture: Any
-    picture_key: Any
-    seed: int
-    words: tuple[str, ...] = ()
 
 
 class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
@@ -60,8 +51,6 @@ class Seen:
 
     def before(self, tail: Sequence[int]) -> Seen:
         """The whole prompt: this picture and a question behind it."""
-        import torch
-
         kinds = {
             key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
             for key, values in self.kinds.items()
@@ -70,8 +59,6 @@ class Seen:
 
     def behind(self, head: tuple[int, ...]) -> Seen:
         """The same picture behind another head."""
-        import torch
-
         begin = len(self.head)
         if self.prefix[:begin] != self.head:
             raise Unsplit("the text before the picture is tokenised otherwise within the prompt")
@@ -150,9 +137,6 @@ class Reader:
         """Within it the processor cuts and scales each picture once, where it makes one row of each
         tensor of a picture.
         """
-        import torch
-        from transformers import BatchFeature
-
         keys = [p.picture_key for p in prompts if p.picture is not None]
         pictures = getattr(self.processor, "image_processor", None)
         if not keys or pictures is None:
@@ -397,8 +381,6 @@ class Reader:
         """The inputs of whole prompts from what is known of their pictures; None where pictures
         differ in shape.
         """
-        import torch
-
         first = split[0][0]
         shapes = {seen.shape[1] for seen, _ in split}
         if len(shapes) > 1 or any(not hasattr(value, "shape") for value in first.tensors.values()):

@@ -7,16 +7,16 @@ nobody sees. So rows of different pictures run together, finished ones are let g
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 from hqm.respondents.attention import placed
-
-if TYPE_CHECKING:
-    import torch
 
 Layers = Sequence[tuple[Any, Any]]
 """Keys and values of every layer, each of shape (rows, heads, places, width)."""
@@ -68,8 +68,6 @@ class Spare:
 
     def taken(self, shape: tuple[int, ...], like: torch.Tensor) -> torch.Tensor:
         """Memory of this shape, with whatever it held before: numbers, on a CPU."""
-        import torch
-
         count = math.prod(shape)
         fitting = [f for f in self._free if f.numel() >= count and f.dtype == like.dtype]
         if not fitting:
@@ -84,8 +82,6 @@ class Spare:
 
     def give(self, buffers: Buffers) -> None:
         """Take the memory of rows that nobody reads any longer."""
-        import torch
-
         for memory in (side for layer in buffers.layers for side in layer):
             if memory.device.type == "cpu" and self._numbers:
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
@@ -156,8 +152,6 @@ class Buffers:
         """A cache of transformers over these rows, which writes into this memory after a gap; it
         gives all of it where `whole`.
         """
-        from transformers import DynamicCache
-
         cache = DynamicCache()
         cache.layers = [
             _layer(keys[rows], values[rows], self.length + gap, whole)
@@ -209,43 +203,34 @@ def _chosen(rows: list[int], device: torch.device) -> Any:
 
 def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
     """Copy the rows of one tensor that `_chosen` picks into another of their shape, once."""
-    import torch
-
     if isinstance(rows, slice):
         target.copy_(source[rows])
     else:
         torch.index_select(source, 0, rows, out=target)
 
 
-@functools.cache
-def _roomy() -> Any:
-    """The class of a layer that writes into memory that is there; transformers is imported when it
-    is first wanted.
-    """
-    from transformers.cache_utils import DynamicLayer
+class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
+    """A layer that writes into memory that is there."""
 
-    class Roomy(DynamicLayer):  # type: ignore[misc]
-        memory: tuple[Any, Any]
-        whole: bool
-        keys: Any
-        values: Any
+    memory: tuple[Any, Any]
+    whole: bool
+    keys: Any
+    values: Any
 
-        def update(
-            self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
-        ) -> tuple[Any, Any]:
-            begin = self.keys.shape[2]
-            end = begin + key_states.shape[2]
-            for memory, states in zip(self.memory, (key_states, value_states), strict=True):
-                memory[:, :, begin:end] = states
-            self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
-            return self.memory if self.whole else (self.keys, self.values)
-
-    return Roomy
+    def update(
+        self, key_states: Any, value_states: Any, *_args: Any, **_settings: Any
+    ) -> tuple[Any, Any]:
+        begin = self.keys.shape[2]
+        end = begin + key_states.shape[2]
+        for memory, states in zip(self.memory, (key_states, value_states), strict=True):
+            memory[:, :, begin:end] = states
+        self.keys, self.values = (memory[:, :, :end] for memory in self.memory)
+        return self.memory if self.whole else (self.keys, self.values)
 
 
 def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool) -> Any:
     """One layer of a cache over this memory, of which `length` places are taken."""
-    layer = _roomy()()
+    layer = _RoomyLayer()
     layer.memory, layer.whole = (keys, values), whole
     layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
     layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from hqm.respondents.attention import attending_by_rows, placed, sent
 from hqm.respondents.hf_inputs import Seen
 from hqm.respondents.kv_cache import Buffers, Part, Spare
@@ -188,8 +190,6 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
 
     A block that parts becomes one block for each of its rows.
     """
-    import torch
-
     kept: list[list[int]] = []
     picks: list[list[list[int]]] = []
     for part in parts:
@@ -271,8 +271,6 @@ def begin(
     ahead
         For how many tokens of each row room is made.
     """
-    import torch
-
     device, dtype = model.device, model.dtype
     tails = [block.tails for block in blocks]
     slots = max(map(len, tails))
@@ -375,8 +373,6 @@ def begin_read(
     ahead
         For how many tokens of each row room is made.
     """
-    import torch
-
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
     parting = any(block.parts for block in blocks)
     buffers = Buffers.of(prompts, 0 if parting else wide * ahead, spare)
@@ -412,8 +408,6 @@ def _drawn(
     """Draw the first token of every row of blocks that were read: their prefixes end at the place
     `read`.
     """
-    import torch
-
     device, wide = model.device, position.shape[1]
     begins = [read - len(block.seen.prefix) for block in blocks]
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
@@ -449,15 +443,11 @@ def _cut(widths: Sequence[int], most: int) -> list[slice]:
 
 
 def _least(dtype: Any) -> float:
-    import torch
-
     return float(torch.finfo(dtype).min)
 
 
 def _hidden(unseen: Any, dtype: Any) -> Any:
     """What is added to attention scores: the least number where a place is not seen."""
-    import torch
-
     return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
         unseen, _least(dtype)
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+import torch
+
 from hqm.respondents.batching import Taken
 from hqm.respondents.hf_inputs import Reader, Seen, Unsplit
 from hqm.respondents.kv_cache import Part, Spare
@@ -131,8 +133,6 @@ class Flow:
         parts = [prefixes[id(block.seen)] for block in blocks]
         shift = None
         if parts[0][1] is not None:
-            import torch
-
             shift = torch.cat([shift for _, shift in parts])
         read = [part for part, _ in parts]
         drawn, fresh = begin(
@@ -170,8 +170,6 @@ class Flow:
         whole: Callable[[Sequence[Seen]], AbstractContextManager[None]],
     ) -> tuple[dict[int, int], Running]:
         """Read whole prompts, each once, and draw the first token of every row."""
-        import torch
-
         prompts: dict[tuple[int, tuple[int, ...]], Seen] = {}
         for _, seen, tail in rows:
             if not self._fits(seen, tail):

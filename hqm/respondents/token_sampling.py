@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from hqm.respondents.attention import placed
 from hqm.respondents.server_replies import SPACES, forms
@@ -72,8 +73,6 @@ class Chooser:
 
     def choose(self, scores: Any, rows: Sequence[int]) -> Any:
         """The next token of each row; `rows` says which streams the rows of `scores` belong to."""
-        import torch
-
         noted = [
             place for place, row in enumerate(rows) if row in self._wanted or row in self._watch
         ]
@@ -100,8 +99,6 @@ class Chooser:
         """As a logits processor of `generate`: everything but the chosen token becomes
         impossible.
         """
-        import torch
-
         chosen = self.choose(scores, range(len(scores)))
         if self.temperature == 0:
             return scores

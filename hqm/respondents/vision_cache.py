@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
+
 from hqm.respondents.attention import placed, sent
-from hqm.respondents.hf_inputs import Prompt, Reader, Seen, Unsplit
+from hqm.respondents.batching import Prompt
+from hqm.respondents.hf_inputs import Reader, Seen, Unsplit
 from hqm.respondents.kv_cache import Layers, Part, layers_of
 from hqm.respondents.token_sampling import Chooser
 
@@ -34,8 +37,6 @@ class Prefill:
     @classmethod
     def of(cls, model: Any, seen: Sequence[Seen]) -> Prefill:
         """Run distinct pictures, whose tensors are of one shape, through the model."""
-        import torch
-
         lengths = [len(picture.prefix) for picture in seen]
         width = max(lengths)
         ids = torch.full((len(seen), width), padding(model), dtype=torch.long)
@@ -131,8 +132,6 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
     For models whose layers look back a window only: it counts places in the cache, so that the
     tails must be of one length, too, where a window may be passed.
     """
-    import torch
-
     model, prefill = asked.model, asked.prefill
     device = model.device
     # a question that several runs ask is read once
@@ -296,8 +295,6 @@ class _Caught(Exception):  # noqa: N818 (no error: it carries a vision tower's o
 
 def _joined(outputs: Sequence[Any]) -> Any:
     """Several outputs of one module as one: tensors one behind the other, whatever holds them."""
-    import torch
-
     first = outputs[0]
     if first is None:
         return None
@@ -312,8 +309,6 @@ def _parted(output: Any, sizes: Sequence[int]) -> list[Any]:
     """One module's output as that of each picture; `sizes` are the pictures' rows in what went
     in.
     """
-    import torch
-
     if output is None:
         return [None] * len(sizes)
     if isinstance(output, torch.Tensor):

@@ -26,6 +26,7 @@ _DRIVER = os.getppid()
 _MODULES = (
     "hqm.administration.engines.local",
     "hqm.respondents.hf",
+    "hqm.respondents.decoding",
     "transformers.models.auto.modeling_auto",
     "transformers.models.auto.processing_auto",
     "transformers.modeling_utils",
