@@ -44,6 +44,7 @@ from hqm import (
     unscored,
     wrong_keys,
 )
+from hqm.psychometrics.consistency import lengthening
 
 NOT_MEASURED = "Not measured."
 
@@ -139,24 +140,18 @@ def faulty(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
 def more_items(audit: BenchmarkAudit, policy: Policy | None = None) -> str:
     """How many more items the goals take."""
     metric = leading(audit)
-    rho, wanted = (
-        find(audit, "test_retest.rho_g", metric),
-        goal("test_retest.rho_g", policy).at_least,
-    )
+    rho, wanted = find(audit, "test_retest.rho_g", metric), goal("test_retest.rho_g", policy)
     parts = []
+    near = None
     if rho is not None and rho.value is not None and rho.status == "ok":
-        near = rho.interval("fixed_models") or rho.interval("model_population")
-        start = rho.value if rho.value < wanted or near is None else near.low
-        if near is None:
-            pass
-        elif near.low >= wanted:
+        near = _low(rho, wanted)
+    if rho is not None and near is not None:
+        if near.low >= wanted.at_least:
             parts.append("none for the reliability")
-        elif 0 < start < 1:
-            factor = wanted / (1 - wanted) * (1 - start) / start
-            more = math.ceil(rho.n_items * factor - 1e-9) - rho.n_items
+        elif 0 < near.low < 1:
+            items, runs = _lengthened(rho, near.low, wanted.at_least)
             parts.append(
-                f"{more:,} for the reliability (by its forecast), or {math.ceil(factor - 1e-9):,}"
-                " runs"
+                f"{items - rho.n_items:,} for the reliability (by its forecast), or {runs:,} runs"
             )
         else:
             parts.append("more items will not make the scores repeat")
@@ -365,8 +360,6 @@ def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
     span = _low(rho, wanted)
     if span is None or span.low >= wanted.at_least:
         return
-    # where the number itself reaches the goal, what is missing is the end of its interval
-    start = rho.value if rho.value < wanted.at_least else span.low
     missed = (
         "misses the goal of" if span.high < wanted.at_least else "is not shown to reach the goal of"
     )
@@ -375,8 +368,14 @@ def _seeds(audit: BenchmarkAudit, policy: Policy | None) -> Iterator[Sentence]:
         rho=rho,
         of=backed(audit, rho),
         aim=threshold(wanted.at_least),
-        remedy=_remedy(audit, metric, rho, start, wanted.at_least),
+        remedy=_remedy(audit, metric, rho, span.low, wanted.at_least),
     )
+
+
+def _lengthened(rho: Estimate, start: float, aim: float) -> tuple[int, int]:
+    """How many items, or runs of the same items, bring the reliability from `start` to `aim`."""
+    factor = lengthening(start, aim)
+    return math.ceil(rho.n_items * factor - 1e-9), math.ceil(factor - 1e-9)
 
 
 def _remedy(audit: BenchmarkAudit, metric: str, rho: Estimate, start: float, aim: float) -> str:
@@ -385,8 +384,7 @@ def _remedy(audit: BenchmarkAudit, metric: str, rho: Estimate, start: float, aim
             "Longer tests will not help: these scores show no differences between respondents that"
             " repeat."
         )
-    factor = aim / (1 - aim) * (1 - start) / start
-    runs, items = math.ceil(factor - 1e-9), math.ceil(rho.n_items * factor - 1e-9)
+    items, runs = _lengthened(rho, start, aim)
     forecast = (
         f"By its forecast (Spearman and Brown), {items:,} such items or the mean of {runs:,} runs"
         " reach it"

@@ -28,6 +28,7 @@ from hqm.auditing.definitions import (
 )
 from hqm.auditing.policy import Coverage, Policy, Requirement, default_text
 from hqm.benchmark.findings import CODES
+from hqm.psychometrics.consistency import lengthening
 from hqm.scoring.rules import advice_on_cut
 from hqm.types import Estimate
 
@@ -172,7 +173,7 @@ def _needed(
         # the end's own reliability, lengthened until it reaches the threshold
         if not 0 < end < 1 or not 0 < bound < 1:
             return None
-        return _whole(n * bound * (1 - end) / (end * (1 - bound)))
+        return _whole(n * lengthening(end, bound))
     inside = statistic in _FISHER and all(-1 < x < 1 for x in (value, end, bound))
     v, e, b = (math.atanh(x) if inside else x for x in (value, end, bound))
     room, reach = (v - b, v - e) if wanted.at_least is not None else (b - v, e - v)

@@ -453,7 +453,8 @@ def separated_pairs(
     --------
     >>> rng = np.random.default_rng(0)
     >>> answers = (rng.random((2, 1000)) < [[0.9], [0.7]]).astype(float)
-    >>> [(d.state, d.pictures) for d in separated_pairs(answers, np.arange(1000) // 5, population=200)]
+    >>> [(d.state, d.pictures) for d in separated_pairs(answers, np.arange(1000) // 5,
+    ...     population=200)]
     [('separated', 38)]
 
     Source: as for `confidence_sequence`; Holm 1979, Scandinavian Journal of Statistics 6, 65-70.

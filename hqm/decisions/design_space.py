@@ -380,12 +380,11 @@ class Space:
         }
         if target.figure == "labelled_sem":
             answers = float(size.pictures) * float(size.items)  # type: ignore[arg-type]
-            made["label",] = (parts.labels or 0.0) * max(1 / float(size.labels) - 1 / answers, 0.0)  # type: ignore[arg-type]
+            missing = max(1 / float(size.labels) - 1 / answers, 0.0)  # type: ignore[arg-type]
+            made["label",] = (parts.labels or 0.0) * missing
         if target.figure == "mean_sem":
-            made = {
-                e: v / (float(size.respondents) if "respondent" in e else 1.0)  # type: ignore[arg-type]
-                for e, v in made.items()
-            }
+            several = float(size.respondents)  # type: ignore[arg-type]
+            made = {e: v / (several if "respondent" in e else 1.0) for e, v in made.items()}
         effect = max(made, key=lambda e: made[e], default=("respondent",))
         whole = sum(made.values())
         return effect, made[effect] / whole if whole > 0 else math.nan

@@ -102,7 +102,7 @@ def read_prices(path: Path | str) -> PriceList:
 def parse_prices(text: str, place: str = "") -> PriceList:
     """Read the text of a `prices.toml`.
 
-    >>> parse_prices('currency = "EUR"\\n[answers]\\n"*" = 0.002\\n[new]\\npicture = 1.5').new.picture
+    >>> parse_prices('[answers]\\n"*" = 0.002\\n[new]\\npicture = 1.5').new.picture
     1.5
     """
     remedy = "The keys are described in docs/design.md."

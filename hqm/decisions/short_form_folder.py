@@ -440,17 +440,22 @@ def _readme(benchmark: Benchmark, made: Shortened, k: int, folder: Path) -> str:
             f" reliability on held-out families is {shown}. To measure it on others:\n\n```sh\nhqm"
             " audit . --form b=forms/b.jsonl --forms original,b --out out\n```\n"
         )
-    return f"""# {card.title}, short form{f" {calibration.form.upper()}" if calibration.parallel else ""}
+    letter = f" {calibration.form.upper()}" if calibration.parallel else ""
+    return f"""# {card.title}, short form{letter}
 
-{len(made.forms[k]):,} of the {calibration.of_items:,} items of {card.title} ({calibration.of}@{calibration.version}), made by `hqm shorten NAME AUDIT --out FOLDER` of hqm-audit {__version__}.
+{len(made.forms[k]):,} of the {calibration.of_items:,} items of {card.title}
+({calibration.of}@{calibration.version}), made by `hqm shorten NAME AUDIT --out FOLDER` of hqm-audit
+{__version__}.
 
-The items were {calibration.words}; {len(calibration.respondents)} respondents of {len(set(calibration.families))} families chose them. What is lost, measured on
-families that did not choose:
+The items were {calibration.words};
+{len(calibration.respondents)} respondents of {len(set(calibration.families))} families chose them.
+What is lost, measured on families that did not choose:
 
 {loss}
 
-`calibration.json` has the weights that put scores on the full benchmark's scale; the report of `hqm audit NAME` shows them with their
-intervals. `provenance.jsonl` says for each item where it comes from. Audit {calibration.audit or "not named"}.
+`calibration.json` has the weights that put scores on the full benchmark's scale; the report of
+`hqm audit NAME` shows them with their intervals. `provenance.jsonl` says for each item where it
+comes from. Audit {calibration.audit or "not named"}.
 
 ```sh
 hqm check .

@@ -290,7 +290,8 @@ class Shortening:
     """Short forms of a set of items, and what they lose.
 
     - `forms`: The items and weights of each form; the k-th items of two forms belong together.
-    - `method`: The method that held-out families chose, a name of `hqm.decisions.item_choice.METHODS`.
+    - `method`: The method that held-out families chose,
+      a name of `hqm.decisions.item_choice.METHODS`.
     - `errors`: Method -> root mean square error on held-out families.
     - `held_out`: The loss, score by score and form by form, and the agreement of two forms.
     - `of_items`: How many items there are in all.
@@ -406,7 +407,8 @@ def shorten_answers(
     >>> rng = np.random.default_rng(0)
     >>> ability, difficulty = rng.normal(0, 1, (12, 1)), rng.normal(0, 1, 600)
     >>> right = (rng.random((12, 600)) < 1 / (1 + np.exp(difficulty - ability))).astype(float)
-    >>> short = shorten_answers(right, "20%", families=[f"family {i // 2}" for i in range(12)], forms=2)
+    >>> short = shorten_answers(right, "20%", families=[f"family {i // 2}" for i in range(12)],
+    ...     forms=2)
     >>> short.items, len(set(short.forms[0].items) & set(short.forms[1].items))
     (120, 0)
     >>> (loss := short.held_out.loss["mean"][0]).mean_error < 0.06, loss.tau > 0.7

@@ -42,7 +42,8 @@ from hqm.types import ORIGINAL, Cell, Form, finite
 # ----------------------------------------------------------------------
 
 _RULE = re.compile(
-    r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?(?:(?P<sign>>=|<=)(?P<number>[0-9.eE-]+))?"
+    r"(?P<what>separated|half_width)(?:\((?P<metric>[\w.-]+)\))?"
+    r"(?:(?P<sign>>=|<=)(?P<number>[0-9.eE-]+))?"
 )
 _REMEDY = (
     'Write "separated", "separated>=.02" (the smallest difference that matters) or'

@@ -67,7 +67,8 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
     A score can repeat to three digits while every fifth answer changes. Cohen's kappa (1960) takes
     out the agreement that the two yes/no margins give by chance.
 
-        agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),   e = px py + (1 - px)(1 - py)
+        agreement = mean(x == y)        kappa = (agreement - e) / (1 - e),
+        e = px py + (1 - px)(1 - py)
 
     - `x, y`: (respondents, items): scores of 0 or 1; a pair with a missing score (NaN) is left out.
 
@@ -106,11 +107,11 @@ def item_agreement(x: npt.ArrayLike, y: npt.ArrayLike) -> ItemAgreement:
 class ICC:
     """The six intraclass correlations of McGraw and Wong, with the mean squares they come from.
 
-    | name here | McGraw and Wong | Shrout and Fleiss | administrations | of |
-    |---|---|---|---|---|
-    | `one_way`, `one_way_k` | ICC(1), ICC(k) | ICC(1,1), ICC(1,k) | others for every respondent | one score, the mean of k |
-    | `a1`, `ak` | ICC(A,1), ICC(A,k) | ICC(2,1), ICC(2,k) | a random facet, in the error | one score, the mean of k |
-    | `c1`, `ck` | ICC(C,1), ICC(C,k) | ICC(3,1), ICC(3,k) | a fixed facet, left out | one score, the mean of k |
+    | name here | McGraw and Wong | Shrout and Fleiss | administrations |
+    |---|---|---|---|
+    | `one_way`, `one_way_k` | ICC(1), ICC(k) | ICC(1,1), ICC(1,k) | others each time |
+    | `a1`, `ak` | ICC(A,1), ICC(A,k) | ICC(2,1), ICC(2,k) | a random facet, in the error |
+    | `c1`, `ck` | ICC(C,1), ICC(C,k) | ICC(3,1), ICC(3,k) | a fixed facet, left out |
 
     `ck` is Cronbach's alpha of the administrations. `sem_agreement` and `sem_consistency` are
     standard errors of measurement of one score, in score units; `mdc95` is the smallest difference
@@ -144,9 +145,12 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
     variance ICC(C,1) equals Pearson's r. ICC(1,1) is invalid where the administrations' means
     differ. The k-forms are about the mean over all k administrations.
 
-        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)      ICC(A,k) = (MSR - MSE) / (MSR + (MSC - MSE) / n)
-        ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)                          ICC(C,k) = (MSR - MSE) / MSR
-        ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)                          ICC(1,k) = (MSR - MSW) / MSR
+        ICC(A,1) = (MSR - MSE) / (MSR + (k-1) MSE + k (MSC - MSE) / n)
+        ICC(A,k) = (MSR - MSE) / (MSR + (MSC - MSE) / n)
+        ICC(C,1) = (MSR - MSE) / (MSR + (k-1) MSE)
+        ICC(C,k) = (MSR - MSE) / MSR
+        ICC(1,1) = (MSR - MSW) / (MSR + (k-1) MSW)
+        ICC(1,k) = (MSR - MSW) / MSR
 
     McGraw, K. O. and Wong, S. P. (1996). Forming inferences about some intraclass correlation
     coefficients. Psychological Methods, 1, 30-46; the intervals of ICC(A,1) and ICC(A,k) use
@@ -161,9 +165,11 @@ def icc(scores: npt.ArrayLike, *, n_effective: float | None = None, level: float
     slightly above ICC(C,1) when MSC < MSE.
 
     Six targets, four judges (Shrout and Fleiss 1979, Psychological Bulletin 86, 420-428, Table 4):
-    >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> ratings = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9],
+    ...     [6, 2, 4, 7]]
     >>> forms = icc(ratings)
-    >>> [round(form.value, 2) for form in (forms.one_way, forms.a1, forms.c1, forms.one_way_k, forms.ak, forms.ck)]
+    >>> [round(form.value, 2) for form in (forms.one_way, forms.a1, forms.c1, forms.one_way_k,
+    ...     forms.ak, forms.ck)]
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
     x = shaped(scores, "respondents, administrations")
@@ -264,14 +270,16 @@ def dependability(
     Every sum of squares is divided by draws of its own chi-square, and the coefficient's quantiles
     are taken.
 
-        Phi = (R - E) / (R + (C - E) / n),   R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E = SSE / chi2((n - 1)(k - 1))
+        Phi = (R - E) / (R + (C - E) / n),
+        R = SSR / chi2(n - 1), C = SSC / chi2(k - 1) >= E, E = SSE / chi2((n - 1)(k - 1))
 
     Weerahandi, S. (1993). Generalized confidence intervals. Journal of the American Statistical
     Association, 88, 899-905.
 
     - `scores, n_effective`: as in `icc`, whose status it has. `rng`: draws the chi-squares, `draws`
       of each.
-    >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], np.random.default_rng(0)).value, 2)
+    >>> round(dependability([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]],
+    ...     np.random.default_rng(0)).value, 2)
     0.38
     """
     study = icc(scores, n_effective=n_effective, level=level)
@@ -366,7 +374,8 @@ def concordance(
     with the spread of the respondents.
 
         ccc = 2 s_xy / (s_x^2 + s_y^2 + (m_x - m_y)^2),   moments over n
-        interval on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 - p^2)^2
+        interval on z = atanh(ccc):  SE^2 = [C^2 (1 - r^2) / (1 - p^2) + 2 p^2 C (1 - p) u^2 / (1 -
+            p^2)^2
                                              - p^2 C^2 u^4 / (2 (1 - p^2)^2)] / (n - 2)
 
     with p the coefficient, r Pearson's, C = p / r and u the shift of the mean in units of the
@@ -446,7 +455,8 @@ def kendall_w(
     common. Two orders cannot disagree as a whole of three can, so W is meant for three
     administrations and more; with two use Spearman.
 
-        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,   T = sum over ties (t^3 - t)
+        W = 12 S / (K^2 (M^3 - M) - K sum T),   S = sum_m (R_m - mean R)^2,
+        T = sum over ties (t^3 - t)
         test: K (M - 1) W ~ chi2(M - 1);        mean Spearman = (K W - 1) / (K - 1)
 
     Kendall, M. G. (1948). Rank Correlation Methods. London: Griffin; ch. 6.
@@ -579,7 +589,8 @@ def bland_altman(
     the typical gap mean that a rerun can change the order.
 
         bias d = mean(y - x),  limits d -+ 1.96 s_d
-        exact interval of a limit: d -+ s_d c / sqrt(n),  c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
+        exact interval of a limit: d -+ s_d c / sqrt(n),
+        c a quantile of the noncentral t(n - 1, 1.96 sqrt(n))
         approximate interval: limit -+ t(n - 1) sqrt(3 s_d^2 / n)
 
     Bland, J. M. and Altman, D. G. (1986). Statistical methods for assessing agreement between two
@@ -599,10 +610,12 @@ def bland_altman(
     Peak flow of 17 people; Bland and Altman subtract the mini meter from the Wright meter and use 2
     deviations:
 
-    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
+    >>> wright = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423,
+    ...     427]
     >>> mini = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]
     >>> result = bland_altman(mini, wright, multiplier=2)
-    >>> round(result.bias.value, 4), round(result.deviation, 3), round(result.lower.value, 2), round(result.upper.value, 2)
+    >>> round(result.bias.value, 4), round(result.deviation, 3), round(result.lower.value,
+    ...     2), round(result.upper.value, 2)
     (-2.1176, 38.765, -79.65, 75.41)
     """
     a, b = paired(x, y)

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
 from hqm.psychometrics.result import Array, Numbers, Status
 
@@ -324,7 +325,8 @@ class Replicates:
                 level=level,
                 unit=self.unit,
                 status="not_applicable",
-                reason=f"{first} was drawn by {self.draws[first]}, {second} by {self.draws[second]}: not"
+                reason=f"{first} was drawn by {self.draws[first]}, {second} by"
+                f" {self.draws[second]}: not"
                 " the same draws",
             )
         roles: set[Role] = {self.roles[first], self.roles[second]}
@@ -514,7 +516,8 @@ def _interval(
             bias=0.0,
             defined=len(known) / total,
             status="not_informative",
-            reason=f"every resample of the {clusters} clusters gives the same value: there is no spread to"
+            reason=f"every resample of the {clusters} clusters gives the same value: there is no"
+            " spread to"
             " resample",
             flags=flags,
         )
@@ -528,8 +531,6 @@ def _interval(
         if math.isnan(z0):
             method = "percentile"
         else:
-            from scipy.special import ndtr, ndtri
-
             moved = z0 + ndtri(tails)
             tails = ndtr(z0 + moved / (1 - acceleration * moved))
     low, high = np.quantile(known, tails)
@@ -557,8 +558,6 @@ def _correction(value: float, known: Array, left_out: Array) -> tuple[float, flo
     """BCa's z0 and a; NaN where the value lies outside all replicates or a leave-one-out value does
     not exist.
     """
-    from scipy.special import ndtri
-
     slack = 1e-12 * max(1.0, abs(value))
     below = float((known < value - slack).mean() + (np.abs(known - value) <= slack).mean() / 2)
     if not 0 < below < 1 or not np.isfinite(left_out).all():

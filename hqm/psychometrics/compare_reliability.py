@@ -59,7 +59,8 @@ def weighted_reliability(
     (replicates,) array; NaN where a replicate does not vary.
 
     >>> scores = [[9.0, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
-    >>> round(float(weighted_reliability([[1] * 6], scores, "icc_a1")[0]), 4)  # Shrout and Fleiss 1979
+    >>> round(float(weighted_reliability([[1] * 6], scores, "icc_a1")[0]),
+    ...     4)  # Shrout and Fleiss 1979
     0.2898
     """
     w, x = (
@@ -117,7 +118,8 @@ def reliability_difference(
     respondents (or families) for both.
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with units - 1 df
-        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T, taken back around the
+        SE(T)^2 over replicates, plus `shared`; the interval of rho_one - rho_other is that of T,
+            taken back around the
         mean of both
 
     Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap.
@@ -362,7 +364,8 @@ def reliability_of_sets(
     - `noise`: (respondents, sets): for `rho_g`.
 
     >>> scores = [[9.0, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
-    >>> round(float(reliability_of_sets(np.array(scores)[:, :, None], "icc_a1")[0]), 4)  # Shrout and Fleiss 1979
+    >>> round(float(reliability_of_sets(np.array(scores)[:, :, None], "icc_a1")[0]),
+    ...     4)  # Shrout and Fleiss 1979
     0.2898
     """
     x = np.asarray(scores, dtype=np.float64)
@@ -408,7 +411,8 @@ def difference_over_clusters(
 
         T = atanh(rho_one) - atanh(rho_other),   p from T / SE(T) on Student's t with C - 1 df
         rho_g:   SE^2 = (C - 1) / C  sum_c (T_(c) - mean T_(.))^2,   T_(c) without cluster c
-        others:  SE = standard deviation of T over scores  S + sum_c g_c h_c,   g_c standard normal, h_c the jackknife
+        others:  SE = standard deviation of T over scores  S + sum_c g_c h_c,
+        g_c standard normal, h_c the jackknife
                  influence of cluster c on all scores
 
     A correlation near 1 depends on the squares of small differences, of which the plain jackknife
@@ -430,9 +434,11 @@ def difference_over_clusters(
 
     >>> rng = np.random.default_rng(0)
     >>> def scored(noise):
-    ...     items = np.arange(5.0)[:, None] + rng.normal(size=(1, 5, 100)) + noise * rng.normal(size=(2, 5, 100))
+    ...     items = np.arange(5.0)[:,
+    ...         None] + rng.normal(size=(1, 5, 100)) + noise * rng.normal(size=(2, 5, 100))
     ...     total = items.sum(axis=2, keepdims=True)
-    ...     return LeftOutScores(total[:, :, 0] / 100, (total - items) / 99, [str(rng.random()) for _ in range(100)])
+    ...     return LeftOutScores(total[:, :, 0] / 100, (total - items) / 99,
+    ...         [str(rng.random()) for _ in range(100)])
     >>> difference_over_clusters(scored(1.0), scored(8.0), rng).p < 0.05
     True
     """
@@ -491,14 +497,16 @@ def shared_variance(
     of them at once (a wording that everybody misunderstands) is the same in every draw, and is
     added here.
 
-        sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;   0 where negative
+        sum_c [ (sum_m g_mc)^2 - sum_m g_mc^2 ],   g_mc = sum_k dT / dS_mk  h_mkc;
+        0 where negative
 
     Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1, 386-411 (why both
     ways count, and why their sum counts the noise twice). NaN scores as in
     `difference_over_clusters`.
 
     >>> x = np.random.default_rng(0).normal(size=(2, 5, 20))
-    >>> scores = LeftOutScores(x.mean(axis=2), (x.sum(axis=2, keepdims=True) - x) / 19, [str(c) for c in range(20)])
+    >>> scores = LeftOutScores(x.mean(axis=2), (x.sum(axis=2, keepdims=True) - x) / 19,
+    ...     [str(c) for c in range(20)])
     >>> shared_variance(scores, scores)
     0.0
     """

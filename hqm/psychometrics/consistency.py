@@ -97,7 +97,8 @@ def cronbach_alpha(
     (1991). Journal of Educational Measurement, 28, 237-247), with r the residual of respondent x
     item:
 
-        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster c)^2 / n_m^2
+        alpha = 1 - mean v_m / s2_X,   v_m = C / (C - 1) M / (M - 1) sum_c (sum of r_mi in cluster
+            c)^2 / n_m^2
               = k / (k - 1) (1 - sum s2_i / s2_total) where every item stands alone
         over respondents (Feldt 1965): 1 - (1 - alpha) F(.975 and .025; M - 1, (M - 1)(C - 1))
 
@@ -113,7 +114,8 @@ def cronbach_alpha(
     agree. There is no interval over respondents below 4 independent ones, and none for these below
     10 clusters.
 
-    >>> round(cronbach_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]).coefficient.value, 4)
+    >>> round(cronbach_alpha([[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3],
+    ...     [5, 3, 4]]).coefficient.value, 4)
     0.8628
     """
     x, labels = shaped(scores, "respondents, items"), labels_of(clusters, np.shape(scores)[-1])
@@ -492,7 +494,8 @@ def split_half(scores: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 
     value. With an odd number of items one half is longer by one, and the formula is an
     approximation.
 
-    >>> result = split_half([[3, 4, 3, 2], [1, 2, 2, 1], [4, 4, 5, 5], [2, 2, 3, 1]], np.random.default_rng(0))
+    >>> result = split_half([[3, 4, 3, 2], [1, 2, 2, 1], [4, 4, 5, 5], [2, 2, 3, 1]],
+    ...     np.random.default_rng(0))
     >>> result.splits, result.exhaustive, round(result.mean, 3)
     (3, True, 0.961)
     """
@@ -632,6 +635,20 @@ def standardized_reliability(
     )
 
 
+def lengthening(reliability: float, target: float) -> float:
+    """Return how many times as many items, or runs, bring a reliability to a target.
+
+    This is Spearman and Brown's formula, solved for the factor; infinite where no number does.
+    Screen, advice and gate all ask it for the lower end of the reliability's interval.
+
+    >>> round(lengthening(0.8, 0.9), 2)
+    2.25
+    """
+    if reliability <= 0:
+        return math.inf
+    return target * (1 - reliability) / (reliability * (1 - target))
+
+
 def items_needed(reliability: Coefficient | float, n_items: int, target: float) -> Coefficient:
     """How many items of the same quality a target reliability takes.
 
@@ -669,15 +686,10 @@ def items_needed(reliability: Coefficient | float, n_items: int, target: float) 
             given.n,
         )
 
-    def length(rho: float) -> float:
-        if math.isnan(rho):
-            return math.nan
-        return n_items * target * (1 - rho) / (rho * (1 - target)) if rho > 0 else math.inf
-
     return Coefficient(
-        length(given.value),
-        length(given.high),
-        length(given.low),
+        n_items * lengthening(given.value, target),
+        n_items * lengthening(given.high, target),
+        n_items * lengthening(given.low, target),
         given.n,
         given.level,
         given.method,

@@ -261,7 +261,8 @@ def williams_test(
     Both correlations come from the same respondents, so their intervals must not be compared as if
     independent.
 
-        t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),   n - 3 df
+        t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 (n - 1)/(n - 3) D + mean^2 (1 - r23)^3)),
+        n - 3 df
         D = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,   mean = (r12 + r13) / 2
 
     Williams (1959); Steiger, J. H. (1980). Psychological Bulletin, 87, 245-251.
@@ -287,7 +288,8 @@ def williams_test(
             nan,
             n,
             status="insufficient",
-            reason=f"the test needs 4 independent respondents and three correlations, there are {count}:"
+            reason="the test needs 4 independent respondents and three correlations, there are"
+            f" {count}:"
             f" {r12}, {r13}, {r23}",
         )
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23

@@ -55,7 +55,8 @@ def ppi_scores(
     """Prediction-powered scores (PPI++): the judge on all items, corrected with human labels of
     some of them.
 
-        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled),   lambda = cov(H, A) / ((1 + h / N) var(A)) in 0..1
+        theta = lambda mean(A unlabelled) + mean(H - lambda A labelled),
+        lambda = cov(H, A) / ((1 + h / N) var(A)) in 0..1
         SE^2 = lambda^2 var(A unlabelled) / N + var(H - lambda A) / h
 
     Nothing is assumed about how the judge errs. Angelopoulos, Duchi and Zrnic (2023). PPI++. arXiv
@@ -64,7 +65,8 @@ def ppi_scores(
     Where the labelled items were drawn with unequal probabilities p, means of them are Hajek's,
     with weights 1 / p:
 
-        theta = lambda mean(A) + sum w (H - lambda A) / sum w,    SE^2 = sum (1 - p)(w (e - mean e) / sum w)^2 + var(H) / N
+        theta = lambda mean(A) + sum w (H - lambda A) / sum w,
+        SE^2 = sum (1 - p)(w (e - mean e) / sum w)^2 + var(H) / N
 
     Horvitz and Thompson (1952). JASA, 47, 663-685; Zrnic and Candes (2024). arXiv 2403.03208.
 

@@ -144,7 +144,8 @@ def kendall_tau_b(
     without ties, (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient`
     below 3; no interval below 5.
 
-        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)), tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
+        (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)),
+            tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))
     >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]).value, 4)
     0.6667
     """
@@ -181,7 +182,8 @@ def partial_pearson(
     answers. The partial correlation is that of the residuals after a straight line on the third
     number is taken out of both.
 
-        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));   interval: tanh(atanh(r) +- z / sqrt(n - 4))
+        r_xy.z = (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2));
+        interval: tanh(atanh(r) +- z / sqrt(n - 4))
 
     Computed by `pingouin.partial_corr`. Fisher, R. A. (1924). Metron, 3, 329-332: one number held
     constant costs as much as one respondent less.
@@ -280,7 +282,8 @@ def repeated_measures(
 
     Examples
     --------
-    >>> result = repeated_measures([[1, 2, 3], [4, 5, 6], [2, 4, 5]], [[3, 4, 6], [1, 3, 3], [7, 8, 9]])
+    >>> result = repeated_measures([[1, 2, 3], [4, 5, 6], [2, 4, 5]],
+    ...     [[3, 4, 6], [1, 3, 3], [7, 8, 9]])
     >>> round(result.coefficient.value, 3), result.dof
     (0.889, 5)
     """
@@ -297,7 +300,8 @@ def repeated_measures(
         return RepeatedMeasures(
             Coefficient.absent(
                 "insufficient",
-                f"a repeated-measures correlation needs 3 respondents with 2 occasions, there are {n}",
+                "a repeated-measures correlation needs 3 respondents with 2 occasions, there"
+                f" are {n}",
                 n,
             )
         )

@@ -101,7 +101,8 @@ def type_coverage(
     forecasts it: a dozen items have an error of .14. Five hundred copies of one sentence are one
     wording.
 
-        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,   effective = exp(H)
+        index = #(types with error <= sem) / |T|        H = -sum p ln p,   evenness = H / ln |T|,
+        effective = exp(H)
 
     - `labels`: (items,): a type, several types, or None.
     - `taxonomy`: The types asked for, distinct.
@@ -121,7 +122,8 @@ def type_coverage(
     The index is 0 when nothing is labelled (claims are no evidence); evenness and its relatives are
     then `insufficient`.
 
-    >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"], claimed=["text"])
+    >>> result = type_coverage(["color"] * 300 + ["count"] * 12, ["color", "count", "text"],
+    ...     claimed=["text"])
     >>> [kind.state for kind in result.types]
     ['measurable', 'labelled, not measurable', 'claimed, no evidence']
     >>> round(result.index.value, 3), round(result.types[1].sem, 2), result.types[1].missing_items
@@ -284,7 +286,8 @@ def prmse(covariance: npt.ArrayLike, reliability: npt.ArrayLike) -> tuple[tuple[
     """Haberman's (2008) proportional reductions of mean squared error, as pairs (by subscore, by
     total).
 
-        rel_j  and  cov(tau_j, x)^2 / (var tau_j var x),   cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
+        rel_j  and  cov(tau_j, x)^2 / (var tau_j var x),
+        cov(tau_j, x) = cov(s_j, x) - var s_j (1 - rel_j)
 
     The total of a test is more reliable than a subscore but measures other things too. Errors of
     different subscores are taken as uncorrelated. A pair is NaN where the true subscore has no
@@ -333,7 +336,8 @@ def subscore_value(
 
     >>> rng = np.random.default_rng(0)
     >>> ability = rng.normal(size=(200, 2))[:, [0] * 30 + [1] * 30]
-    >>> result = subscore_value((rng.random((200, 60)) < 1 / (1 + np.exp(-ability))).astype(float), ["a"] * 30 + ["b"] * 30)
+    >>> result = subscore_value((rng.random((200, 60)) < 1 / (1 + np.exp(-ability))).astype(float),
+    ...     ["a"] * 30 + ["b"] * 30)
     >>> [(kind.name, kind.adds) for kind in result]
     [('a', True), ('b', True)]
     """

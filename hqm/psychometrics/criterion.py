@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.correlation import is_constant, pearson, size_of
@@ -76,7 +77,8 @@ def criterion_validity(
     few labels weaken. The third value takes the items' sampling error out of both and the shared
     error out of the covariance:
 
-        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,   c_AH = MP_AH / n
+        (s_AH - c_AH) / sqrt((s2_A - v_A)(s2_H - v_H)),   v_A = MS_A / n,   v_H = MS_H / h,
+        c_AH = MP_AH / n
 
     with MS and MP residual mean squares and products, summed within pictures (`relative_error`).
     Over other respondents Fisher's ends are stretched as the value is; for these respondents every
@@ -489,8 +491,6 @@ def _with_interval(value: float, without: Array, n: int, level: float) -> Coeffi
         return Coefficient.absent("degenerate", "scores or labels hardly vary", n)
     if groups < _FEWEST or not np.isfinite(without).all() or abs(value) >= 1:
         return Coefficient(value, level=level)
-    from scipy.special import stdtrit
-
     z = np.arctanh(np.clip(without, -1 + 1e-12, 1 - 1e-12))
     error = math.sqrt((groups - 1) / groups * float(((z - z.mean()) ** 2).sum()))
     half = float(stdtrit(groups - 1, 0.5 + level / 2)) * error

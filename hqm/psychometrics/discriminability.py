@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import nctdtrinc, ndtri, stdtrit
 
 from hqm.psychometrics.correlation import is_constant
 from hqm.psychometrics.distributions import normal_above, student_above
@@ -131,7 +132,8 @@ def paired_differences(
     exact than two separate intervals, and overlapping intervals of two scores do not mean that they
     are tied. Items about one picture move together and count as one cluster.
 
-        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2 / n^2
+        d_ab = mean_i(x_a - x_b),   SE^2 = C / (C - 1) sum_c (sum_{i in c} (x_ai - x_bi - d_ab))^2
+            / n^2
 
     with Student's t on C - 1 degrees of freedom. Where every cluster differs by the same amount the
     standard error is 0 and the exact sign test over clusters is used.
@@ -171,7 +173,8 @@ def paired_differences(
             level,
             higher_is_better,
             status="insufficient",
-            reason=f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and {c}",
+            reason=f"a comparison needs 2 respondents and 2 clusters of items, there are {m} and"
+            f" {c}",
         )
     mean = x.mean(axis=1)
     residual = x - mean[:, None]
@@ -276,7 +279,8 @@ def minimum_detectable_difference(
 ) -> float:
     """The smallest true difference of a pair that a comparison finds with the given power.
 
-        (z_{1 - alpha / 2 tests} + z_power) SE;   with `clusters`, of Student's t on C - 1 df and its noncentral form
+        (z_{1 - alpha / 2 tests} + z_power) SE;
+        with `clusters`, of Student's t on C - 1 df and its noncentral form
 
     What is found in 80% of planned comparisons is found in a fifth as one of the 190 pairs of 20
     respondents (Holm).
@@ -286,16 +290,13 @@ def minimum_detectable_difference(
       see `holm_tests`.
     - `clusters`: How many clusters of items the error was estimated from; None where it is known.
 
-    >>> round(minimum_detectable_difference(0.01), 4), round(minimum_detectable_difference(0.01, tests=190), 4)
+    >>> round(minimum_detectable_difference(0.01),
+    ...     4), round(minimum_detectable_difference(0.01, tests=190), 4)
     (0.028, 0.0449)
     """
-    from scipy.special import ndtri
-
     strict = 1 - (1 - level) / max(tests, 1.0)
     if clusters is None or clusters < 2 or not math.isfinite(se):
         return (normal_quantile(strict) + float(ndtri(power))) * se
-    from scipy.special import nctdtrinc, stdtrit
-
     df = clusters - 1
     # the noncentrality at which t falls short of the critical value with probability 1 - power
     return float(nctdtrinc(df, 1 - power, float(stdtrit(df, 0.5 + strict / 2)))) * se
@@ -478,7 +479,8 @@ def chance_corrected(
     A respondent below the strategy gets a negative value and the flag `CHANCE`. The status is
     `insufficient` without a strategy and `degenerate` where a blind strategy is perfect.
 
-    >>> [round(v, 3) for v in chance_corrected([0.9, 0.5], {"always yes": 0.5, "majority of type": 0.6}).values]
+    >>> [round(v, 3) for v in chance_corrected([0.9, 0.5],
+    ...     {"always yes": 0.5, "majority of type": 0.6}).values]
     [0.75, -0.25]
     """
     s = shaped(scores, "respondents")

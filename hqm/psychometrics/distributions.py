@@ -1,8 +1,9 @@
 """Quantiles and tails of the distributions behind intervals and p-values, and ranks.
 
-They are those of `scipy.stats`, to the last digit, from the functions that it calls itself
-(`scipy.special`). To import `scipy.stats` takes half a second, and each of its calls a tenth of a
-millisecond for checks of shape.
+The quantiles are those of `scipy.stats`, to the last digit, from the functions that it calls itself
+(`scipy.special`): they are asked for in every resample,
+and a call of `scipy.stats` takes a tenth of
+a millisecond for checks of shape. What is asked for seldom is taken from `scipy.stats`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtrc, fdtri, gammaincinv, nctdtrit, ndtr, stdtr, stdtrit
 
 from hqm.psychometrics.result import Array, Flags
 
@@ -26,8 +28,6 @@ def student_quantile(p: Number, df: Number) -> Any:
     >>> round(float(student_quantile(0.975, 9)), 4)
     2.2622
     """
-    from scipy.special import stdtrit
-
     return _where_positive(df, np.where(np.equal(p, 0), -np.inf, stdtrit(df, p)))
 
 
@@ -37,8 +37,6 @@ def student_above(x: Number, df: Number) -> Any:
     >>> round(float(student_above(2.2622, 9)), 4)
     0.025
     """
-    from scipy.special import stdtr
-
     return _where_positive(df, stdtr(df, -np.asarray(x)))
 
 
@@ -48,8 +46,6 @@ def noncentral_student_quantile(p: Number, df: Number, centre: Number) -> Any:
     >>> round(float(noncentral_student_quantile(0.975, 9, 2)), 4)
     5.0873
     """
-    from scipy.special import nctdtrit
-
     return _where_positive(df, np.where(np.equal(p, 0), -np.inf, nctdtrit(df, centre, p)))
 
 
@@ -59,8 +55,6 @@ def normal_above(x: Number) -> Any:
     >>> round(float(normal_above(1.96)), 4)
     0.025
     """
-    from scipy.special import ndtr
-
     return ndtr(-np.asarray(x))
 
 
@@ -70,8 +64,6 @@ def chi2_quantile(p: Number, df: Number) -> Any:
     >>> round(float(chi2_quantile(0.95, 3)), 4)
     7.8147
     """
-    from scipy.special import gammaincinv
-
     return _where_positive(df, 2 * gammaincinv(np.asarray(df) / 2, p))
 
 
@@ -81,8 +73,6 @@ def chi2_above(x: Number, df: Number) -> Any:
     >>> round(float(chi2_above(7.8147, 3)), 4)
     0.05
     """
-    from scipy.special import chdtrc
-
     return _where_positive(df, chdtrc(df, x))
 
 
@@ -92,8 +82,6 @@ def f_quantile(p: Number, df1: Number, df2: Number) -> Any:
     >>> round(float(f_quantile(0.95, 3, 10)), 4)
     3.7083
     """
-    from scipy.special import fdtri
-
     value = _where_positive(df1, _where_positive(df2, fdtri(df1, df2, p)))
     return np.where(np.equal(p, 1) & ~np.isnan(value), np.inf, value)[()]
 
@@ -104,13 +92,9 @@ def binomial_above(k: Number, n: Number, p: Number) -> Any:
     >>> round(float(binomial_above(7, 10, 0.5)), 4)
     0.0547
     """
-    from scipy.special import betainc
+    from scipy.stats import binom
 
-    k, n, p = np.broadcast_arrays(np.floor(k), n, p)
-    inside = (k >= 0) & (k < n)
-    value = betainc(np.where(inside, k + 1, 1.0), np.where(inside, n - k, 1.0), p)
-    outside = np.where(k < 0, 1.0, 0.0)
-    return np.where(np.isnan(p), np.nan, np.where(inside, value, outside))[()]
+    return binom.sf(k, n, p)
 
 
 def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray[np.float64]:
@@ -120,32 +104,9 @@ def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray
     >>> average_ranks([10, 30, 20, 20]).tolist()
     [1.0, 4.0, 2.5, 2.5]
     """
-    table = np.asarray(values)
-    if axis is None:
-        return _ranked(table.reshape(1, -1)).ravel()
-    turned = np.moveaxis(table, axis, -1)
-    rows = turned.reshape(math.prod(turned.shape[:-1]), turned.shape[-1])
-    ranks: npt.NDArray[np.float64] = np.moveaxis(_ranked(rows).reshape(turned.shape), -1, axis)
-    return ranks
+    from scipy.stats import rankdata
 
-
-def _ranked(rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    count, width = rows.shape
-    order = np.argsort(rows, axis=1, kind="stable")
-    ordered = np.take_along_axis(rows, order, axis=1)
-    begins = np.ones(rows.shape, dtype=bool)
-    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    starts = np.flatnonzero(begins)
-    ends = np.append(starts[1:], rows.size)[: starts.size]
-    # of a run of equal values, the mean of its first and its last place, counted from the beginning
-    # of its row
-    means = ((starts + 1 + ends) / 2)[np.cumsum(begins) - 1].reshape(
-        rows.shape
-    ) - width * np.arange(count)[:, None]
-    ranks = np.empty(rows.shape, dtype=np.float64)
-    np.put_along_axis(ranks, order, means, axis=1)
-    if rows.dtype.kind == "f":
-        ranks[np.isnan(rows).any(axis=1)] = np.nan
+    ranks: npt.NDArray[np.float64] = rankdata(values, axis=axis)
     return ranks
 
 
@@ -156,16 +117,9 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     >>> round(float(kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])), 4)
     0.6667
     """
-    a, b = np.asarray(x).ravel(), np.asarray(y).ravel()
-    more = free_in_a = free_in_b = 0
-    for i in range(1, len(a)):
-        by_a, by_b = np.sign(a[i:] - a[i - 1]), np.sign(b[i:] - b[i - 1])
-        more += int(by_a @ by_b)
-        free_in_a += int(np.count_nonzero(by_a))
-        free_in_b += int(np.count_nonzero(by_b))
-    if not free_in_a or not free_in_b:
-        return math.nan
-    return float(np.clip(more / np.sqrt(free_in_a) / np.sqrt(free_in_b), -1.0, 1.0))
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(x, y).statistic)
 
 
 def _where_positive(df: Number, value: Any) -> Any:
@@ -209,8 +163,6 @@ def rank_sum_p(chosen: Flags, values: npt.ArrayLike) -> Array:
     >>> rank_sum_p(chosen, [[1.0], [2.0], [3.0], [4.0], [5.0]])
     array([0.1])
     """
-    from scipy.special import ndtr
-
     x = np.asarray(values, dtype=np.float64)
     seen = np.isfinite(x)
     if x.shape[1] == 0:

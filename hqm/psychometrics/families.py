@@ -322,7 +322,8 @@ def range_restriction(
     A correlation grows with the spread of those it is computed on; a leaderboard is read at its
     top.
 
-        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;   flag `RANGE_INFLATED` where s_all > 1.5 s_top
+        u = s_top / s_all,   expected = 1 - (1 - reliability) / u^2;
+        flag `RANGE_INFLATED` where s_all > 1.5 s_top
 
     Lord, F. M. and Novick, M. R. (1968). Statistical Theories of Mental Test Scores, section 6.2
     (constant error variance). Addison-Wesley.
@@ -334,7 +335,8 @@ def range_restriction(
     The status is `insufficient` where the top has fewer than 3 respondents, `degenerate` where all,
     or the top, have one score.
 
-    >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74], lambda i: 0.99 if len(i) == 6 else 0.5)
+    >>> result = range_restriction([0.2, 0.4, 0.6, 0.70, 0.72, 0.74],
+    ...     lambda i: 0.99 if len(i) == 6 else 0.5)
     >>> round(result.u, 3), round(result.expected, 3), result.observed, result.flags
     (0.092, -0.172, 0.5, ('RANGE_INFLATED',))
     """

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import fdtrc, stdtr
 
 from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.correlation import is_constant, paired, pearson, size_of
@@ -64,7 +65,8 @@ def shift_heterogeneity(
     """Whether a change of form shifts all respondents alike: the form by respondent interaction
     (Cochran's Q).
 
-        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;  Q = sum w (D - D_w)^2 ~ chi2(M - 1)
+        D_m = mean_i(x_A - x_B),  s2_m its cluster variance,  w = 1 / s2;
+        Q = sum w (D - D_w)^2 ~ chi2(M - 1)
         I2 = max(0, 1 - (M - 1) / Q),   sd_form = sqrt(max(0, var(D) - mean s2))
 
     A form that is harder for everybody is harmless; one that is harder for some and easier for
@@ -414,11 +416,10 @@ def bias_test(scores: npt.ArrayLike, *, n_effective: float | None = None) -> Sig
     `not_informative` for identical administrations. The statistic is infinite when all respondents
     shift by exactly the same amount.
 
-    >>> round(bias_test([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]).statistic, 3)
+    >>> round(bias_test([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9],
+    ...     [6, 2, 4, 7]]).statistic, 3)
     31.866
     """
-    from scipy.special import fdtrc
-
     correlations, name = icc(scores), "equal means (F)"
     if correlations.c1.status != "ok":
         return SignificanceTest.absent(
@@ -481,7 +482,8 @@ def equivalence(
     equality. The margin is declared before the scores are seen, or is the noise of the seeds
     (`equivalence_margin`).
 
-        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),  p = max of both one-sided
+        t_lower = (d + margin) / (s_d / sqrt(n)),  t_upper = (d - margin) / (s_d / sqrt(n)),
+        p = max of both one-sided
 
     - `x, y`: (respondents,): scores in both administrations; pairs with a missing score are left
       out.
@@ -521,8 +523,6 @@ def equivalence(
         )
     if status != "ok":
         return Equivalence(shift, margin, alpha, status=status, reason=reason)
-    from scipy.special import stdtr
-
     error = float((b - a).std(ddof=1)) / math.sqrt(size)
     lower, upper = (shift.value + margin) / error, (shift.value - margin) / error
     return Equivalence(
@@ -544,7 +544,8 @@ def equivalence_margin(declared: float | None = None, mdc95: float = math.nan) -
 
     The status is `not_applicable` where neither is known, and `degenerate` where the runs do not
     differ at all.
-    >>> equivalence_margin(0.02, 0.09).value, equivalence_margin(mdc95=0.09).value, equivalence_margin().status
+    >>> equivalence_margin(0.02,
+    ...     0.09).value, equivalence_margin(mdc95=0.09).value, equivalence_margin().status
     (0.02, 0.09, 'not_applicable')
     """
     if declared is not None:

@@ -340,7 +340,8 @@ def d_study(
 ) -> DStudy:
     """The generalizability and dependability of a mean over so many items, runs, forms or judges.
 
-        universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are all fixed
+        universe U = sum of sigma2_s / n'_s over effects of the respondent whose other facets are
+            all fixed
         relative error = the same over effects of the respondent with a random facet
         absolute error = relative error + effects without the respondent that have a random facet
         E rho^2 = U / (U + relative),   Phi = U / (U + absolute)
@@ -462,7 +463,8 @@ def cheapest_designs(
 
     >>> from hqm.psychometrics.generalizability import g_study
     >>> study = g_study([[2, 4, 5], [4, 5, 7], [6, 6, 9], [3, 5, 5]], ["respondent", "item"])
-    >>> plans = cheapest_designs(study, {"item": range(1, 50)}, lambda d: d["item"], targets=(0.8, 0.99))
+    >>> plans = cheapest_designs(study, {"item": range(1, 50)}, lambda d: d["item"],
+    ...     targets=(0.8, 0.99))
     >>> [(plan.cost, plan.status) for plan in plans]
     [(5, 'ok'), (nan, 'insufficient')]
     """
@@ -502,7 +504,8 @@ def items_for_reliability(
     """How many levels of a facet a respondent x item design needs for a reliability, not rounded
     (Brennan 2001).
 
-        E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,   Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
+        E rho^2: n = t / (1 - t) sigma2_mi / sigma2_m,
+        Phi: n = t / (1 - t) (sigma2_mi + sigma2_i) / sigma2_m
 
     It is infinite where the respondents do not differ and NaN where the study has no components. A
     study with other facets is a ValueError: use `cheapest_designs` for it.

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from hqm.psychometrics.result import Array, Outcome, Status, shaped
 from hqm.psychometrics.significance import benjamini_hochberg
@@ -378,7 +379,8 @@ def item_response(
 
     >>> rng = np.random.default_rng(0)
     >>> theta, b = rng.normal(size=(300, 1)), np.linspace(-1.5, 1.5, 8)
-    >>> result = item_response((rng.random((300, 8)) < 1 / (1 + np.exp(-1.5 * (theta - b)))).astype(float))
+    >>> result = item_response((rng.random((300,
+    ...     8)) < 1 / (1 + np.exp(-1.5 * (theta - b)))).astype(float))
     >>> result.model, float(np.round(np.corrcoef(result.difficulty, b)[0, 1], 1))
     ('2pl', 1.0)
     >>> item_response(np.zeros((20, 8))).reason.partition(":")[0]
@@ -561,8 +563,6 @@ def rasch(
     )
     spread_in = (fourth - w * w).sum(axis=0) / total**2
     t_in, t_out = _deviate(infit, spread_in), _deviate(outfit, spread_out)
-    from scipy.special import ndtr
-
     worst = np.fmax(np.abs(t_in), np.abs(t_out))
     q = benjamini_hochberg(np.where(known, np.minimum(1, 4 * ndtr(-worst)), np.nan))
     items = []

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
 from hqm.psychometrics.distributions import rank_sum_p, student_above
 from hqm.psychometrics.result import Array, Numbers, Outcome, Status, normal_quantile, shaped
@@ -156,7 +157,8 @@ def item_analysis(
     negative. So every interval is given, and a band is named only when the correlation differs from
     0 after correction for the number of items.
 
-        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)        tanh(atanh r_i +- z / sqrt(n - 3))
+        p_i = mean_m x_mi        r_i = cor(x_.i, mean of the other items)
+        tanh(atanh r_i +- z / sqrt(n - 3))
 
     Ebel, R. L. and Frisbie, D. A. (1991). Essentials of educational measurement, 5th ed., for the
     bands. The interval generalises over respondents. Student's test of r is fooled by a few
@@ -186,7 +188,8 @@ def item_analysis(
             alpha,
             level,
             status="insufficient",
-            reason=f"an item analysis needs 3 respondents and 2 items, there are {respondents} and {count}",
+            reason=f"an item analysis needs 3 respondents and 2 items, there are {respondents}"
+            f" and {count}",
         )
 
     r, shrunk, p, q, proved = _evidence(x, alpha, n_eff)
@@ -347,7 +350,8 @@ def label_error_candidates(
             alpha,
             permutations,
             status="insufficient",
-            reason=f"wrong keys need 5 respondents and 3 items, there are {respondents} and {count}",
+            reason=f"wrong keys need 5 respondents and 3 items, there are {respondents} and"
+            f" {count}",
         )
     rest, names = _rest(x), np.array([hash(group) for group in groups or ()])
     for name, size in zip(*np.unique(names, return_counts=True), strict=True):
@@ -376,8 +380,6 @@ def _reversed_q(x: Array, rest: Array, r: Array, n_eff: float | None) -> Array:
     if not _binary(x):
         both_sides = _two_sided(r, np.isfinite(x).sum(axis=0) * shrinkage)
         return benjamini_hochberg(np.where(r < 0, both_sides / 2, 1 - both_sides / 2))
-    from scipy.special import ndtr, ndtri
-
     p = rank_sum_p(x == 1, np.where(np.isfinite(x), rest, np.nan))
     return benjamini_hochberg(
         np.where(np.isfinite(r), ndtr(ndtri(p) * math.sqrt(shrinkage)), np.nan)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, stdtrit, xlogy
 
 from hqm.psychometrics.distributions import chi2_above
 from hqm.psychometrics.resampling import cluster_sums, jackknife_interval, labels_of
@@ -63,7 +64,8 @@ def table_agreement(
 ) -> JudgeAgreement:
     """All shares of a two-by-two table of labels.
 
-        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),   AC1 = (Po - e) / (1 - e), e = 2 q (1 - q)
+        Po = (a + d) / n,   kappa = (Po - Pe) / (1 - Pe),
+        AC1 = (Po - e) / (1 - e), e = 2 q (1 - q)
         positive = 2 a / (2 a + b + c),   negative = 2 d / (2 d + b + c)
         sensitivity = a / (a + c),   specificity = d / (b + d)
 
@@ -77,7 +79,8 @@ def table_agreement(
     label throughout (kappa has no value; Po and the counts are still there).
 
     >>> result = table_agreement(90, 5, 5, 0)
-    >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive, 3), result.negative
+    >>> result.agreement, round(result.kappa, 4), round(result.ac1, 4), round(result.positive,
+    ...     3), result.negative
     (0.9, -0.0526, 0.8895, 0.947, 0.0)
     """
     a, b, c, d = both, automatic_only, human_only, neither
@@ -153,7 +156,8 @@ def judge_errors(
     that people label 1, the share the judge labels 1) and specificity are compared over respondents
     with the likelihood ratio
 
-        G = 2 sum observed log(observed / expected),   chi-square with (respondents with such items) - 1 df
+        G = 2 sum observed log(observed / expected),
+        chi-square with (respondents with such items) - 1 df
 
     or, where a respondent expects under 5 errors or hits, with Pearson's X^2 = sum (observed -
     expected)^2 / expected, which keeps its level there (40 respondents, 30 labels each, no bias: G
@@ -243,8 +247,6 @@ def _homogeneity(hits: Numbers | Array, misses: Numbers | Array) -> tuple[float,
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     if (table.sum(axis=1) == 0).any():
         return 1.0, spread, False
-    from scipy.special import xlogy
-
     sparse = bool(expected.min() < 5)
     if sparse:
         statistic = float(((table - expected) ** 2 / expected).sum())
@@ -402,9 +404,11 @@ def judge_share(
     verdict on the same answer). The cures differ: more runs, or another judge. Judging the same
     responses twice isolates the second.
 
-        v_judge = sum_c s2_j / n^2  (same response)      v_total = sum_c s2_k / n^2  (new response, new verdict)
+        v_judge = sum_c s2_j / n^2  (same response)      v_total = sum_c s2_k / n^2
+        (new response, new verdict)
         v_response = v_total - v_judge,    share = sum_m v_judge / sum_m v_total
-        interval: leave-one-cluster-out jackknife of log v_judge - log v_total, both on the same items
+        interval: leave-one-cluster-out jackknife of log v_judge - log v_total,
+            both on the same items
 
     Items count when they have all verdicts and all runs. The coverage of the interval has not been
     simulated.
@@ -552,8 +556,10 @@ def stage_agreement(
 
     All are `insufficient` without a unit that both decided; a share of nothing is `degenerate`.
 
-    >>> study = stage_agreement([1, 1, 1, 0, 0, 0, 1, 1], [1, 1, 0, 0, 0, 1, 1, 1], np.arange(8) // 2)
-    >>> round(study.agreement.value, 3), round(study.precision.value, 3), round(study.recall.value, 3), round(study.f1_no.value, 3)
+    >>> study = stage_agreement([1, 1, 1, 0, 0, 0, 1, 1], [1, 1, 0, 0, 0, 1, 1, 1],
+    ...     np.arange(8) // 2)
+    >>> round(study.agreement.value, 3), round(study.precision.value, 3), round(study.recall.value,
+    ...     3), round(study.f1_no.value, 3)
     (0.75, 0.8, 0.8, 0.667)
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (judge, human))
@@ -619,8 +625,6 @@ def _with_interval(
         return Coefficient(value, level=level)
     if error > 0 and 0 < value < 1:
         middle, half = math.log(value / (1 - value)), error / (value * (1 - value))
-        from scipy.special import expit, stdtrit
-
         half *= float(stdtrit(int(clusters.max()), (1 + level) / 2))
         ends = Bounds(
             float(expit(middle - half)),

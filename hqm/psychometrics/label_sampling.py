@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtr
 
 from hqm.psychometrics.resampling import labels_of
 from hqm.psychometrics.result import (
@@ -91,7 +92,8 @@ def expected_width(
     """How wide the interval of the mean corrected score (`ppi_scores`) will be, before anybody has
     labelled anything.
 
-        width^2 = 4 z^2 (sum_i (1 - p_i) / p_i E(e_i^2) / N^2 + var(h) / N),   e = h - lambda a less its mean
+        width^2 = 4 z^2 (sum_i (1 - p_i) / p_i E(e_i^2) / N^2 + var(h) / N),
+        e = h - lambda a less its mean
 
     where the label h is 1 - q of the time what the score a says. It is as good as the errors that
     it is given.
@@ -129,8 +131,10 @@ def errors_from_disagreement(differing: npt.ArrayLike, others: npt.ArrayLike) ->
     """The chance that a verdict is wrong, from how many other verdicts on the same answer differ
     from it.
 
-    All verdicts err independently with one probability e, which the pairs that differ give: d = 2 e (1 - e). Then
-        q = e e^(K-k) (1-e)^k / (e e^(K-k) (1-e)^k + (1-e) (1-e)^(K-k) e^k)      k of K others differ
+    All verdicts err independently with one probability e,
+    which the pairs that differ give: d = 2 e (1 - e). Then
+        q = e e^(K-k) (1-e)^k / (e e^(K-k) (1-e)^k + (1-e) (1-e)^(K-k) e^k)
+        k of K others differ
 
     Errors that verdicts share are not seen. (answers,): k and K; NaN comes back where K is 0.
 
@@ -185,7 +189,8 @@ def labels_at_random(
     respondents. It can show that labels are no random sample of the scores; it cannot show that
     they are one.
 
-        U = sum_r sum_i (L_ri - mean L_r)(A_ri - mean A_r),   z = U / sqrt(C / (C - 1) sum over pictures of their part of U squared)
+        U = sum_r sum_i (L_ri - mean L_r)(A_ri - mean A_r),
+        z = U / sqrt(C / (C - 1) sum over pictures of their part of U squared)
 
     Mantel, N. and Haenszel, W. (1959). Journal of the National Cancer Institute, 22, 719-748.
 
@@ -228,10 +233,9 @@ def labels_at_random(
             labelled=labelled,
             unlabelled=unlabelled,
             status="insufficient",
-            reason=f"a test over pictures needs 10 of them with scores that differ, there are {size}",
+            reason="a test over pictures needs 10 of them with scores that differ, there are"
+            f" {size}",
         )
-    from scipy.special import stdtr
-
     z = float(parts.sum()) / math.sqrt(variance)
     p = 2 * float(stdtr(size - 1, -abs(z)))
     return LabelRandomness(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from hqm.psychometrics.cross_validation import (
     Labelled,
@@ -161,7 +162,8 @@ def judge_strata(
     clusters as units holds (Dawid 1984, JRSS A, 147, 278-292). The t of four random orders are
     averaged, which can only make their spread smaller.
 
-        t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),  p = tests P(T > t)
+        t = mean over orders of (sum of gains / sqrt(C / (C - 1) sum of squares about the mean)),
+        p = tests P(T > t)
 
     - `predict`: Hits of each item, learnt from the blocks before its own.
     - `tests`: How many strata and cues are looked at together (Bonferroni).
@@ -193,8 +195,6 @@ def _judged(
     tests: int,
     alpha: float,
 ) -> Stratum:
-    from scipy.special import stdtr, stdtrit
-
     n = int(member.sum())
     clusters = int(np.count_nonzero(np.bincount(items.cluster[member])))
     nan = math.nan

@@ -136,7 +136,8 @@ def omega_of_types(
     many types as respondents, `degenerate` where the factor explains nothing. There is no interval
     over respondents below 10 independent ones. Flag `HEYWOOD` where a loading exceeds 1.
 
-    >>> answers = [[1, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1], [1, 1, 1, 1, 1, 1]]
+    >>> answers = [[1, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1],
+    ...     [1, 1, 1, 1, 1, 1]]
     >>> round(omega_of_types(answers, list("aabbcc")).value, 2)
     0.85
     """

@@ -76,7 +76,8 @@ def expected_retest(probabilities: npt.ArrayLike) -> ExpectedRetest:
     if len(kept) < 3:
         return _absent(
             "insufficient",
-            f"an expected reliability needs 3 respondents with probabilities, there are {len(kept)}",
+            "an expected reliability needs 3 respondents with probabilities, there are"
+            f" {len(kept)}",
             count,
         )
     known = p[there]
@@ -183,7 +184,8 @@ def temperature_curve(
     - `log_odds`: (respondents, items): log odds at temperature 1 of the answer that is scored 1.
     - `temperatures, top_p`: (points,), and the nucleus.
 
-    >>> [round(c.value, 3) for c in temperature_curve(np.linspace(-2, 2, 40).reshape(4, 10), [0, 0.5, 1, 2]).rho]
+    >>> [round(c.value, 3) for c in temperature_curve(np.linspace(-2, 2, 40).reshape(4, 10),
+    ...     [0, 0.5, 1, 2]).rho]
     [1.0, 0.934, 0.806, 0.519]
     """
     points = [

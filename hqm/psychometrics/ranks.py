@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from hqm.psychometrics.correlation import is_constant, paired
-from hqm.psychometrics.distributions import average_ranks
+from hqm.psychometrics.distributions import average_ranks, kendall_tau
 from hqm.psychometrics.result import (
     Array,
     Coefficient,
@@ -92,7 +93,8 @@ def pair_order(
 
     A correlation of .99 sounds like a fixed order; the flips say which pairs a rerun turns round.
 
-        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),   expected tau = mean of (2 q - 1)^2
+        q = Phi(|S_a - S_b| / sqrt(v_a + v_b)),   flip = 2 q (1 - q),
+        expected tau = mean of (2 q - 1)^2
         with counts of n items: above = Phi((S_a - S_b - .5 / n) / sd), and ties take the rest
 
     - `scores, noise`: (respondents,): the best guess at the true scores, and the variance of a
@@ -105,8 +107,6 @@ def pair_order(
     0.267
     """
     s, v = shaped_alike(scores, noise, "respondents")
-    from scipy.special import ndtr
-
     gap = s[:, None] - s
     deviation = np.sqrt(v[:, None] + v)
     step = 0.0 if n_items is None else 0.5 / n_items
@@ -307,26 +307,12 @@ class BenchmarkAgreement(Outcome):
     undefined: int
 
 
-def kendall_tau_b(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau with a correction for ties; NaN where one side is constant.
-
-        (concordant - discordant) / sqrt(pairs untied in x * pairs untied in y)
-
-    >>> round(kendall_tau_b([1, 2, 3, 4], [1, 3, 2, 4]), 4)
-    0.6667
-    """
-    a, b = paired(x, y)
-    upper = np.triu_indices(len(a), 1)
-    dx, dy = (np.sign(v[:, None] - v[None, :])[upper] for v in (a, b))
-    untied = float((dx != 0).sum()) * float((dy != 0).sum())
-    return float((dx * dy).sum()) / math.sqrt(untied) if untied > 0 else math.nan
-
-
 def expected_overlap(x: npt.ArrayLike, y: npt.ArrayLike, k: int) -> float:
     """How many respondents are expected among the best k of both; who is tied at the edge is drawn
     by lot in each.
 
-    >>> expected_overlap([3, 2, 1, 0], [3, 1, 2, 0], 2), expected_overlap([3, 2, 2, 0], [3, 1, 2, 0], 2)
+    >>> expected_overlap([3, 2, 1, 0], [3, 1, 2, 0], 2), expected_overlap([3, 2, 2, 0],
+    ...     [3, 1, 2, 0], 2)
     (1.0, 1.5)
     """
     a, b = paired(x, y)
@@ -358,8 +344,10 @@ def benchmark_agreement(
     where a benchmark does not vary. The half and the random halves need 6 respondents; a part that
     cannot be had is None or NaN.
 
-    >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4], np.random.default_rng(0))
-    >>> round(result.all.pearson, 3), round(result.top_half.pearson, 3), result.all.top_k, result.all.chance
+    >>> result = benchmark_agreement([0.9, 0.8, 0.7, 0.4, 0.3, 0.2], [0.7, 0.8, 0.9, 0.3, 0.2, 0.4],
+    ...     np.random.default_rng(0))
+    >>> round(result.all.pearson, 3), round(result.top_half.pearson,
+    ...     3), result.all.top_k, result.all.chance
     (0.831, -1.0, 3.0, 1.5)
     """
     x, y = paired(first, other)
@@ -432,5 +420,5 @@ def _subset(x: Array, y: Array, k: int) -> SubsetAgreement:
     flat = is_constant(x) or is_constant(y)
     r = math.nan if flat else float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
     return SubsetAgreement(
-        len(x), r, kendall_tau_b(x, y), expected_overlap(x, y, k), k, k * k / len(x)
+        len(x), r, kendall_tau(x, y), expected_overlap(x, y, k), k, k * k / len(x)
     )

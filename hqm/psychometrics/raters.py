@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from hqm.psychometrics.generalizability import g_study
 from hqm.psychometrics.resampling import cluster_sums, labels_of, mean_with_error
@@ -29,8 +30,10 @@ def krippendorff_alpha(
     is low although nearly all ratings agree: print the observed agreement beside it, or AC1.
 
         alpha = 1 - D_o / D_e
-        D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,    D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
-        d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) / 2)^2; interval (c - k)^2; ratio ((c-k)/(c+k))^2
+        D_o = sum_u sum_ck r_uc r_uk d2(c, k) / (m_u - 1) / n,
+        D_e = sum_ck n_c n_k d2(c, k) / (n (n - 1))
+        d2: nominal c != k; ordinal (sum_{g=c..k} n_g - (n_c + n_k) / 2)^2; interval (c - k)^2;
+            ratio ((c-k)/(c+k))^2
 
     Krippendorff, K. (2019). Content Analysis, 4th ed. Sage; ch. 12. His reading: .800 and above
     reliable, .667 to .800 for tentative conclusions, below that discard.
@@ -48,9 +51,12 @@ def krippendorff_alpha(
     2011, section C):
 
     >>> nan = np.nan
-    >>> observers = [[1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
-    ...              [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan]]
-    >>> [round(krippendorff_alpha(observers, scale).value, 3) for scale in ("nominal", "ordinal", "interval", "ratio")]
+    >>> observers = [[1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+    ...     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+    ...              [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1,
+    ...                  nan]]
+    >>> [round(krippendorff_alpha(observers, scale).value, 3) for scale in ("nominal", "ordinal",
+    ...     "interval", "ratio")]
     [0.743, 0.815, 0.849, 0.797]
     """
     if measurement not in ("nominal", "ordinal", "interval", "ratio"):
@@ -97,7 +103,8 @@ def fleiss_kappa(ratings: npt.ArrayLike, *, level: float = 0.95) -> Coefficient:
     two raters it is Scott's pi, not Cohen's kappa. It falls to 0 where one category prevails
     although nearly all ratings agree.
 
-        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),   Pe = sum_j p_j^2
+        kappa = (P - Pe) / (1 - Pe),   P = mean over units of sum_j n_ij (n_ij - 1) / (m (m - 1)),
+        Pe = sum_j p_j^2
 
     Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological
     Bulletin, 76, 378-382.
@@ -147,7 +154,8 @@ def gwet_ac1(
     Kappa and alpha take the observed margins as chance; where 95 % of verdicts are "faithful",
     agreement on those counts almost nothing. AC1 supposes that only hard units are guessed.
 
-        AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,  pe = sum pi_k (1 - pi_k) / (q - 1)
+        AC1 = (pa - pe) / (1 - pe),  pa = mean over units of agreeing pairs,
+        pe = sum pi_k (1 - pi_k) / (q - 1)
 
     Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high
     agreement. British Journal of Mathematical and Statistical Psychology, 61, 29-48.
@@ -163,7 +171,8 @@ def gwet_ac1(
     Gwet's example of four raters and twelve units (data cac.raw4raters of irrCAC):
 
     >>> nan = np.nan
-    >>> raters = [[1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, nan],
+    >>> raters = [[1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+    ...     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, nan],
     ...           [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 3], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan]]
     >>> result = gwet_ac1(raters)
     >>> round(result.value, 5), round(result.se, 5)
@@ -195,8 +204,6 @@ def gwet_ac1(
     own_chance = (shares * (1 - prevalence)).sum(axis=1) / (q - 1)
     influence = own - 2 * (1 - value) * (own_chance - chance) / (1 - chance)
     error = math.sqrt(float(((influence - value) ** 2).sum()) / (units * (units - 1)))
-    from scipy.special import stdtrit
-
     factor = float(stdtrit(units - 1, 0.5 + level / 2))
     return _over_items(value, error, units, level, "Gwet", factor)
 

@@ -44,7 +44,8 @@ def cluster_sums(
 ) -> tuple[Array, Array]:
     """Sums of item scores and numbers of scored items in each cluster.
 
-    >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool), np.array(["a", "b", "a"]))
+    >>> sums, sizes = cluster_sums(np.ones((1, 1, 3)), np.ones((1, 3), dtype=bool),
+    ...     np.array(["a", "b", "a"]))
     >>> sums[0, 0].tolist(), sizes[0].tolist()
     ([2.0, 1.0], [2.0, 1.0])
     """
@@ -142,7 +143,8 @@ def jackknife_interval(
     The status is `degenerate` when the metric is undefined; no interval below 2 clusters.
 
     >>> right = np.array([1.0, 1, 0, 1, 0, 1, 1, 0])
-    >>> result = jackknife_interval({"right": right, "n": np.ones(8)}, np.arange(8), lambda t: t["right"] / t["n"])
+    >>> result = jackknife_interval({"right": right, "n": np.ones(8)}, np.arange(8),
+    ...     lambda t: t["right"] / t["n"])
     >>> round(result.value, 4), round(result.low, 4), round(result.high, 4)
     (0.625, 0.2664, 0.9836)
     """
@@ -225,7 +227,8 @@ def respondent_bootstrap(
     standard error.
 
     >>> x = np.arange(20.0)
-    >>> bounds, se = respondent_bootstrap(lambda w: w @ x / w.sum(axis=1), 20, np.random.default_rng(0))
+    >>> bounds, se = respondent_bootstrap(lambda w: w @ x / w.sum(axis=1), 20,
+    ...     np.random.default_rng(0))
     >>> round(bounds.low, 1), round(bounds.high, 1)
     (6.9, 11.9)
     """
@@ -271,7 +274,8 @@ def agreement_left_out(first: npt.ArrayLike, other: npt.ArrayLike) -> Mapping[st
 
     `pearson`, `icc_a1`, `icc_c1`, `ccc` and `mean_shift` -> (sets,); NaN where undefined.
 
-    >>> result = agreement_left_out([[9.0], [6], [8], [7], [10], [6]], [[2.0], [1], [4], [1], [5], [2]])
+    >>> result = agreement_left_out([[9.0], [6], [8], [7], [10], [6]],
+    ...     [[2.0], [1], [4], [1], [5], [2]])
     >>> round(float(result["pearson"][0]), 4), round(float(result["mean_shift"][0]), 4)
     (0.7454, -5.1667)
     """

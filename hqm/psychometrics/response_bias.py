@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri, stdtrit
 
 from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.consistency import spearman_brown
@@ -135,8 +136,6 @@ def _over_respondents(values: Array, level: float) -> tuple[Coefficient, float]:
     mean = float(known.mean())
     if n < 2:
         return Coefficient(mean, n=n, level=level), math.nan
-    from scipy.special import stdtrit
-
     deviation = float(known.std(ddof=1))
     half = float(stdtrit(n - 1, 0.5 + level / 2)) * deviation / math.sqrt(n)
     return Coefficient(mean, mean - half, mean + half, n, level, "t"), deviation
@@ -234,7 +233,8 @@ def balanced_score(
 
     - `first, second`: (respondents,): scores on each form.
 
-    >>> [round(s, 4) for s in balanced_score([0.461, 0.595, 0.622, 0.761], [0.538, 0.438, 0.398, 0.440]).scores]
+    >>> [round(s, 4) for s in balanced_score([0.461, 0.595, 0.622, 0.761],
+    ...     [0.538, 0.438, 0.398, 0.440]).scores]
     [0.4995, 0.5165, 0.51, 0.6005]
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -313,7 +313,8 @@ def signal_detection(
     or missing counts.
 
     >>> result = signal_detection(20, 5, 10, 15)
-    >>> round(result.d_prime.value, 4), round(result.criterion.value, 4), round(result.balanced_accuracy.value, 4)
+    >>> round(result.d_prime.value, 4), round(result.criterion.value,
+    ...     4), round(result.balanced_accuracy.value, 4)
     (1.0445, -0.2788, 0.7)
     """
     counts = (hits, misses, false_alarms, correct_rejections)
@@ -324,8 +325,6 @@ def signal_detection(
         return _absent(
             "insufficient", f"items of both truths are needed, there are {yes:g} yes and {no:g} no"
         )
-    from scipy.special import ndtri
-
     h, f = (hits + 0.5) / (yes + 1), (false_alarms + 0.5) / (no + 1)
     zh, zf = float(ndtri(h)), float(ndtri(f))
     variance = _variance(h, zh, yes + 1) + _variance(f, zf, no + 1)
@@ -401,8 +400,6 @@ def signal_detection_from_rates(
         reason = "a rate of 0 or 1 has an infinite d'; give the number of items for a corrected one"
         none = Coefficient.absent("degenerate", reason)
         return SignalDetection(hit, alarm, none, none, balanced, status="degenerate", reason=reason)
-    from scipy.special import ndtri
-
     zh, zf = float(ndtri(hit)), float(ndtri(alarm))
     return SignalDetection(hit, alarm, Coefficient(zh - zf), Coefficient(-(zh + zf) / 2), balanced)
 
@@ -547,7 +544,8 @@ def length_elasticity(
 
     The status is `insufficient` below 3 respondents with 2 forms and `degenerate` when lengths do
     not vary beyond the levels. There is no interval when the fit is exact.
-    >>> round(length_elasticity([[0.15, 0.04], [0.08, 0.03], [0.1, 0.13]], [[105, 10], [80, 11], [47, 63]]).within.value, 3)
+    >>> round(length_elasticity([[0.15, 0.04], [0.08, 0.03], [0.1, 0.13]],
+    ...     [[105, 10], [80, 11], [47, 63]]).within.value, 3)
     0.537
     """
     s, w = shaped_alike(scores, lengths, "respondents, forms")
@@ -583,8 +581,6 @@ def _slope(y: Array, x: Array, levels: Array, m: int, level: float) -> Coefficie
     squares = float(np.dot(residual, residual))
     if df < 1 or squares <= 1e-24 * len(x):
         return Coefficient(value, n=m, level=level)
-    from scipy.special import stdtrit
-
     error = math.sqrt(squares / df / spread)
     half = float(stdtrit(df, 0.5 + level / 2)) * error
     return Coefficient(value, value - half, value + half, m, level, "t", se=error)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 Status = Literal["ok", "insufficient", "degenerate", "not_informative", "not_applicable"]
 
@@ -120,6 +121,4 @@ def mean_of_known(x: Array) -> float:
 
 def normal_quantile(level: float) -> float:
     """How many standard errors a normal interval of this level reaches to either side."""
-    from scipy.special import ndtri
-
     return float(ndtri(0.5 + level / 2))

@@ -168,7 +168,8 @@ def drift_test(
     An update of a served model, another system prompt or a common random seed moves all items of a
     run together; the noise that the items show is then too small.
 
-        two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2;  more runs: over K - 1 orthonormal contrasts
+        two runs:  Q = sum_m D_m^2 / Var(D_m) ~ chi2(M),   D_m = S_m1 - S_m2;
+        more runs: over K - 1 orthonormal contrasts
 
     Var(D_m) comes from the clusters' contributions. Its power is .80 at a drift of .02 (20
     respondents, 1,000 items).
@@ -635,7 +636,8 @@ def noise_floor(
 
     There is no interval. The status is `insufficient` below 3 respondents or 2 items, `degenerate`
     for equal rates.
-    >>> round(noise_floor([0.40, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85], 4000).value, 4)
+    >>> round(noise_floor([0.40, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85], 4000).value,
+    ...     4)
     0.9977
     """
     p = np.asarray(rates, dtype=np.float64)

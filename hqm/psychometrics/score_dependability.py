@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri, stdtrit
 
 from hqm.psychometrics.correlation import size_of
 from hqm.psychometrics.distributions import chi2_quantile, student_quantile
@@ -62,8 +63,6 @@ def spread_of_these(
     >>> [round(float(v), 4) for v in np.quantile(spread.values, [0.025, 0.975])]
     [0.0164, 0.0241]
     """
-    from scipy.special import ndtri
-
     df = respondents - 1
     moving = error if along is None else along
     if min(error, moving) <= 1e-12 * variance:
@@ -140,8 +139,6 @@ def normal_places(places: Array) -> Array:
     """The normal quantiles of these places, stretched to the variance 1 that so few points fall
     short of.
     """
-    from scipy.special import ndtri
-
     at = np.asarray(ndtri(places))
     return np.asarray(at / at.std())
 
@@ -150,8 +147,6 @@ def student_places(df: float) -> Array:
     """Quantiles of Student's t at the few places, stretched to its variance; as the normal's below
     3 degrees of freedom.
     """
-    from scipy.special import stdtrit
-
     at = np.asarray(stdtrit(df, FEW_PLACES))
     return np.asarray(at / at.std() * (df / (df - 2)) ** 0.5 if df > 2 else at)
 

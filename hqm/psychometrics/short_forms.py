@@ -66,7 +66,8 @@ def scaled_scores(
     auxiliary values.
 
     >>> right = np.array([[1.0, 1, 0, 1]])
-    >>> known = scaled_scores({"right": right, "n": np.ones((1, 4))}, lambda t: t["right"] / t["n"], [30, 10, 30, 30], np.ones((4, 1)))
+    >>> known = scaled_scores({"right": right, "n": np.ones((1, 4))}, lambda t: t["right"] / t["n"],
+    ...     [30, 10, 30, 30], np.ones((4, 1)))
     >>> float(known.scores[0].round(3)), float(known.se[0].round(2))
     (0.7, 0.28)
     """

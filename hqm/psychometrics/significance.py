@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaincc
 
 from hqm.psychometrics.result import Array, Outcome, Status
 
@@ -50,8 +51,6 @@ def chi_square_test(statistic: float, df: float, name: str, n: int) -> Significa
     >>> round(chi_square_test(22.348739, 9, "Kendall's W", 10).p, 5)
     0.00784
     """
-    from scipy.special import gammaincc
-
     return SignificanceTest(statistic, df, float(gammaincc(df / 2, statistic / 2)), name, n)
 
 
@@ -72,12 +71,10 @@ def benjamini_hochberg(p: npt.ArrayLike) -> Array:
     """
     flat = np.asarray(p, dtype=np.float64)
     adjusted, known = np.full(flat.shape, np.nan), np.isfinite(flat)
-    order = np.argsort(flat[known])
-    tests = len(order)
-    sorted_p = flat[known][order] * (tests / np.arange(1, tests + 1, dtype=np.float64))
-    back = np.empty(tests)
-    back[order] = np.minimum.accumulate(sorted_p[::-1])[::-1]
-    adjusted[known] = np.clip(back, 0.0, 1.0)
+    if known.any():
+        from scipy.stats import false_discovery_control
+
+        adjusted[known] = false_discovery_control(flat[known])
     return adjusted
 
 

@@ -110,9 +110,11 @@ def blind_solvability(
 
     Questions about the sea are always "yes":
 
-    >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat", "tram")]
+    >>> asked = [f"Is there a {thing} in picture {i}?" for i in range(60) for thing in ("boat",
+    ...     "tram")]
     >>> rng = np.random.default_rng(0)
-    >>> result = blind_solvability(asked, ["yes", "no"] * 60, clusters=[i // 2 for i in range(120)], rng=rng)
+    >>> result = blind_solvability(asked, ["yes", "no"] * 60, clusters=[i // 2 for i in range(120)],
+    ...     rng=rng)
     >>> result.accuracy.value, result.baseline
     (1.0, 0.5)
     """
@@ -300,7 +302,12 @@ class LengthRule:
 
         >>> nothing = Stratum("action", "", "", 0, 0, *[float("nan")] * 6, False, 0.0)
         >>> rule = LengthRule(
-        ...     stratum=nothing, accuracy=Coefficient(0.9), baseline=0.5, threshold=14, short="yes", long="no"
+        ...     stratum=nothing,
+        ...     accuracy=Coefficient(0.9),
+        ...     baseline=0.5,
+        ...     threshold=14,
+        ...     short="yes",
+        ...     long="no",
         ... )
         >>> rule.sentence
         'yes for at most 14 words and no for more'

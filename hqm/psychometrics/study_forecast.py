@@ -3,7 +3,8 @@ difference, from its parts.
 
 Reliabilities are ratios of variances, standard errors are in score units:
 
-    rho_g = 1 - noise / (U + D),  g = 1 - D / (U + D),  phi = U / (U + A),  sem = sqrt(P),  half_width = 1.96 sem
+    rho_g = 1 - noise / (U + D),  g = 1 - D / (U + D),  phi = U / (U + A),  sem = sqrt(P),
+    half_width = 1.96 sem
     mdd = (t's critical value and its noncentral counterpart on C - 1 df) sqrt(2 Q)
 
 U is the variance between respondents, D what moves them against each other, A what moves a score at
@@ -24,6 +25,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import nctdtrinc, stdtrit
 
 from hqm.psychometrics.distributions import chi2_quantile
 from hqm.psychometrics.result import Array, normal_quantile
@@ -59,13 +61,15 @@ class StudySize:
 def error_parts(parts: StudyParts, size: StudySize) -> dict[Effect, Array]:
     """What each effect adds to the variance of a respondent's score, the mean of all its answers.
 
-        part = sigma2 / number of levels that the mean averages over;   pictures of unequal size count as fewer equal ones
+        part = sigma2 / number of levels that the mean averages over;
+        pictures of unequal size count as fewer equal ones
 
     The last effect is taken apart where a judge was asked again: its noise, `("judge",)`, shrinks
     with the askings too. Brennan, R. L. (2001). Generalizability Theory, chapters 4 and 7.
     Springer.
 
-    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), per_picture=1, crowd=1)
+    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2),
+    ...     per_picture=1, crowd=1)
     >>> float(error_parts(parts, StudySize(pictures=100))["respondent", "item"])
     0.002
     """
@@ -139,8 +143,6 @@ def _whole(parts: StudyParts, made: Mapping[Effect, Array]) -> Array:
 
 
 def _smallest_difference(parts: StudyParts, size: StudySize, made: Mapping[Effect, Array]) -> Array:
-    from scipy.special import nctdtrinc, stdtrit
-
     pictures = np.asarray(size.pictures, dtype=np.float64)
     different, place = np.unique(np.maximum(pictures - 1, 1.0), return_inverse=True)
     factor = nctdtrinc(different, 1 - 0.8, stdtrit(different, 0.975))[place].reshape(pictures.shape)
@@ -329,7 +331,8 @@ def forecast(parts: StudyParts, name: str, size: StudySize) -> Array:
     """A figure of `PRECISIONS` for a study, or for many at once, of the kind that the parts were
     measured in.
 
-    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), per_picture=1, crowd=1)
+    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2),
+    ...     per_picture=1, crowd=1)
     >>> [round(float(g), 3) for g in forecast(parts, "g", StudySize(pictures=[40, 90, 190]))]
     [0.8, 0.9, 0.95]
     """
@@ -352,7 +355,8 @@ def forecast_bounds(
 
     >>> rng = np.random.default_rng(0)
     >>> from hqm.psychometrics.study_variance import study_parts
-    >>> parts = study_parts(rng.random((8, 300, 1, 2)) < np.linspace(0.3, 0.9, 8)[:, None, None, None])
+    >>> parts = study_parts(rng.random((8, 300, 1, 2)) < np.linspace(0.3, 0.9, 8)[:, None, None,
+    ...     None])
     >>> low, high = forecast_bounds(parts, "mdd", StudySize(pictures=300))
     >>> low < float(forecast(parts, "mdd", StudySize(pictures=300))) < high
     True
@@ -432,7 +436,8 @@ def compare_studies(
     U is the variance between respondents, Q that of the errors which come anew with pictures and
     runs (`forecast`):
 
-        d = log(U1 / Q1) - log(U2 / Q2);   these: SE^2 by the delta method from each study's covariance of components
+        d = log(U1 / Q1) - log(U2 / Q2);
+        these: SE^2 by the delta method from each study's covariance of components
         others: SE^2 + 2 (a1^2 + a2^2 - 2 a1 a2 r^2) / (n_eff - 1),   a = (U + Q0) / U as audited
 
     Respondents' variances in two benchmarks go together by the square of their scores' correlation
@@ -442,7 +447,8 @@ def compare_studies(
     - `correlation`: Of the respondents' scores in both; `n_effective`: how many independent
       respondents they share.
 
-    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2), covariance=((1e-6, 0), (0, 1e-5)),
+    >>> parts = StudyParts(effects=(("respondent",), ("respondent", "item")), values=(0.02, 0.2),
+    ...     covariance=((1e-6, 0), (0, 1e-5)),
     ...                    respondents=20, families=20, items=100, pictures=100)
     >>> worse = replace(parts, values=(0.01, 0.2))
     >>> compared = compare_studies(parts, worse, (StudySize(pictures=100),) * 2, 0.9, 20)

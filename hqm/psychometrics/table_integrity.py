@@ -82,7 +82,8 @@ def grim(mean: Number, n: int, *, decimals: int | None = None, scale: Number = 1
     numbers are impossible, and a typing error, a wrong n or dropped answers show (Brown and
     Heathers 2017).
 
-        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed digit
+        possible  <=>  some whole k has |scale k / n - mean| <= half a unit of the last printed
+            digit
 
     - `mean`: As printed; a string keeps trailing zeros. `scale`: 100 for a rate in per cent.
     - `decimals`: Digits after the point, by default those of `mean`.
@@ -146,7 +147,8 @@ def check_table(
     Without violations when all can be true (which does not show that it is). The status is
     `not_informative` when no test could have refuted anything.
 
-    >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]], n=[500, 500, 1000], overall="all")
+    >>> result = check_table(["m"], ["a", "b", "all"], [["0.748", "0.501", "0.625"]],
+    ...     n=[500, 500, 1000], overall="all")
     >>> [(v.kind, v.column) for v in result.violations]
     [('GRIM', 'b')]
     """

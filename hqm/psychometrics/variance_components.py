@@ -233,7 +233,8 @@ def crossed_components(
       single observations.
     - `design`: The margins of these scores, where they are at hand.
 
-    >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]], ["respondent", "item"])
+    >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]],
+    ...     ["respondent", "item"])
     >>> [round(float(value), 4) for value in result.values]
     [0.5757, 0.6129, 1.1013]
     """
@@ -505,7 +506,8 @@ def mean_variance(
     - `without`: (respondents, clusters): the same numbers with each cluster of items left out.
     - `n_effective`: How many independent respondents there are, where some are relatives.
 
-    >>> both = mean_variance([0.1, 0.3, 0.2], [[0.1, 0.12, 0.08] * 4, [0.3, 0.32, 0.28] * 4, [0.2, 0.22, 0.18] * 4])
+    >>> both = mean_variance([0.1, 0.3, 0.2],
+    ...     [[0.1, 0.12, 0.08] * 4, [0.3, 0.32, 0.28] * 4, [0.2, 0.22, 0.18] * 4])
     >>> both.both >= max(both.respondents, both.items)
     True
     """
@@ -568,7 +570,8 @@ def agreement_bounds(
     its bias is upward, here by as much again), so the noise's own part is taken off once; log(1 -
     r) is nearly normal.
 
-        L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C sum (L_c - mean L)^2 - sum_m w_m^2 / (2 (M - 1)^2 (1 - r)^2)
+        L_c = log(1 - r_(c)),   SE^2 = (C - 1) / C sum (L_c - mean L)^2 - sum_m w_m^2 / (2 (M -
+            1)^2 (1 - r)^2)
 
     with w_m the sampling variance of respondent m's standardised difference. Efron, B. and Stein,
     C. (1981). Annals of Statistics, 9, 586-596. Coverage: docs/psychometrics_coverage.md.
@@ -624,7 +627,8 @@ def respondent_bounds(
     """The ends of a correlation's interval over other respondents, cut to -1..1; NaN where one does
     not exist.
 
-        r -+ t(M - 3) SE sqrt(M / (M - 2)),   SE of the jackknife (Tukey 1958); 2 and 3 because two means and a slope are lost
+        r -+ t(M - 3) SE sqrt(M / (M - 2)),
+        SE of the jackknife (Tukey 1958); 2 and 3 because two means and a slope are lost
 
     - `left_out`: (respondents,): the correlation with each respondent left out.
     - `size`: The number of independent respondents, 10 or more.

@@ -38,7 +38,8 @@ def with_wrong_keys(
 ) -> Array:
     """The scores that the same answers would have under wrong keys.
 
-    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k options: 1 / (k - 1)).
+    Right answers are then wrong; a wrong one is right with the chance `hit` of meeting the key (k
+    options: 1 / (k - 1)).
     Scores, of (respondents, items), that lie between 0 and 1 are mirrored; NaN stays.
     >>> with_wrong_keys([[1, 0, 0.25]], rng=np.random.default_rng(0))
     array([[0.  , 1.  , 0.75]])
@@ -246,7 +247,8 @@ def reading_list(
         return ReadingList(
             (),
             status="insufficient",
-            reason=f"a reading list needs 5 respondents and 20 items, there are {respondents} and {count}",
+            reason=f"a reading list needs 5 respondents and 20 items, there are {respondents}"
+            f" and {count}",
         )
     seen = np.isfinite(x)
     spread = np.where(seen, x, -np.inf).max(axis=0) - np.where(seen, x, np.inf).min(axis=0)

@@ -24,8 +24,8 @@ def chair_tally(mentioned: Sequence[str], present: Collection[str], text: str) -
     Examples
     --------
     >>> verdict = chair_tally(["dog", "dog", "cat"], {"dog", "person"}, "Two dogs and a cat.")
-    >>> verdict.tally["hallucinated"], verdict.tally["mentioned"], verdict.tally["covered"], verdict.read
-    (1.0, 3.0, 1.0, 'cat')
+    >>> verdict.tally["hallucinated"], verdict.tally["mentioned"], verdict.read
+    (1.0, 3.0, 'cat')
     """
     there = set(present)
     wrong = [name for name in mentioned if name not in there]

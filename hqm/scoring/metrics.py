@@ -95,7 +95,8 @@ class Metric:
         """The number that the release prints, from the same sums; only for display, never for a
         statistic.
 
-        >>> Metric("rate", lambda t: t["n"], digits=2).printed({"n": np.array([0.125, 2 / 3, np.nan])})
+        >>> Metric("rate", lambda t: t["n"],
+        ...     digits=2).printed({"n": np.array([0.125, 2 / 3, np.nan])})
         array([0.12, 0.67,  nan])
         """
         values = self(sums) if self.release is None else replace(self, of=self.release)(sums)

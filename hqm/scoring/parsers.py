@@ -5,18 +5,18 @@ Released scorers disagree on what an answer says; each parser here reproduces on
 score can be compared with the table it came from. A parser maps the text of an answer to "yes",
 "no" or None (unparsed).
 
-    name                  rule                                                                    unreadable becomes
-    strict                the leading yes or no, or a restatement of the question; understands    unparsed
-                          negated questions
-    pope                  POPE's evaluate.py: "no" if the first sentence has No, not or no        "yes"
-    amber                 AMBER's inference.py: exactly `Yes` or `No`                             unparsed
-    hal_eval              Hal-Eval's 5k_code.py: `no` anywhere before the first comma, else yes   unparsed
-    vlmevalkit            VLMEvalKit: the word yes or the word no, not both                       unparsed
-    lmms_eval             lmms-eval's POPE task: the whole answer is yes or no                    unparsed
-    lmms_eval_amber       lmms-eval's AMBER task: contains yes, else contains no                  unparsed
-    lmms_eval_hallusion   lmms-eval's HallusionBench task: contains yes                           "no"
-    faithscore            FaithScore's verifier: contains yes                                     "no"
-    last                  the last yes or no in the answer, for answers that reason first         unparsed
+    name                 rule                                                              not read
+    strict               the leading yes or no, or a restatement of the question;          unparsed
+                         understands negated questions
+    pope                 POPE's evaluate.py: "no" if the first sentence has No, not or no  "yes"
+    amber                AMBER's inference.py: exactly `Yes` or `No`                       unparsed
+    hal_eval             Hal-Eval's 5k_code.py: `no` before the first comma, else yes      unparsed
+    vlmevalkit           VLMEvalKit: the word yes or the word no, not both                 unparsed
+    lmms_eval            lmms-eval's POPE task: the whole answer is yes or no              unparsed
+    lmms_eval_amber      lmms-eval's AMBER task: contains yes, else contains no            unparsed
+    lmms_eval_hallusion  lmms-eval's HallusionBench task: contains yes                     "no"
+    faithscore           FaithScore's verifier: contains yes                               "no"
+    last                 the last yes or no, for answers that reason first                 unparsed
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def _last(text: str, question: str, negated: bool) -> Polar | None:
 
 
 _LEAD = re.compile(
-    r"^\W*(?:(?:the\s+|my\s+)?(?:correct\s+|final\s+)?answer(?:\s+is)?\W*)?\b(yes|yeah|yep|no|nope)\b[\s,.:;!*-]*",
+    r"^\W*(?:(?:the\s+|my\s+)?(?:correct\s+|final\s+)?answer(?:\s+is)?\W*)?"
+    r"\b(yes|yeah|yep|no|nope)\b[\s,.:;!*-]*",
     re.IGNORECASE,
 )
 _BOTH = re.compile(r"^(?:and|or|/|&)\s*(?:yes|no)\b", re.IGNORECASE)
@@ -120,14 +121,16 @@ _NEGATIVE = re.compile(
 )
 # a clause that says what is the case: a subject, then a form of be, do, have or can
 _STATEMENT = re.compile(
-    r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some|none)\b[^.;!?]*?"
-    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|cannot|will|appears?|seems?|shows?|contains?)(?:n't)?(?:\b|$)"
+    r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some"
+    r"|none)\b[^.;!?]*?\b(?:is|are|was|were|does|do|did|has|have|had|can|cannot|will|appears?"
+    r"|seems?|shows?|contains?)(?:n't)?(?:\b|$)"
     r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
     re.IGNORECASE,
 )
 # what follows one of these no longer restates the question
 _ASIDE = re.compile(
-    r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead|and\s+not)\b|[,;]",
+    r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
+    r"|and\s+not)\b|[,;]",
     re.IGNORECASE,
 )
 _PLAIN_WORDS = frozenset(

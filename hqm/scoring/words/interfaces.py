@@ -160,7 +160,8 @@ def cosine(first: Embedding, other: Embedding) -> float:
 
     It is 1 for the same tokens, 0 if either text has no vector, and otherwise the cosine.
 
-    >>> x, y = (embed([w], [np.array(v, dtype=np.float32)]) for w, v in (("x", [1, 0]), ("y", [0, 0])))
+    >>> x, y = (embed([w], [np.array(v, dtype=np.float32)]) for w,
+    ...     v in (("x", [1, 0]), ("y", [0, 0])))
     >>> cosine(x, x), cosine(y, y), cosine(x, y)
     (1.0, 1.0, 0.0)
     """

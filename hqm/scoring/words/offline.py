@@ -45,8 +45,8 @@ def noun_lemma(word: str) -> str:
     Of several lemmas the first counts, but for a word in -ves the one in -f: "leaves" comes from
     leaf, not from leave.
 
-    >>> noun_lemma("knives"), noun_lemma("leaves"), noun_lemma("glasses"), noun_lemma("TVs"), noun_lemma("cookies")
-    ('knife', 'leaf', 'glass', 'TVs', 'cookie')
+    >>> [noun_lemma(word) for word in ("knives", "leaves", "glasses", "TVs", "cookies")]
+    ['knife', 'leaf', 'glass', 'TVs', 'cookie']
     """
     from lemminflect import getLemma
 

@@ -1,14 +1,14 @@
 """The named parts, and the choice among them by `--words`.
 
-part           name                 what it is
-nouns          hanta                HanTa's tagger and lemminflect's lemmas; both carry their data, nothing is fetched
-nouns          nltk                 NLTK's tagger and WordNet lemmatiser, which AMBER's release uses
-nouns          en_core_web_sm       spaCy's small English model, which OpenCHAIR's release uses
-likeness       synonyms             the same word, or two words of one row of our table of synonyms; no vectors
-likeness       en_core_web_lg       cosine of spaCy's vectors above 0.8, as AMBER's release computes it
-likeness       en_core_web_md       the same with the medium model, which lmms-eval tries first
-concreteness   rule                 our rule: a noun is concrete unless its ending or a list says otherwise
-concreteness   brysbaert            rating above 4.5 in the table of Brysbaert et al. 2014, a file that the user has
+part           name            what it is
+nouns          hanta           HanTa's tagger and lemminflect's lemmas, whose data come with them
+nouns          nltk            NLTK's tagger and WordNet lemmatiser, which AMBER's release uses
+nouns          en_core_web_sm  spaCy's small English model, which OpenCHAIR's release uses
+likeness       synonyms        the same word, or two words of one row of our synonyms
+likeness       en_core_web_lg  cosine of spaCy's vectors above 0.8, as AMBER's release computes it
+likeness       en_core_web_md  the same with the medium model, which lmms-eval tries first
+concreteness   rule            our rule: concrete unless its ending or a list says otherwise
+concreteness   brysbaert       rating above 4.5 in the table of Brysbaert et al. (2014)
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
 
     Examples
     --------
-    >>> known = {"offline": Recipe("hanta", "synonyms"), "official": Recipe("nltk", "en_core_web_lg")}
+    >>> known = {"offline": Recipe("hanta", "synonyms"),
+    ...     "official": Recipe("nltk", "en_core_web_lg")}
     >>> compose("official,nouns=hanta", known, "amber_g").label
     'nouns=hanta,likeness=en_core_web_lg'
     """
