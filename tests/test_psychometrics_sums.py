@@ -719,3 +719,12 @@ def test_graded_items_are_accused_by_the_share_of_permutations() -> None:
         graded, rng=np.random.default_rng(31), permutations=19, alpha=0.051
     )
     assert [candidate.item for candidate in result.candidates] == [3]
+
+
+def test_items_without_a_type_are_compared_with_types_of_one_label() -> None:
+    """24 items of a with both labels, 30 of b that are all wrong, 26 without a type."""
+    types = ["a"] * 24 + ["b"] * 30 + [None] * 26
+    labels = ["yes", "no"] * 12 + ["no"] * 30 + ["yes"] * 26
+    lengths = np.random.default_rng(32).integers(5, 20, 80)
+    study = psy.length_cue(lengths, labels, rng=np.random.default_rng(33), types=types)
+    assert [rule.stratum.items for rule in study.rules] == [24, 56]
