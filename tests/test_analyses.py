@@ -143,7 +143,7 @@ def test_tables_are_in_the_file_and_the_report(faith: hqm.Audit, tmp_path: Path)
     data = json.loads(faith.to_json())
     data["audits"][0]["analyses"][0]["rows"][0].append(1)
     path.write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(DataError, match=r"audits\.0\.analyses\.0\.rows"):
+    with pytest.raises(DataError, match=r"audits\[0\]\.analyses\[0\]\.rows"):
         hqm.Audit.load(path)
 
 

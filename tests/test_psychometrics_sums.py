@@ -444,8 +444,8 @@ def test_two_studies_are_compared_by_hand() -> None:
     assert result.g == pytest.approx((0.02 / 0.022, 0.01 / 0.01125))
     assert result.these.difference == pytest.approx(difference)
     assert result.these.error == pytest.approx(math.sqrt(variance), rel=1e-4)
-    one, other = 1 + 0.2 / 50 / 0.02, 1 + 0.1 / 20 / 0.01
-    own = 2 * (one**2 + other**2 - 2 * one * other * 0.9**2) / 14
+    steep, flat = 1 + 0.2 / 50 / 0.02, 1 + 0.1 / 20 / 0.01
+    own = 2 * (steep**2 + flat**2 - 2 * steep * flat * 0.9**2) / 14
     assert result.others.error == pytest.approx(math.sqrt(variance + own), rel=1e-4)
     without = psy.StudyParts(
         effects=first.effects, values=first.values, status="degenerate", reason="equal scores"
@@ -681,13 +681,13 @@ def test_a_judge_without_errors_has_wilsons_ends() -> None:
     human = np.repeat([[1.0, 0]], [15, 10], axis=1).repeat(2, axis=0)
     square = stats.norm.ppf(0.95) ** 2
     right, wrong = (psy.judge_errors(judge, human, level=0.9) for judge in (human, 1 - human))
-    for one, other, count in (
+    for of_right, of_wrong, count in (
         (right.sensitivity, wrong.sensitivity, 30),
         (right.specificity, wrong.specificity, 20),
     ):
         edge = square / (count + square)
-        assert (one.value, one.low, one.high) == pytest.approx((1, 1 - edge, 1))
-        assert (other.value, other.low, other.high) == pytest.approx((0, 0, edge))
+        assert (of_right.value, of_right.low, of_right.high) == pytest.approx((1, 1 - edge, 1))
+        assert (of_wrong.value, of_wrong.low, of_wrong.high) == pytest.approx((0, 0, edge))
 
 
 def test_means_of_administrations_closer_than_chance_add_no_error() -> None:
@@ -704,8 +704,10 @@ def test_a_correction_says_why_there_is_none() -> None:
     human = np.tile([1.0, 0], (2, 50))
     unlike = human.copy()
     unlike[0, :60] = 1 - unlike[0, :60]
-    one = np.vstack([human[0], np.full(100, np.nan)])
-    reasons = [psy.rogan_gladen_scores(*pair)[0].reason for pair in ((unlike, human), (human, one))]
+    lone = np.vstack([human[0], np.full(100, np.nan)])
+    reasons = [
+        psy.rogan_gladen_scores(*pair)[0].reason for pair in ((unlike, human), (human, lone))
+    ]
     assert "differently" in reasons[0]
     assert "could not be compared" in reasons[1]
 

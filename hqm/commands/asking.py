@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import BenchmarkAudit
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
-    from hqm.comparison.key_effect import KeyEffect
+    from hqm.comparison.key_effects import KeyEffect
     from hqm.store.database import Store
 
 _PLANNED = ("store", "as_json", "price_in", "price_out")
@@ -297,7 +297,7 @@ def _by_corrected_key(session: Session, audits: list[BenchmarkAudit]) -> list[Ke
     name and the key's.
     """
     from hqm.auditing.auditor import audit as audit_of
-    from hqm.comparison.key_effect import key_effect
+    from hqm.comparison.key_effects import key_effect
 
     effects = []
     for benchmark, before in list(zip(session.benchmarks, audits, strict=True)):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.findings import Finding
     from hqm.commands.new_benchmark import Made
     from hqm.commands.session import Plan, Session
-    from hqm.comparison.key_effect import KeyEffect
+    from hqm.comparison.key_effects import KeyEffect
     from hqm.decisions.stopping import StoppedRun
     from hqm.imports.log_answers import Taken
     from hqm.judges.judgements import TakenJudgements

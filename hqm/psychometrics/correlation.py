@@ -140,9 +140,8 @@ def kendall_tau_b(
     """Kendall's tau-b of two administrations, with the interval of Fieller, Hartley and Pearson
     (1957).
 
-    It says how much more often the two order a pair of respondents alike than the other way round;
-    without ties, (tau + 1) / 2 is the share of pairs in one order. As in `pearson`: `insufficient`
-    below 3; no interval below 5.
+    Without ties, (tau + 1) / 2 is the share of pairs of respondents that both order alike.
+    `insufficient` below 3; no interval below 5.
 
         (concordant - discordant) / sqrt((pairs - tied in x)(pairs - tied in y)),
             tanh(atanh(tau) +- z sqrt(.437 / (n - 4)))

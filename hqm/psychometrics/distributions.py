@@ -106,8 +106,8 @@ def average_ranks(values: npt.ArrayLike, axis: int | None = None) -> npt.NDArray
     """
     from scipy.stats import rankdata
 
-    ranks: npt.NDArray[np.float64] = rankdata(values, axis=axis)
-    return ranks
+    x = np.asarray(values, dtype=np.float64)
+    return np.asarray(rankdata(x) if axis is None else rankdata(x, axis=axis))
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -119,7 +119,8 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """
     from scipy.stats import kendalltau
 
-    return float(kendalltau(x, y).statistic)
+    pair = (np.asarray(values, dtype=np.float64) for values in (x, y))
+    return float(kendalltau(*pair).statistic)
 
 
 def _where_positive(df: Number, value: Any) -> Any:

@@ -227,10 +227,8 @@ def crossed_components(
     with the effects; the ANOVA of a balanced design.
 
     - `scores`: One axis a facet, named in `facets`; NaN where there is no observation.
-    - `nested`: Facet -> the facet that its levels lie in (items in pictures), and the label of each
-      level.
-    - `effects`: Those to tell apart; all combinations unless given. The rest goes into that of
-      single observations.
+    - `nested`: Facet -> the facet that its levels lie in, and the label of each level.
+    - `effects`: Those to tell apart; the rest goes into that of single observations.
     - `design`: The margins of these scores, where they are at hand.
 
     >>> result = crossed_components([[2, 4, 5], [4, 5, 7], [6, 6, np.nan], [3, 5, 5]],

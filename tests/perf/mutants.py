@@ -53,7 +53,7 @@ def places(path: Path) -> list[tuple[str, int, list[tuple[str, int]]]]:
     """The lines of a module, with what can be changed at each place."""
     parts = [p for node in ast.walk(ast.parse(path.read_text("utf-8"))) for p in left_out(node)]
     spans = [((p.lineno, p.col_offset), (p.end_lineno, p.end_col_offset)) for p in parts if p]
-    nodes, found = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
+    nodes, there = list(ast_nodes(get_ast_from_path(path))), defaultdict(list)
     for name in operator_names():
         operator = get_operator(name)
         if name.endswith(NO_CHANGE) or operator.arguments():
@@ -61,8 +61,8 @@ def places(path: Path) -> list[tuple[str, int, list[tuple[str, int]]]]:
         starts = [start for node in nodes for start, _ in operator().mutation_positions(node)]
         for occurrence, start in enumerate(starts):
             if not any(first <= start < last for first, last in spans):
-                found[start].append((name, occurrence))
-    return [(str(path), start[0], found[start]) for start in sorted(found)]
+                there[start].append((name, occurrence))
+    return [(str(path), start[0], there[start]) for start in sorted(there)]
 
 
 def draw(number: int, seed: int) -> list[tuple[str, int, str, int]]:
@@ -126,13 +126,13 @@ class Mutant:
         """Those of the line, or of the whole module outside a function, the quickest first."""
         ran, seconds = record["ran"][str(self.path)], record["seconds"]
         lines = map(str, range(self.statement.lineno, self.statement.end_lineno + 1))
-        found = {test for line in (lines if self.inside else ran) for test in ran.get(line, ())}
+        there = {test for line in (lines if self.inside else ran) for test in ran.get(line, ())}
         if self.inside and str(self.line) in ran:
-            found = set(ran[str(self.line)])
+            there = set(ran[str(self.line)])
         if not self.inside:
-            found |= {test for test in seconds if LOOKS in test}
+            there |= {test for test in seconds if LOOKS in test}
         total, chosen = 0.0, []
-        for test in sorted(found, key=lambda test: seconds.get(test, math.inf)):
+        for test in sorted(there, key=lambda test: seconds.get(test, math.inf)):
             total += seconds.get(test, math.inf)
             if total < SECONDS:
                 chosen.append(test)
