@@ -73,6 +73,7 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
 
     Examples
     --------
+    >>> from hqm.forms.grammar import tag
     >>> as_statement("Does the man have a hat", tag("Does the man have a hat"))
     'the man has a hat'
     >>> as_statement("is the design on the snowboard", tag("is the design on the snowboard"), "what", whole=True)
