@@ -167,8 +167,8 @@ def test_a_mirror_stands_before_host_path_and_query(query: str) -> None:
     card = card_of(f"https://far.org/a/file.bin{query}")
     (file,) = card.source.files
     for mirror in ("http://here", "http://here/"):
-        found = Origin(mirror=mirror).of(card, file)
-        assert found.url == f"http://here/far.org/a/file.bin{query}"
+        root = Origin(mirror=mirror).of(card, file)
+        assert root.url == f"http://here/far.org/a/file.bin{query}"
     assert Origin().of(card, file) == file
     with pytest.raises(hqm.UsageError):
         Origin(mirror="here")
