@@ -15,11 +15,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, get_args
 
 from hqm.errors import StoreError, UsageError
-from hqm.store.sqlite import connect, transaction
+from hqm.store.sqlite import StoreFile, connect, transaction
 from hqm.text import storable
 
 By = Literal["rater", "adjudication", "import"]
@@ -91,7 +90,7 @@ class Label:
         return str(self.values.get(NOTE) or "")
 
 
-class LabelStore:
+class LabelStore(StoreFile):
     """The labels of one plan, in one SQLite file.
 
     Parameters
@@ -167,25 +166,6 @@ class LabelStore:
             raise StoreError(
                 f"it cannot be written: {error.strerror}", place=str(self.path)
             ) from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._guard(), transaction(self._db):
-            yield
-
-    def close(self) -> None:
-        self._db.close()
-
-    def __enter__(self) -> LabelStore:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def add(
         self,

@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from hqm.errors import StoreError
 from hqm.signature import canonical_json, digest
-from hqm.store.sqlite import Kept, connect, connect_alone, transaction
+from hqm.store.sqlite import Kept, StoreFile, connect, connect_alone
 from hqm.text import storable
 from hqm.types import Judgement, Response, Row, Usage
 
@@ -239,7 +238,7 @@ def _written(detail: Mapping[str, Any]) -> str:
     return canonical_json(dict(detail)) if detail else _NO_DETAIL
 
 
-class Store:
+class Store(StoreFile):
     """One SQLite file of answers and judgements.
 
     Parameters
@@ -362,25 +361,6 @@ class Store:
             raise StoreError(
                 f"it cannot be written: {error.strerror}", place=str(self.path)
             ) from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._guard(), transaction(self._db):
-            yield
-
-    def close(self) -> None:
-        self._db.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # --- who and what ---
 

@@ -10,9 +10,10 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
 
 from hqm.errors import StoreError
 
@@ -67,6 +68,35 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
             database.execute("ROLLBACK")
         raise
     database.execute("COMMIT")
+
+
+class StoreFile:
+    """An open SQLite file; closed at the end of a `with` block."""
+
+    _db: sqlite3.Connection
+
+    def _guard(self) -> AbstractContextManager[None]:
+        """Turn errors of SQLite and of the disk into a `StoreError` that names the remedy."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._guard(), transaction(self._db):
+            yield
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 # ----------------------------------------------------------------------
