@@ -40,8 +40,8 @@ def audit_published(
     """Audit a published table in place of a benchmark; the report and audit.json are written where
     they are asked for.
     """
-    from hqm.auditing.evidence import read_families
     from hqm.published.table_audit import audit_table, read_table
+    from hqm.respondents.relatives import read_families
     from hqm.version import __version__
 
     pair = tuple(part.strip() for part in what.columns.split(",")) if what.columns else None
