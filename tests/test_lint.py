@@ -14,11 +14,17 @@ import sklearn.datasets
 from PIL import Image, ImageEnhance
 
 import hqm
+from hqm.benchmark.findings import check_form
 from hqm.files.images import as_rgb
 from hqm.lint import CODES, Checked, Selection, code_of, lint_benchmarks
 from hqm.lint.answer_leaks import check_places
 from hqm.lint.picture_checks import Look, Pictures, change_between
-from hqm.lint.question_checks import bare, check_words, commonest_template
+from hqm.lint.question_checks import (
+    bare,
+    check_words,
+    commonest_template,
+    with_favoured_keys,
+)
 from hqm.types import ORIGINAL, Form, Item
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of
@@ -171,7 +177,7 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "D102": twin(lambda row: {"prompt": row["prompt"].upper().replace("?", " ?")}),
     "D103": twin(lambda row: {"target": other(row["target"])}),
     "D104": twin(lambda row: {"prompt": row["prompt"].upper(), "target": other(row["target"])}),
-    "D105": twin(lambda row: {"prompt": f"Do you see a {re.findall(r'\w+', row['prompt'])[-4 if 'image' in row['prompt'] else -1]}?"}),
+    "D105": twin(lambda row: {"prompt": "Is there any " + row["prompt"].split()[-1]}),
     "L101": every(lambda i, row: {"target": "yes" if i % 10 else "no"}),
     "L102": lambda f: write(
         f, [{**row, **first_option(i)} for i, row in enumerate(clean_items())], task="choice"
@@ -544,7 +550,7 @@ def test_a_picture_is_read_as_people_see_it(tmp_path: Path) -> None:
 PARAPHRASED = {
     "Is there a {} in the image?": "Can you see any {}s in this photo?",
     "Does the picture show a {}?": "Is a {} visible?",
-    "Can you see one red {} here?": "Is the {} red?",
+    "Can you see a red {} here?": "Is the {} red?",
     "How many {}s are there?": "What is the number of {}s in the scene?",
 }
 
@@ -654,3 +660,20 @@ def test_a_value_of_checked_is_json(tmp_path: Path) -> None:
         150,
         {"no": 150, "yes": 150},
     )
+
+
+@pytest.mark.parametrize(("right", "favoured"), [((9, 1), "a"), ((1, 9), "b"), ((6, 4), "")])
+def test_answers_favour_one_of_two_contradicting_keys(
+    right: tuple[int, int], favoured: str
+) -> None:
+    asked = Form(
+        ORIGINAL,
+        tuple(
+            Item(name, "Is there a dog?", "yes_no", key, image="1.png")
+            for name, key in (("a", "yes"), ("b", "no"))
+        ),
+    )
+    (finding,) = (f for f in check_form(asked) if f.name == "contradictory-label")
+    read = with_favoured_keys(finding, dict(zip("ab", right, strict=True)), {"a": 10, "b": 10})
+    assert read.rows[0]["favoured"] == favoured
+    assert read.examples[0].endswith(str(read.rows[0]["answers"]))

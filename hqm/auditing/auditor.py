@@ -45,6 +45,7 @@ from hqm.indicators.cases import left_out, unit_scores
 from hqm.judges.procedure import parse_judge
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
+from hqm.lint.question_checks import with_favoured_keys
 from hqm.psychometrics import (
     FamilyDependence,
     StudyParts,
@@ -720,9 +721,12 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
         for row in rows
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }
-    yield from (
-        finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE
-    )
+    ids, scored = [item.id for item in evidence.first.items], np.isfinite(evidence.first.values)
+    right = dict(zip(ids, (evidence.first.values > 0.5).sum(axis=0).tolist(), strict=True))
+    answered = dict(zip(ids, scored.sum(axis=0).tolist(), strict=True))
+    for finding in evidence.findings:
+        if not rows or finding.name != TYPE_NOT_MEASURABLE:
+            yield with_favoured_keys(finding, right, answered)
     yield from too_few(few)
 
 

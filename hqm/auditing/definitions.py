@@ -253,6 +253,8 @@ class Contradiction:
     """The key of each item; empty where an older audit does not have them."""
     images: tuple[str, ...] = ()
     question: str = ""
+    answers: str = ""
+    """Which of the keys the respondents' answers favour, in words."""
 
 
 def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
@@ -265,6 +267,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
             tuple(map(str, row.get("keys", ()))),
             tuple(map(str, row.get("images", ()))),
             str(row.get("question", "")),
+            str(row.get("answers", "")),
         )
         for finding in audit.findings
         if finding.get("name") in ("contradictory-label", "contradictory-twins")

@@ -167,7 +167,10 @@ _ALL = (
         " than chance explains.",
     ),
     Code(
-        "L201", "label-by-position", "warning", "The right answers strictly alternate in the file."
+        "L201",
+        "label-by-position",
+        "warning",
+        "The right answers strictly alternate in the file, or stand sorted: the place gives them away.",
     ),
     Code(
         "L202",

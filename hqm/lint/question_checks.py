@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hqm.forms.find_question import NEGATIONS, Asked, clause_of, sentences
 from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
 from hqm.forms.make_forms import count_modes
 from hqm.forms.tag_cache import RULES, Readings
+from hqm.psychometrics.distributions import binomial_above
 from hqm.types import LETTERS, Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -212,6 +214,40 @@ def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Itera
             ),
             rows=tuple(row_of(*g) for g in groups),
         )
+
+
+CONTRADICTING = ("contradictory-label", "contradictory-twins", "paraphrased-question")
+
+
+def with_favoured_keys(
+    finding: Finding, right: Mapping[str, int], answered: Mapping[str, int]
+) -> Finding:
+    """A finding about contradicting keys, with what respondents' answers say of each pair.
+
+    One key is favoured where an exact test of its right answers against those of the other is below
+    .05.
+
+    - `right, answered`: Item -> how many respondents are right by its key, and were scored.
+    """
+    if finding.name not in CONTRADICTING:
+        return finding
+    rows = [dict(row) for row in finding.rows]
+    for row in rows:
+        ids = sorted(map(str, row["items"]), key=lambda item: -right.get(item, 0))
+        if row["keys"] == row["keys"][:1] * len(ids) and finding.name != "contradictory-twins":
+            continue
+        first, last = right.get(ids[0], 0), right.get(ids[-1], 0)
+        shown = 2 * float(binomial_above(first - 1, max(1, first + last), 0.5)) < 0.05
+        counts = ", ".join(f"{i} {right.get(i, 0)} of {answered.get(i, 0)}" for i in ids)
+        row["favoured"] = ids[0] if shown else ""
+        row["answers"] = (
+            f"the answers favour {f'the key of {ids[0]}' if shown else 'no key'} (right by {counts})"
+        )
+    examples = tuple(
+        f"{text}: {row['answers']}" if "answers" in row else text
+        for text, row in zip(finding.examples, rows, strict=False)
+    )
+    return replace(finding, rows=tuple(rows), examples=examples)
 
 
 def _denied(form: Form, groups: _Groups) -> Iterable[list[Item]]:
