@@ -784,8 +784,8 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
         command: list[object] = [
             "audit",
             "hqh",
-            "--mode",
-            mode,
+            "--set",
+            f"mode={mode}",
             "--forms",
             "original",
             "-q",
@@ -795,8 +795,8 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
             tmp_path / mode,
             "--data",
             data,
-            "--prompts",
-            "hqm",
+            "--set",
+            "prompts=hqm",
         ]
         verdicts = []
         for k, name in enumerate(("llava", "qwen", "fuyu")):

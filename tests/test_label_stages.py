@@ -139,7 +139,7 @@ def judged(
         )
         yield (
             released,
-            released.audit(*labels, "--judge", server.name(), "--level", "stage"),
+            released.audit(*labels, "--judge", server.name(), "--set", "levels=stage"),
             server,
         )
     finally:

@@ -70,7 +70,7 @@ def existing(path: Path, names: Sequence[str]) -> Path:
         raise UsageError(
             "there is no such store",
             place=str(path),
-            remedy=f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store"
+            remedy=f"Name another with --store, or make it: `hqm audit --no-report {shlex.join(names)} --store"
             f" {shlex.quote(str(path))}`.",
         )
     return path
@@ -142,11 +142,13 @@ def find_audit(path: Path) -> Path:
     return path
 
 
-def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Session:
-    """The benchmarks, put before one store."""
+def session_of(
+    names: Sequence[str], store: Store, options: RunOptions, *, offline: bool = False
+) -> Session:
+    """Load the benchmarks and put them before one store."""
     from hqm.commands.session import Session
 
-    return Session(names, store, options)
+    return Session(names, store, options, offline=offline)
 
 
 def render(audit: Audit, policy: Policy | None = None) -> str:
@@ -154,19 +156,9 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
     return str(importlib.import_module("hqm.reports.html").render(audit, policy))
 
 
-def write_report(audit: Audit, page: Path, policy: Policy | None = None) -> None:
-    """Write the report of an audit."""
-    write_text(page, render(audit, policy))
-
-
 def write_text(path: Path, text: str) -> None:
     """Write a file beside and move it, so that a failure leaves the old one."""
     write_together({path: text})
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file beside and move it, so that a failure leaves the old one."""
-    write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:

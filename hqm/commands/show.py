@@ -48,7 +48,7 @@ _WITHOUT = (
 
 
 def probability_counts(session: Session) -> None:
-    """How many of each respondent's answers carry a probability, after `hqm run --expected`."""
+    """How many of each respondent's answers carry a probability, after `hqm audit --no-report --expected`."""
     for benchmark in session.benchmarks:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
@@ -64,7 +64,7 @@ def expectations(result: Audit) -> None:
     """What the numbers rest on, or why there is none, after `hqm audit --expected`."""
     from hqm.indicators.flags import FLAGS
 
-    for audited in result.audits:
+    for audited in result.audits if result.record.get("settings", {}).get("expected") else ():
         estimates = [e for e in audited.estimates if e.indicator.startswith("expected.")]
         for estimate in estimates:
             if estimate.value is None:
@@ -257,8 +257,6 @@ def full_scale(audited: BenchmarkAudit) -> None:
     for sentence in short_form.remarks(audited):
         print(sentence)
 
-
-# --- hqm run --until ---
 
 _MOST = 20
 """Pairs that are listed; of more, only those that are not separated."""
@@ -469,7 +467,7 @@ def _question(item: Any) -> str:
 
 
 def plan(made: Plan, as_json: bool) -> None:
-    """`hqm plan` and `--dry-run`."""
+    """`hqm audit --dry-run` and `--dry-run`."""
     from dataclasses import asdict
 
     forecasts = made.forecasts
@@ -546,7 +544,7 @@ def refused(count: int) -> None:
     if count:
         print(
             f"hqm: {count} questions were turned away by the server for good and are not asked"
-            " again; --retry-refused asks them.",
+            " again; --set retry_refused=true asks them.",
             file=sys.stderr,
         )
 
@@ -568,7 +566,7 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
 
 
 def spent(totals: Sequence[Spent]) -> None:
-    """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
+    """What respondents that count tokens have used so far, after `hqm audit --no-report` and `hqm audit`."""
     for total in totals:
         cached = (
             f" ({total.tokens_cached:,} of them from the server's cache)"
@@ -711,8 +709,8 @@ def table_audit(audit: TableAudit) -> None:
     print(audit.checked.sentence())
 
 
-def audit(result: Audit) -> None:
-    """The table of indicators at the end of `hqm audit`."""
+def coefficients(result: Audit) -> None:
+    """`hqm audit --all`: the table of indicators of every benchmark, and what else was measured."""
     from hqm.scoring.rules import advice_on_cut
 
     tables = importlib.import_module("hqm.reports.tables")
@@ -723,15 +721,14 @@ def audit(result: Audit) -> None:
             f" {'respondent' if n == 1 else 'respondents'}"
         )
         if audited.stopped:
-            said = importlib.import_module("hqm.reports.side_tables").stopped(audited)
-            print(importlib.import_module("hqm.reports.phrases").in_words(said))
+            stopped = importlib.import_module("hqm.reports.side_tables").stopped(audited)
+            print(importlib.import_module("hqm.reports.phrases").in_words(stopped))
         rows = tables.indicators_brief(audited)
         table = terminal_table("", *rows.columns, right=rows.right)
-        alone = n == 1
         for row in rows.rows:
-            if not alone or row[2].text != tables.DASH:
+            if n > 1 or row[2].text != tables.DASH:
                 table.add_row(*(cell.text for cell in row))
-        if alone:
+        if n == 1:
             missing = sum(row[2].text == tables.DASH for row in rows.rows)
             print(
                 f"One respondent answered, so {missing} indicators that compare respondents"
@@ -740,10 +737,11 @@ def audit(result: Audit) -> None:
                 " --respondent or --recorded."
             )
         print_all(table)
-        for note in () if alone else rows.notes:
+        for note in rows.notes if n > 1 else ():
             print(note)
         full_scale(audited)
         resolutions(audited)
         for cell, counts in audited.state_counts.items():
             if advice := advice_on_cut(counts):
                 print(f"{cell}: {advice}.")
+    expectations(result)

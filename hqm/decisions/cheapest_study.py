@@ -35,7 +35,7 @@ from hqm.types import Cell
 
 _MEASURED_WITH = {
     "runs": (
-        "no second run was asked, so that the noise of runs is not known: ask one with `hqm run"
+        "no second run was asked, so that the noise of runs is not known: ask one with `hqm audit"
         " NAME --runs 2`"
     ),
     "forms": (

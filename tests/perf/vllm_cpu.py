@@ -174,7 +174,7 @@ def answers(given: argparse.Namespace) -> None:
 
 
 def probabilities(given: argparse.Namespace) -> None:
-    """What `--probabilities` keeps, under both; `p_unseen` bounds what a list of 20 tokens may
+    """What `--set probabilities=true` keeps, under both; `p_unseen` bounds what a list of 20 tokens may
     lack.
     """
     print(
