@@ -165,7 +165,15 @@ def test_recorded_answers_are_audited_without_the_extra(tmp_path: Path, dogs: Pa
     ]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = without_local(
-        tmp_path, "audit", dogs, "--recorded", tmp_path / "answers.jsonl", "--quiet", "--out", "out"
+        tmp_path,
+        "audit",
+        dogs,
+        "--recorded",
+        tmp_path / "answers.jsonl",
+        "--all",
+        "-q",
+        "--out",
+        "out",
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "Test-retest, Pearson r" in done.stdout

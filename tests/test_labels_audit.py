@@ -567,7 +567,7 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
     )
     message = failing(*begin)
     assert plan.rows[0].item in message
-    assert "--stale keep" in message
+    assert "stale=keep" in message
     with Store(study.store) as store:
         assert not [j for j, _, _ in store.judged("quiz") if digest_file(stale) in j], (
             "what is refused is not stored"

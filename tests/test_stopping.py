@@ -664,7 +664,7 @@ def test_reports_frames_and_json_say_it(
 ) -> None:
     store, audit = stopped
     status, out, err = run(
-        "audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q"
+        "audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q", "--all"
     )
     assert status == 0, err
     sentence = f"{audit.stopped['items']} of {PICTURES * ITEMS} items"

@@ -97,6 +97,8 @@ def audit(
     Its reliability, validity and coverage are written as a report and as audit.json. What is stored
     already is not asked again.
     """
+    from hqm.auditing.auditor import audit as audit_of
+
     wanted = options.output
     folder = out or Path("out") / stem(benchmarks)
     path = store_path(benchmarks, wanted.store, folder)
@@ -105,24 +107,38 @@ def audit(
     with _store(path, options, offline) as opened:
         session = session_of(benchmarks, opened, options, offline=offline)
         session.check()
+        for note in session.notes:
+            print(f"hqm: {note}", file=sys.stderr)
         complete = offline or _administer(session)
         if no_report and options.asking.expected and not wanted.dry_run:
             show.probability_counts(session)
-        if wanted.dry_run:
-            return
-        audited, effects = (None, []) if no_report else _audited(session)
-    if audited is not None:
-        _write(audited, folder)
-        if wanted.as_json:
-            print(audited.to_json(), end="")
-        else:
-            if every:
-                show.coefficients(audited)
-            summary.audit(audited, folder)
-            for effect in effects:
-                show.key_effect(effect)
+        if not no_report and not wanted.dry_run:
+            audits = []
+            for benchmark in session.benchmarks:
+                with waiting(f"scoring and estimating {benchmark.name}"):
+                    audits.append(audit_of(session.evidence(benchmark)))
+            _conclude(session, audits, folder, every=every)
     if not complete:
         raise typer.Exit(1)
+
+
+def _conclude(session: Session, audits: list[BenchmarkAudit], folder: Path, *, every: bool) -> None:
+    """Write what was audited, and print it."""
+    for benchmark in session.benchmarks:
+        show.judgements(session.judged.get(benchmark.name))
+    effects = _by_corrected_key(session, audits)
+    audited = session.joined(audits, command())
+    _write(audited, folder)
+    if session.options.output.as_json:
+        print(audited.to_json(), end="")
+        return
+    if every:
+        show.coefficients(audited)
+    summary.audit(audited, folder)
+    if session.options.asking.expected:
+        show.expectations(audited)
+    for effect in effects:
+        show.key_effect(effect)
 
 
 def _store(path: Path, options: RunOptions, offline: bool) -> AbstractContextManager[Store]:
@@ -133,20 +149,6 @@ def _store(path: Path, options: RunOptions, offline: bool) -> AbstractContextMan
         judging = options.judging
         return labelled(path, judging.criterion, options.output.no_wait, judging.judgements)
     return writable(path, options.output.no_wait)
-
-
-def _audited(session: Session) -> tuple[Audit, list[KeyEffect]]:
-    """The audit of every benchmark of a session, and what a corrected key changes."""
-    from hqm.auditing.auditor import audit as audit_of
-
-    audits = []
-    for benchmark in session.benchmarks:
-        with waiting(f"scoring and estimating {benchmark.name}"):
-            audits.append(audit_of(session.evidence(benchmark)))
-    for benchmark in session.benchmarks:
-        show.judgements(session.judged.get(benchmark.name))
-    effects = _by_corrected_key(session, audits)
-    return session.joined(audits, command()), effects
 
 
 def _write(audited: Audit, folder: Path) -> None:
@@ -271,6 +273,8 @@ def _tell(
             f"hqm: {again} answers are errors; run the same command again to ask them again.",
             file=sys.stderr,
         )
+    for line in show.reasons(outcome.reasons):
+        print(f"  {line}", file=sys.stderr)
     show.refused(outcome.refused + sum(job.refused for job in jobs))
     if advice := advice_on_cut(outcome.states):
         print(f"hqm: {advice}.", file=sys.stderr)

@@ -157,6 +157,8 @@ class Session:
         self._label_files: dict[str, list[str]] = {}
         self._costs: dict[str, dict[str, Any]] = {}
         self.logs = LogSettings(partial=options.who.partial)
+        self.notes: list[str] = []
+        """What the user should know about the files that were read, in whole sentences."""
         self.taken: dict[str, Taken] = {}
         """Benchmark -> what the logs of other tools gave."""
         self.judged: dict[str, TakenJudgements] = {}
@@ -255,6 +257,7 @@ class Session:
         benchmark.original = replace(
             benchmark.original, items=tuple(i for i in benchmark.original.items if i.id in asked)
         )
+        self.notes += perfect_respondents(benchmark.original, recordings)
         by_name: dict[str, list[Recording]] = {}
         for recording in recordings:
             by_name.setdefault(recording.respondent, []).append(recording)
@@ -725,6 +728,26 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
             remedy = f"It has {', '.join(known)}."
             raise UsageError(what, remedy=remedy, given=given, known=known)
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
+
+
+_FEWEST = 20
+"""Answers from which on a respondent without an error is worth a note."""
+
+
+def perfect_respondents(form: Form, recordings: Sequence[Recording]) -> Iterator[str]:
+    """Name the recorded respondents whose answers are the keys, word for word.
+
+    A benchmark's own file of questions, given as recorded answers, reads like this.
+    """
+    keys = {item.id: str(item.target).casefold().strip() for item in form.items}
+    for recording in recordings:
+        answers = recording.answers
+        if recording.form == form.name and len(answers) >= _FEWEST:
+            if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
+                yield (
+                    f"{recording.respondent} answers all {len(answers):,} questions with their keys:"
+                    f" if {recording.source} holds the benchmark's own questions, leave it out."
+                )
 
 
 def _only(recording: Recording, form: Form) -> Recording:

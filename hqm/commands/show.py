@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_all, print_json, terminal_table
@@ -64,7 +65,7 @@ def expectations(result: Audit) -> None:
     """What the numbers rest on, or why there is none, after `hqm audit --expected`."""
     from hqm.indicators.flags import FLAGS
 
-    for audited in result.audits if result.record.get("settings", {}).get("expected") else ():
+    for audited in result.audits:
         estimates = [e for e in audited.estimates if e.indicator.startswith("expected.")]
         for estimate in estimates:
             if estimate.value is None:
@@ -549,6 +550,30 @@ def refused(count: int) -> None:
         )
 
 
+_VARYING = re.compile(r"\S*[/\\]\S*|\S+\.(?:jpe?g|png|webp|gif|bmp)\b|\b[0-9a-f]{8,}\b|\d+", re.I)
+"""What differs between two errors of one kind: paths, pictures, hashes, numbers."""
+_REASONS = 3
+"""Kinds of errors that are shown; of further ones, only how many there are."""
+
+
+def reasons(errors: Mapping[str, int]) -> Iterator[str]:
+    """Why answers are errors: a line for each kind of reason, the commonest first.
+
+    >>> list(reasons({"a/1.jpg: no such file": 1, "a/2.jpg: no such file": 1, "it timed out": 1}))
+    ['2 answers: a/1.jpg: no such file', '1 answer: it timed out']
+    """
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for reason, count in errors.items():
+        kind = _VARYING.sub("", reason)
+        counts[kind] += count
+        first.setdefault(kind, reason)
+    for kind, count in counts.most_common(_REASONS):
+        yield f"{count:,} answer{'' if count == 1 else 's'}: {first[kind]}"
+    if len(counts) > _REASONS:
+        yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
+
+
 def _price(name: str) -> str:
 
     kind = kind_of(name.partition("/")[0])
@@ -711,8 +736,6 @@ def table_audit(audit: TableAudit) -> None:
 
 def coefficients(result: Audit) -> None:
     """`hqm audit --all`: the table of indicators of every benchmark, and what else was measured."""
-    from hqm.scoring.rules import advice_on_cut
-
     tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
         n = len(audited.respondents)
@@ -741,7 +764,3 @@ def coefficients(result: Audit) -> None:
             print(note)
         full_scale(audited)
         resolutions(audited)
-        for cell, counts in audited.state_counts.items():
-            if advice := advice_on_cut(counts):
-                print(f"{cell}: {advice}.")
-    expectations(result)

@@ -27,6 +27,8 @@ _WORDS = {
 
 def audit(result: Audit, folder: Path) -> None:
     """Print what a reader of the terminal alone needs to know."""
+    from hqm.scoring.rules import advice_on_cut
+
     room = width()
     for audited in result.audits:
         print()
@@ -34,6 +36,9 @@ def audit(result: Audit, folder: Path) -> None:
         for point in _points(audited):
             line = f"{_WORDS[point.question]:11} {point.verdict}"
             print(textwrap.shorten(line, room, placeholder=" ..."))
+        for cell, counts in audited.state_counts.items():
+            if advice := advice_on_cut(counts):
+                print(f"{cell}: {advice}.")
     print(f"wrote  {folder / 'report.html'}  audit.json  findings.csv")
     print(f"next:  hqm report {shlex.quote(str(folder))} --to table.tex")
 

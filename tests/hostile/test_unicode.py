@@ -293,6 +293,7 @@ def test_one_respondent_is_told_in_one_sentence(run: Run, dogs: Path, tmp_path: 
         "--out",
         tmp_path / "out",
         "-q",
+        "--all",
     )
     status, out, err = run("audit", dogs, *arguments)
     assert (status, err) == (0, "")
