@@ -197,6 +197,18 @@ def taken(
         print(matching.sentence)
     for comparison in compared:
         recorded_scores(comparison.to_dict())
+    print(logs.sentence)
+
+
+def logs_taken(benchmarks: Sequence[Benchmark | str]) -> None:
+    """How the rows of logs found their questions, of the benchmarks that are made from logs."""
+    from hqm.benchmark.log_benchmark import LogBenchmark
+
+    for benchmark in benchmarks:
+        if isinstance(benchmark, LogBenchmark):
+            for note in (*benchmark.taken.notes, *benchmark.notes):
+                print(f"note: {note}", file=sys.stderr)
+            print(f"{benchmark.card.title}: {benchmark.taken.sentence}", file=sys.stderr)
 
 
 def recorded_scores(compared: Mapping[str, Any]) -> None:
