@@ -202,8 +202,9 @@ class Adapter:
     `__init__`.
 
     ========  ==============================================================================================
-    items     read, parallel, rewording, more_forms, check, prepare_images
-    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses
+    items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
+    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses,
+              tool_scored, verdict_of_scores
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files

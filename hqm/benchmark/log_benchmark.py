@@ -145,6 +145,9 @@ def benchmarks_of_logs(
     if not made:
         raise refused[0]
     made[0].notes += tuple(f"left out: {error}" for error in refused)
+    made[0].notes += tuple(
+        f"{log.path}: {note}" for log in logs if not log.rows for note in log.notes
+    )
     return made
 
 
@@ -292,7 +295,7 @@ def _filled(first: Row, other: Row) -> Row:
 
 
 def _task(rows: Sequence[Row]) -> Task:
-    told = Counter(
+    tasks = Counter(
         task_of(
             [
                 {
@@ -303,11 +306,11 @@ def _task(rows: Sequence[Row]) -> Task:
         )
         for row in rows
     )
-    if told["yes_no"] == sum(told.values()) - told["caption"] > 0:
+    if tasks["yes_no"] == sum(tasks.values()) - tasks["caption"] > 0:
         return "yes_no"
-    if told["choice"]:
+    if tasks["choice"]:
         return "choice"
-    return "vqa" if told["vqa"] or told["yes_no"] else "caption"
+    return "vqa" if tasks["vqa"] or tasks["yes_no"] else "caption"
 
 
 def _item(row: Row, task: Task, labelled: bool, scores: Sequence[str]) -> Item:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy
     from hqm.benchmark.adapter import Benchmark
+    from hqm.benchmark.log_benchmark import LogBenchmark
     from hqm.commands.options import RunOptions
     from hqm.commands.session import Session
     from hqm.store.database import Store
@@ -145,7 +146,7 @@ def find_audit(path: Path) -> Path:
 
 def benchmarks_named(
     names: Sequence[str], columns: str | None = None, *, partial: bool = False
-) -> list[str | Benchmark]:
+) -> list[str | LogBenchmark]:
     """The names of benchmarks as they are; in place of files and folders of logs the benchmarks
     that are made from them.
 
