@@ -167,7 +167,7 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
         criterion,
         "-q",
     )
-    live = run(*common, "--judge", server.name(), "--rejudge", 2, "--out", tmp_path / "live")
+    live = run(*common, "--judge", server.name(), "--set", "rejudge=2", "--out", tmp_path / "live")
     assert live[0] == 0, live[2]
     # a live judge is asked about both runs of the answers, and again about the first
     first, again = (

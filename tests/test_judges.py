@@ -192,7 +192,7 @@ def test_asking_the_judge_again_gives_its_consistency(
             "--judge",
             server.name(),
         )
-        command = (*command, "--forms", "original", "--rejudge", "2")
+        command = (*command, "--forms", "original", "--set", "rejudge=2")
         status, _, err = run(*command)
         assert status == 0, err
         assert max(map(len, seeds.values())) == 2, "the reference administration was judged twice"
@@ -240,7 +240,7 @@ def test_a_judge_that_is_started_serves_all_stages_askings_and_administrations(
         "original",
     )
     status, printed, err = run(
-        *command, "--judge", "vllm/some/judge", "--set", f"vllm={vllm}", "--rejudge", "2"
+        *command, "--judge", "vllm/some/judge", "--set", f"vllm={vllm}", "--set", "rejudge=2"
     )
     assert status == 0, err
     assert re.search(r"judges asked [1-9]\d\d+, errors 0", printed)

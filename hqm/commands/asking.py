@@ -14,8 +14,9 @@ import typer
 from hqm.commands import show, summary
 from hqm.commands.interrupt import interruption
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, OUTPUT, Benchmarks, RunOptions
+from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import (
+    benchmarks_named,
     command,
     labelled,
     readable,
@@ -69,13 +70,32 @@ _FIRST = (
 )
 def audit(
     *,
-    benchmarks: Benchmarks,
+    benchmarks: Annotated[
+        list[str],
+        typer.Argument(
+            help=(
+                "Names, folders with a card.toml, or Python files; or the logs of other tools and"
+                " tables of scores, of benchmarks that HQM need not know."
+            ),
+        ),
+    ],
     offline: Annotated[
         bool,
         typer.Option(
             "--offline", rich_help_panel=HOW, help="Ask nobody: audit what the store holds."
         ),
     ] = False,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FIELD=COLUMN,...",
+            help=(
+                "Which columns of a table of answers or scores are model, item, score, run, form,"
+                " judge, cluster, category, answer and target."
+            ),
+        ),
+    ] = None,
     no_report: Annotated[
         bool,
         typer.Option(
@@ -100,12 +120,15 @@ def audit(
     from hqm.auditing.auditor import audit as audit_of
 
     wanted = options.output
-    folder = out or Path("out") / stem(benchmarks)
-    path = store_path(benchmarks, wanted.store, folder)
+    chosen = benchmarks_named(benchmarks, columns, partial=options.who.partial)
+    names = [each if isinstance(each, str) else each.name for each in chosen]
+    folder = out or Path("out") / stem(names[:3])
+    path = store_path(names, wanted.store, folder)
     if not offline:
         _expect_workers(path, options)
+    show.logs_taken(chosen)
     with _store(path, options, offline) as opened:
-        session = session_of(benchmarks, opened, options, offline=offline)
+        session = session_of(chosen, opened, options, offline=offline)
         session.check()
         for note in session.notes:
             print(f"hqm: {note}", file=sys.stderr)
@@ -267,7 +290,8 @@ def _tell(
 
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
-    if outcome.errors > outcome.refused:
+    live = any(job.assignment.respondent.live for job in jobs)
+    if outcome.errors > outcome.refused and live:
         again = outcome.errors - outcome.refused
         print(
             f"hqm: {again} answers are errors; run the same command again to ask them again.",

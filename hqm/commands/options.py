@@ -500,10 +500,9 @@ class Judging:
     ] = ()
     rejudge: Annotated[
         int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How often the judge is asked about the same answers; its consistency needs 2.",
+        Setting(
+            "How often the judge is asked about the same answers; its consistency needs 2.",
+            least=1,
         ),
     ] = 1
 

@@ -192,7 +192,8 @@ class Session:
             paths = [*map(Path, recorded), *self.options.who.recorded]
             if not names and not paths:
                 live = list(benchmark.card.respondents.embedded)
-            respondents: list[Respondent] = self._recorded(benchmark, paths) if paths else []
+            brought = bool(paths or benchmark.brought)
+            respondents: list[Respondent] = self._recorded(benchmark, paths) if brought else []
             self._respondents[benchmark.name] = respondents + [self._live(name) for name in live]
         return self._respondents[benchmark.name]
 
@@ -235,7 +236,7 @@ class Session:
         read = (
             {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
         )
-        recordings: list[Recording] = []
+        recordings: list[Recording] = list(benchmark.brought)
         logs = []
         for path in paths:
             released = benchmark.recordings(path)
@@ -483,6 +484,9 @@ class Session:
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """The forms that the options ask for, in their order."""
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
+        if benchmark.brought:
+            put = {recording.form for recording in benchmark.brought}
+            wanted = [ORIGINAL, *sorted(put - {ORIGINAL})]
         forms = forms_of(benchmark, self.forms_from_files(benchmark), rewordings=wanted)
         every = {form.name: form for form in forms}
         unknown = [name for name in wanted if name not in every]
@@ -742,12 +746,13 @@ def perfect_respondents(form: Form, recordings: Sequence[Recording]) -> Iterator
     keys = {item.id: str(item.target).casefold().strip() for item in form.items}
     for recording in recordings:
         answers = recording.answers
-        if recording.form == form.name and len(answers) >= _FEWEST:
-            if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
-                yield (
-                    f"{recording.respondent} answers all {len(answers):,} questions with their keys:"
-                    f" if {recording.source} holds the benchmark's own questions, leave it out."
-                )
+        if recording.form != form.name or len(answers) < _FEWEST:
+            continue
+        if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
+            yield (
+                f"{recording.respondent} answers all {len(answers):,} questions with their keys: if"
+                f" {recording.source} holds the benchmark's own questions, leave it out."
+            )
 
 
 def _only(recording: Recording, form: Form) -> Recording:

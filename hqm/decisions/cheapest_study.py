@@ -48,7 +48,7 @@ _MEASURED_WITH = {
     ),
     "judges": (
         "no judge was asked twice about the same answers: ask it again with `hqm audit NAME"
-        " --rejudge 2`"
+        " --set rejudge=2`"
     ),
 }
 

@@ -413,7 +413,7 @@ def judge(given: argparse.Namespace) -> None:
                 "--judge",
                 name,
             ]
-            words += ["--rejudge", 2, "--forms", "original", "-q", "--out", place]
+            words += ["--set", "rejudge=2", "--forms", "original", "-q", "--out", place]
             text, starts, seconds = _command(
                 *words, "--store", place.with_suffix(".sqlite"), allowed=(0, 1)
             )
