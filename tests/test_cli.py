@@ -10,7 +10,7 @@ import pytest
 
 import hqm
 from tests.conftest import Run
-from tests.messages import text_of
+from tests.messages import tells, text_of
 
 
 @pytest.fixture
@@ -523,3 +523,57 @@ def test_another_package_adds_a_command_with_one_file(
         assert not end.value.code
         assert shown in capsys.readouterr().out
     sys.modules.pop("census")
+
+
+def test_a_benchmarks_own_questions_as_recorded_answers_are_noticed(
+    run: Run, tmp_path: Path
+) -> None:
+    items = hqm.load("shapes_yesno").original.items[:40]
+    for name, answers in (
+        ("questions", [str(item.target) for item in items]),
+        ("model", ["Yes." if n % 3 else "No." for n in range(40)]),
+    ):
+        rows = [{"item": i.id, "answer": a} for i, a in zip(items, answers, strict=True)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("audit", "shapes_yesno", "--no-report", "--forms", "original", "-q")
+    store = ("--store", tmp_path / "s.sqlite")
+    given = ("--recorded", tmp_path / "questions.jsonl", "--recorded", tmp_path / "model.jsonl")
+    status, _, err = run(*words, *store, *given)
+    assert status == 0
+    (line,) = err.splitlines()
+    assert tells(line, "run.own-questions", respondent="questions", answers=40)
+    assert "questions.jsonl" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--metric", "f2"], "'f2'"),
+        (["--judge", "openapi/x"], "'openapi/x'"),
+        (["--set", "pool=vote"], "'vote'"),
+        (["--set", "levels=answers"], "'answers'"),
+        (["--set", "stale=yes"], "'yes'"),
+        (["--forms", "original,upside"], "'upside'"),
+        (["-r", "hf/shapes:stedy"], "'stedy'"),
+    ],
+)
+def test_what_means_nothing_is_refused_before_anybody_is_asked(
+    run: Run, dogs: Path, tmp_path: Path, options: list[str], named: str
+) -> None:
+    store = tmp_path / "s.sqlite"
+    words = ("audit", dogs, "-r", "hf/shapes:steady", "--blind", "--store", store, "-q")
+    status, out, err = run(*words, *options)
+    assert status in (1, 2)
+    assert named in err
+    assert "asked" not in out
+    with hqm.Store(store, readonly=True) as opened:
+        assert list(opened.respondents()) == []
+
+
+def test_errors_are_grouped_by_their_reason(run: Run, dogs: Path, tmp_path: Path) -> None:
+    """Six pictures are missing: one line, and not one for each."""
+    words = ("audit", dogs, "-r", "hf/shapes:steady", "--no-report", "--runs", 1, "-q")
+    status, _, err = run(*words, "--store", tmp_path / "s.sqlite")
+    assert status == 1
+    (line,) = [line for line in err.splitlines() if line.startswith("  ")]
+    assert line.startswith("  24 answers: ")

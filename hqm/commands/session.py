@@ -48,7 +48,7 @@ from hqm.forms.make_forms import read_form
 from hqm.imports.detect import written_by_tool
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.imports.log_answers import LogSettings, Taken, take_logs
-from hqm.imports.recordings import Recording, read_recordings
+from hqm.imports.recordings import Recording, perfect_respondents, read_recordings
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
 from hqm.judges.judge_models import Judged, Judging, Progress
@@ -732,27 +732,6 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
             remedy = f"It has {', '.join(known)}."
             raise UsageError(what, remedy=remedy, given=given, known=known)
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
-
-
-_FEWEST = 20
-"""Answers from which on a respondent without an error is worth a note."""
-
-
-def perfect_respondents(form: Form, recordings: Sequence[Recording]) -> Iterator[str]:
-    """Name the recorded respondents whose answers are the keys, word for word.
-
-    A benchmark's own file of questions, given as recorded answers, reads like this.
-    """
-    keys = {item.id: str(item.target).casefold().strip() for item in form.items}
-    for recording in recordings:
-        answers = recording.answers
-        if recording.form != form.name or len(answers) < _FEWEST:
-            continue
-        if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
-            yield (
-                f"{recording.respondent} answers all {len(answers):,} questions with their keys: if"
-                f" {recording.source} holds the benchmark's own questions, leave it out."
-            )
 
 
 def _only(recording: Recording, form: Form) -> Recording:
