@@ -156,7 +156,9 @@ def as_rgb(opened: Image.Image) -> Image.Image:
 def oddities(opened: Image.Image) -> list[str]:
     """What makes a picture look different from one program to another, in words."""
     frames, turned = getattr(opened, "n_frames", 1), opened.getexif().get(_ORIENTATION, 1)
-    clear = opened.has_transparency_data and opened.convert("RGBA").getextrema()[3][0] < 255
+    clear = False
+    if opened.has_transparency_data:
+        clear = int(np.asarray(opened.convert("RGBA"))[..., 3].min()) < 255
     odd = {
         "more than 8 bits a shade": opened.mode[:1] in "IF",
         opened.mode: opened.mode in ("CMYK", "LAB", "HSV"),

@@ -98,14 +98,15 @@ class Look:
         low = np.einsum("pki,ij,qlj->pqkl", down, self.grey, down, optimize=True)
         flat = low.reshape(len(down), len(down), _LOW * _LOW)[..., 1:]
         above = flat > np.median(flat, axis=-1, keepdims=True)
-        return (above << np.arange(1, _LOW * _LOW, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64)
+        bits = above.astype(np.uint64) << np.arange(1, _LOW * _LOW, dtype=np.uint64)
+        return np.asarray(bits.sum(axis=-1), dtype=np.uint64)
 
 
 def _steps(low: float, high: float) -> _Shades:
     """(32, 64): the share of each pixel of a side in each of 32 steps from one place to another."""
     ends, pixels = low + (high - low) * np.arange(33) / 32, np.arange(_SIDE) / _SIDE
     shared = np.minimum(pixels + 1 / _SIDE, ends[1:, None]) - np.maximum(pixels, ends[:-1, None])
-    return np.maximum(shared, 0) * 32 / (high - low)
+    return np.asarray(np.maximum(shared, 0) * 32 / (high - low))
 
 
 @cache
@@ -199,8 +200,8 @@ class Pictures:
     @cached_property
     def alike(self) -> list[Twins]:
         """Pairs that show the same and differ in their bytes."""
-        names = [group[0] for group in self.same_bytes if not self.looks[group[0]].blank]
-        return list(_pairs(names, self.looks, self.files))
+        looks = {group[0]: self.looks[group[0]] for group in self.same_bytes}
+        return list(twins_among(looks, self.files))
 
     @cached_property
     def copies(self) -> dict[str, str]:
@@ -379,12 +380,11 @@ class Twins:
     change: str
 
 
-def _pairs(
-    names: Sequence[str], looks: Mapping[str, Look], files: Mapping[str, Path]
-) -> Iterator[Twins]:
+def twins_among(looks: Mapping[str, Look], files: Mapping[str, Path]) -> Iterator[Twins]:
     """Pairs whose hashes stand near, the whole of one to a part of the other, and that agree when
     they are looked at closely.
     """
+    names = [name for name, look in looks.items() if not look.blank]
     if len(names) < 2:
         return
     parts = np.stack([looks[name].hashes.ravel() for name in names])

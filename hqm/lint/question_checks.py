@@ -174,7 +174,7 @@ def _lemma(word: str) -> str:
     from lemminflect import getAllLemmas
 
     word = _SAME.get(word, word)
-    lemmas = [lemma for some in getAllLemmas(word).values() for lemma in some]
+    lemmas: list[str] = [lemma for some in getAllLemmas(word).values() for lemma in some]
     lemma = min((word, *lemmas), key=lambda text: (len(text), text))
     return _SAME.get(lemma, lemma)
 
