@@ -86,7 +86,7 @@ def test_states_are_settled() -> None:
     assert settle(scored, Response("Yes")).state == "ok"
     assert settle(scored, Response("Yes, and the", "truncated")).state == "truncated"
     assert settle(scored, Response("Yes, and the", "truncated")).value == 1.0
-    assert settle(unread, Response("I'm sorry, I can't help with that.")).state == "refused"
+    assert settle(unread, Response("I'm sorry, I cannot say.")).state == "refused"
     # truncated is the state of an answer that could be read, so that unscored answers are counted
     # by their states
     assert settle(unread, Response("The", "truncated")).state == "unparsed"
