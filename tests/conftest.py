@@ -7,7 +7,9 @@ import importlib
 import json
 import os
 import struct
+import subprocess
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -175,6 +177,33 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return status, out, err
 
     return go
+
+
+@pytest.fixture(scope="session")
+def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A program `hqm` whose processes need not import it; see tests/forked_program.py."""
+    script = ROOT / "tests" / "forked_program.py"
+    # a socket's address has room for about a hundred letters: pytest's folders may be longer
+    with tempfile.TemporaryDirectory(prefix="hqm-") as folder:
+        address = f"{folder}/socket"
+        server = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.forked_program", "serve", address],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        program = tmp_path_factory.mktemp("forked") / "hqm"
+        program.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -I -S "{script}" call "{address}" "$@"\n'
+        )
+        program.chmod(0o755)
+        yield program
+        server.stdin.close()
+        server.wait(60)
 
 
 def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> Path:
