@@ -286,15 +286,23 @@ def administered(
     return hqm.respondents_of(store, assignments)
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One Chromium for the tests of a file; they are skipped where there is none."""
+@pytest.fixture(scope="session")
+def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One Chromium for all tests of a process; they are skipped where there is none."""
     from tests.browser import CHROMIUM, chromium
 
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here")
     with chromium(tmp_path_factory.mktemp("browser")) as opened:
         yield opened
+
+
+@pytest.fixture
+def browser(one_browser: Browser) -> Iterator[Browser]:
+    """The browser, with an empty page and no errors."""
+    one_browser.errors.clear()
+    yield one_browser
+    one_browser.open("about:blank")
 
 
 @pytest.fixture
