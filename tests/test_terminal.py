@@ -18,7 +18,7 @@ from tests.conftest import write_benchmark
 from tests.terminals import HQM, environment, in_terminal
 
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
-ARGUMENTS = ("--runs", "2", "--out", "out")
+ARGUMENTS = ("--runs", "2", "--all", "--out", "out")
 
 
 @pytest.fixture
