@@ -569,8 +569,8 @@ def test_the_same_asked_in_other_words_is_found(tmp_path: Path) -> None:
             ("Is the dog left of the cat?", "Is the cat left of the dog?", "Is the cat not left?")
         )
     ]
-    found = findings_by_code(write(tmp_path / "mine", [*rows, *twins, *orders]))["D105"]
-    assert [row["items"] for row in found.rows] == [[f"0x{k}", f"1x{k}"] for k in range(4)]
+    listed = findings_by_code(write(tmp_path / "mine", [*rows, *twins, *orders]))["D105"]
+    assert [row["items"] for row in listed.rows] == [[f"0x{k}", f"1x{k}"] for k in range(4)]
 
 
 @pytest.mark.parametrize(
