@@ -721,12 +721,9 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
         for row in rows
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }
-    ids, scored = [item.id for item in evidence.first.items], np.isfinite(evidence.first.values)
-    right = dict(zip(ids, (evidence.first.values > 0.5).sum(axis=0).tolist(), strict=True))
-    answered = dict(zip(ids, scored.sum(axis=0).tolist(), strict=True))
     for finding in evidence.findings:
         if not rows or finding.name != TYPE_NOT_MEASURABLE:
-            yield with_favoured_keys(finding, right, answered)
+            yield with_favoured_keys(finding, evidence.first)
     yield from too_few(few)
 
 
