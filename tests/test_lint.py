@@ -25,7 +25,8 @@ from hqm.lint.question_checks import (
     commonest_template,
     with_favoured_keys,
 )
-from hqm.types import ORIGINAL, Form, Item
+from hqm.scoring.matrix import ScoreMatrix
+from hqm.types import ORIGINAL, Cell, Form, Item
 from tests.conftest import Run, write_benchmark
 from tests.messages import tells, text_of
 
@@ -674,6 +675,10 @@ def test_answers_favour_one_of_two_contradicting_keys(
         ),
     )
     (finding,) = (f for f in check_form(asked) if f.name == "contradictory-label")
-    read = with_favoured_keys(finding, dict(zip("ab", right, strict=True)), {"a": 10, "b": 10})
+    values = (np.arange(10)[:, None] < np.array(right)).astype(float)
+    cell, no = Cell(), np.zeros((10, 2))
+    who = tuple(map(str, range(10)))
+    answers = ScoreMatrix(cell, who, asked.items, values, {}, no.astype(np.uint8), no, {})
+    read = with_favoured_keys(finding, answers)
     assert read.rows[0]["favoured"] == favoured
     assert read.examples[0].endswith(str(read.rows[0]["answers"]))

@@ -712,9 +712,7 @@ def _assemble(
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
-    """What was found, where types that have too few items are told by the answers and no longer by
-    their number.
-    """
+    """What was found; types that have too few items are named by the answers, not their number."""
     rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
     few = {
         row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])

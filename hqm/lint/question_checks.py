@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from hqm.benchmark.findings import NO_COPIES, Finding, finding, group_by_type, row_of
 from hqm.errors import NoRule
 from hqm.forms.find_question import NEGATIONS, Asked, clause_of, sentences
@@ -18,6 +20,7 @@ from hqm.forms.grammar import AUXILIARIES, inside_quotes, subject_end_with_worth
 from hqm.forms.make_forms import count_modes
 from hqm.forms.tag_cache import RULES, Readings
 from hqm.psychometrics.distributions import binomial_above
+from hqm.scoring.matrix import ScoreMatrix
 from hqm.types import LETTERS, Form, Item
 
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -219,18 +222,17 @@ def _listed(name: str, sentence: str, groups: Sequence[Sequence[Item]]) -> Itera
 CONTRADICTING = ("contradictory-label", "contradictory-twins", "paraphrased-question")
 
 
-def with_favoured_keys(
-    finding: Finding, right: Mapping[str, int], answered: Mapping[str, int]
-) -> Finding:
+def with_favoured_keys(finding: Finding, matrix: ScoreMatrix) -> Finding:
     """A finding about contradicting keys, with what respondents' answers say of each pair.
 
     One key is favoured where an exact test of its right answers against those of the other is below
     .05.
-
-    - `right, answered`: Item -> how many respondents are right by its key, and were scored.
     """
     if finding.name not in CONTRADICTING:
         return finding
+    names = [item.id for item in matrix.items]
+    right = dict(zip(names, (matrix.values > 0.5).sum(axis=0).tolist(), strict=True))
+    answered = dict(zip(names, (~np.isnan(matrix.values)).sum(axis=0).tolist(), strict=True))
     rows = [dict(row) for row in finding.rows]
     for row in rows:
         ids = sorted(map(str, row["items"]), key=lambda item: -right.get(item, 0))
