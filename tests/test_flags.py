@@ -15,7 +15,7 @@ from hqm.indicators.flags import FLAGS, length_confound, warn
 from hqm.labels.label_pooling import PooledLabels
 from hqm.labels.people_labels import FAITHFUL
 from hqm.psychometrics import expected_retest, family_dependence
-from hqm.respondents.relatives import check_families, families_of
+from hqm.respondents.kinds import check_families, families_of
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import YES_NO, Metric, mean_of, yes_no_tally
 from hqm.types import STATES, Cell, Estimate, Form, Item

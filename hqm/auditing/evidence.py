@@ -46,7 +46,7 @@ from hqm.labels.people_labels import (
 )
 from hqm.labels.study_plan import answer_digest
 from hqm.lint import findings_of, pictures_of
-from hqm.respondents.relatives import check_families, families_of, told_from_names
+from hqm.respondents.kinds import check_families, families_of, told_from_names
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.scoring.metrics import Metric
 from hqm.signature import digest

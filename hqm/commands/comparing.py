@@ -164,7 +164,7 @@ def comparison_of(
     """Compare audits, or several readings of one store, and print nothing."""
     from hqm.comparison.compare import compare_audits
     from hqm.decisions.prices import read_prices
-    from hqm.respondents.relatives import read_families
+    from hqm.respondents.kinds import read_families
 
     if prices is not None and not forecast:
         raise UsageError(

@@ -27,7 +27,7 @@ from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
 from hqm.errors import DataError, DesignError, HQMError, UsageError
-from hqm.respondents.relatives import check_families, families_of, read_families
+from hqm.respondents.kinds import check_families, families_of, read_families
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_file
 from hqm.store.database import Store

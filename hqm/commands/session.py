@@ -59,8 +59,7 @@ from hqm.labels.label_pooling import LEVELS, POOLS, STAGE, STALES
 from hqm.labels.people_labels import Labels, stored_labels
 from hqm.respondents import make_respondent
 from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
-from hqm.respondents.kinds import kind_of
-from hqm.respondents.relatives import read_families
+from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement

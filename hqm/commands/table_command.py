@@ -102,7 +102,7 @@ def table(
     It says what the numbers show of their own reliability, and where they contradict each other.
     """
     from hqm.published.table_audit import audit_table, read_table
-    from hqm.respondents.relatives import read_families
+    from hqm.respondents.kinds import read_families
     from hqm.version import __version__
 
     pair = tuple(part.strip() for part in columns.split(",")) if columns else None

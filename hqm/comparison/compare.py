@@ -26,7 +26,7 @@ from hqm.comparison.measures import Closer, Comparison, Difference, Measure, mea
 from hqm.decisions.prices import PriceList
 from hqm.errors import DesignError
 from hqm.psychometrics import family_dependence, holm_in_order
-from hqm.respondents.relatives import check_families, families_of, infer_family
+from hqm.respondents.kinds import check_families, families_of, infer_family
 from hqm.types import Cell
 
 

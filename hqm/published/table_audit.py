@@ -21,7 +21,7 @@ from hqm.published.table_contradictions import (
     parts_of,
 )
 from hqm.published.table_estimates import Maker, of_subscales, of_two
-from hqm.respondents.relatives import check_families, families_of
+from hqm.respondents.kinds import check_families, families_of
 from hqm.types import Estimate
 
 __all__ = ["Published", "TableAudit", "audit_table", "read_table"]
