@@ -414,7 +414,7 @@ class Adapter:
         """Recorded answers in the release's own format: the form that the file answers, and item id
         -> response.
         """
-        return form, read_answers(path, form)
+        return form, read_answers(path, form, self.spelled)
 
     def spelled(self, text: str) -> str:
         """A question's text as all copies of the benchmark agree on it, where some have typing
