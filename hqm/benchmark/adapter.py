@@ -352,7 +352,7 @@ class Adapter:
     def official_prompt(self, name: str) -> str:
         """The release's own prompt of this name, read from the release's files."""
         what = f"the release of {self.card.name} has no prompt {name!r} in its files"
-        raise DataError(what, remedy="Use --prompts hqm.")
+        raise DataError(what, remedy="Use --set prompts=hqm.")
 
     def judges(self) -> Mapping[str, Any]:
         """Further judges that are plain functions of item and response and ask no model: name ->
@@ -564,13 +564,15 @@ class Benchmark(Adapter):
             known = " and ".join(get_args(Withholding))
             raise UsageError(
                 f"withheld answers cannot be {withheld!r}",
-                remedy=f"--withheld takes {known}.",
+                remedy=f"The setting withheld takes {known}.",
                 given=withheld,
                 known=get_args(Withholding),
             )
         if withheld == "official" and scoring != "official":
             what = f"no release defines what {scoring} scoring does with withheld answers"
-            raise UsageError(what, remedy="Use --withheld official with --scoring official only.")
+            raise UsageError(
+                what, remedy="Use --set withheld=official with --scoring official only."
+            )
         self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home

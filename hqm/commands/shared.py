@@ -72,7 +72,7 @@ def existing(path: Path, names: Sequence[str]) -> Path:
         raise UsageError(
             "there is no such store",
             place=str(path),
-            remedy=f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store"
+            remedy=f"Name another with --store, or make it: `hqm audit --no-report {shlex.join(names)} --store"
             f" {shlex.quote(str(path))}`.",
         )
     return path
@@ -172,11 +172,13 @@ def benchmarks_named(
     return [*(name for name in names if not is_log(name)), *made]
 
 
-def session_of(names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> Session:
-    """The benchmarks, put before one store."""
+def session_of(
+    names: Sequence[str | Benchmark], store: Store, options: RunOptions, *, offline: bool = False
+) -> Session:
+    """Load the benchmarks and put them before one store."""
     from hqm.commands.session import Session
 
-    return Session(names, store, options)
+    return Session(names, store, options, offline=offline)
 
 
 def render(audit: Audit, policy: Policy | None = None) -> str:
@@ -184,19 +186,9 @@ def render(audit: Audit, policy: Policy | None = None) -> str:
     return str(importlib.import_module("hqm.reports.html").render(audit, policy))
 
 
-def write_report(audit: Audit, page: Path, policy: Policy | None = None) -> None:
-    """Write the report of an audit."""
-    write_text(page, render(audit, policy))
-
-
 def write_text(path: Path, text: str) -> None:
     """Write a file beside and move it, so that a failure leaves the old one."""
     write_together({path: text})
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file beside and move it, so that a failure leaves the old one."""
-    write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
