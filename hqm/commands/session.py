@@ -36,7 +36,6 @@ from hqm.administration.stored_answers import (
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.evidence import Evidence, gather, read_families
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.answer_files import read_recorded
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import cut
 from hqm.benchmark.registry import load_all
@@ -231,6 +230,8 @@ class Session:
             )
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
+        from hqm.benchmark.answer_files import read_recorded
+
         forms = {form.name: form for form in self.forms(benchmark)}
         cut = bool(self.options.what.part or self.options.what.limit)
         read = (
