@@ -583,6 +583,11 @@ class Benchmark(Adapter):
         self._rewordings: tuple[Form, list[Form]] | None = None
         self._further: tuple[Form, tuple[Form, ...]] | None = None
 
+    @property
+    def has_own_answer_files(self) -> bool:
+        """Whether its release has a format of answers of its own."""
+        return type(self).read_answers is not Adapter.read_answers
+
     # --- names, as a signature has them ---
 
     @property

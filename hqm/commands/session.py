@@ -46,7 +46,7 @@ from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.forms.make_forms import read_form
 from hqm.imports.human_labels import HUMAN, labelled_by
-from hqm.imports.log_answers import LogSettings, Taken
+from hqm.imports.log_answers import LogSettings, Taken, read_recorded
 from hqm.imports.recordings import Recording, perfect_respondents
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
@@ -230,8 +230,6 @@ class Session:
             )
 
     def _recorded(self, benchmark: Benchmark, paths: Sequence[Path]) -> list[Respondent]:
-        from hqm.benchmark.answer_files import read_recorded
-
         forms = {form.name: form for form in self.forms(benchmark)}
         cut = bool(self.options.what.part or self.options.what.limit)
         read = (
