@@ -226,7 +226,7 @@ def _matrix(
         builder.add(_WHO, row)
         return builder.build()
     if judgements is None:
-        other = " or --mode rule" if "rule" in benchmark.modes else ""
+        other = " or --set mode=rule" if "rule" in benchmark.modes else ""
         raise UsageError(
             f"the answers to {benchmark.name} are judged by a model",
             remedy=(

@@ -1,4 +1,4 @@
-"""The named parts, and the choice among them by `--words`.
+"""The named parts, and the choice among them by `--set words=...`.
 
 part           name            what it is
 nouns          hanta           HanTa's tagger and lemminflect's lemmas, whose data come with them
@@ -83,7 +83,9 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
     """
     if not recipes:
         if choice is not None:
-            raise UsageError(f"{benchmark} asks nothing about words", remedy="Leave --words out.")
+            raise UsageError(
+                f"{benchmark} asks nothing about words", remedy="Leave the setting words out."
+            )
         return Recipe()
     recipe = next(iter(recipes.values()))
     for i, piece in enumerate((choice or "").split(",") if choice else ()):
