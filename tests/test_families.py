@@ -17,7 +17,7 @@ from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.hf_families import FAMILIES, family_of
 from hqm.text import storable
 from tests.conftest import NIGHTLY, nightly
-from tests.messages import pattern_of, tells
+from tests.messages import pattern_of, tells, text_of
 from tests.tiny_models import DECODERS, MODELS, build
 
 SHARED = {
@@ -680,7 +680,7 @@ def test_a_model_that_always_fails_is_one_sentence(
             ),
             "shared image prefix",
         ),
-        (lambda s: len(s["input_ids"]) > 1, "plain generate, one prompt at a time"),
+        (lambda s: len(s["input_ids"]) > 1, text_of("model.one-at-a-time")),
     ],
     ids=["packed", "several prompts"],
 )
