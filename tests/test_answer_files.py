@@ -88,11 +88,11 @@ def test_lmms_eval_writes_the_instruction_in_another_place(tmp_path: Path, run: 
 @pytest.mark.parametrize(
     ("asked", "prompt", "same"),
     [
-        ("Is it red? Answer with yes or no.", "Is it red?", True),
-        ("Is it red?", "Is it red? Please answer yes or no.", True),
-        ("Is it red?\nAnswer yes or no.", "Is it red? Please answer with a word.", True),
-        ("Is it blue?", "Is it red? Please answer yes or no.", False),
-        ("Please answer yes or no.", "Please answer yes or no.", True),
+        (f"Red?{YES_NO}", "Red?", True),
+        ("Red?", f"Red?{YES_NO}", True),
+        (f"Red?{WORD}", f"Red?{YES_NO}", True),
+        ("Blue?", f"Red?{YES_NO}", False),
+        (YES_NO, YES_NO, True),
     ],
 )
 def test_an_instruction_does_not_make_another_question(asked: str, prompt: str, same: bool) -> None:
