@@ -317,6 +317,8 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
         if model is None:
             model = _model(path, attn_implementation=wanted, **settings)
         model = model.to(device).eval()
+    except RespondentError:
+        raise
     except Exception as error:  # the loaders raise whatever their files make them raise
         raise _cannot(name, error) from error
     tokenizer = processor.tokenizer
@@ -340,7 +342,24 @@ def _cannot(name: str, error: Exception) -> RespondentError:
 def _model(path: str, **settings: Any) -> Any:
     import transformers
 
-    return transformers.AutoModelForImageTextToText.from_pretrained(path, **settings)
+    model, loading = transformers.AutoModelForImageTextToText.from_pretrained(
+        path, output_loading_info=True, **settings
+    )
+    faults = {
+        "lacks": sorted(loading["missing_keys"]),
+        "has in another shape": sorted(str(key) for key, *_ in loading["mismatched_keys"]),
+        "has NaN or infinity in": [
+            name for name, weight in model.named_parameters() if not weight.isfinite().all()
+        ],
+    }
+    for fault, names in faults.items():
+        if names:
+            raise RespondentError(
+                f"the model {fault} {len(names)} of its tensors: {', '.join(names[:3])}",
+                place=path,
+                remedy="Fetch or save its weights again: with others, answers are noise.",
+            )
+    return model
 
 
 def _model_type(path: str, options: dict[str, Any], name: str) -> str:
