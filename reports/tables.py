@@ -428,11 +428,15 @@ def threshold(value: float) -> str:
 
 
 def interval(span: Interval | None, digits: int = 3) -> str:
-    """An interval in brackets.
+    """An interval in brackets, or its lower end where it is one-sided.
 
-    >>> interval(Interval(0.9, 0.98, "model_population", "Fisher z"))
+    >>> interval(Interval(0.9, 0.98, "fixed_models", ""))
     '[0.900, 0.980]'
+    >>> interval(Interval(0.9, math.inf, "model_population", ""))
+    'at least 0.900'
     """
+    if span is not None and span.one_sided:
+        return f"at least {number(span.low, digits)}"
     return "" if span is None else bracketed(span.low, span.high, digits)
 
 

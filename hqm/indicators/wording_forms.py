@@ -119,7 +119,7 @@ def _correlation(case: Case) -> Result:
         noise,
         noise,
         without=(case.without[0], case.without[-1]),
-        n_effective=case.n_effective,
+        **case.related,
     )
     observed, attenuation = finite(study.observed.value), finite(study.attenuation)
     return result(study.true, observed=observed, attenuation=attenuation, noise_of="the first form")
@@ -304,7 +304,7 @@ indicators = (
         name="icc_a1_of_forms",
         unit=AGREEMENT,
         title="ICC(A,1) over all forms",
-        compares_spread=True,
+        one_sided=True,
         family=_FAMILY,
         needs=(_SEVERAL,),
         compute=_over_forms,
@@ -319,7 +319,7 @@ indicators = (
         name="icc_ak_of_forms",
         unit=AGREEMENT,
         title="ICC(A,k) of the mean of all forms",
-        compares_spread=True,
+        one_sided=True,
         family=_FAMILY,
         needs=(_SEVERAL,),
         explains=(icc,),
@@ -357,8 +357,7 @@ indicators = (
     Indicator(
         name="form_correlation",
         unit=CORRELATION,
-        compares_spread=True,
-        fewest_families=10,
+        one_sided=True,
         family=_FAMILY,
         needs=(PAIR, _NOISE_KNOWN),
         compute=_correlation,

@@ -105,7 +105,7 @@ from hqm.psychometrics.families import (
     leave_one_out,
     range_restriction,
     too_few_families,
-    too_near_a_bound,
+    too_few_respondents,
 )
 from hqm.psychometrics.form_effect import (
     Equivalence,
@@ -168,6 +168,7 @@ from hqm.psychometrics.label_sampling import (
     systematic_sample,
 )
 from hqm.psychometrics.leaks import Cue, Giveaway, Leakage, Stratum, leakage_cues
+from hqm.psychometrics.lower_bounds import Relatives, at_least, never_narrower
 from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
 from hqm.psychometrics.probability import (
     ExpectedRetest,
@@ -255,7 +256,6 @@ from hqm.psychometrics.variance_components import (
     Moments,
     agreement_bounds,
     crossed_components,
-    never_narrower,
 )
 from hqm.psychometrics.wrong_keys import (
     Contradictions,
@@ -334,6 +334,7 @@ __all__ = [
     "RaterErrors",
     "RaterVariance",
     "ReadingList",
+    "Relatives",
     "ReliabilityDifference",
     "RepeatedMeasures",
     "Replicates",
@@ -366,6 +367,7 @@ __all__ = [
     "agreement_bounds",
     "agreement_left_out",
     "answer_correlations",
+    "at_least",
     "balanced_score",
     "benchmark_agreement",
     "benjamini_hochberg",
@@ -490,7 +492,7 @@ __all__ = [
     "table_agreement",
     "temperature_curve",
     "too_few_families",
-    "too_near_a_bound",
+    "too_few_respondents",
     "top_k_overlap",
     "type_coverage",
     "weighted_agreement",

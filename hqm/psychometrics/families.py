@@ -9,9 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hqm.psychometrics.correlation import is_constant
-from hqm.psychometrics.distributions import chi2_quantile, f_quantile
-from hqm.psychometrics.result import Array, Coefficient, Outcome, Status, normal_quantile, shaped
+from hqm.psychometrics.distributions import f_quantile
+from hqm.psychometrics.result import (
+    Array,
+    Coefficient,
+    Outcome,
+    Status,
+    is_constant,
+    normal_quantile,
+    shaped,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,76 +42,47 @@ class FamilyDependence:
     p: float = math.nan
 
 
-TAILED = 1.0
-"""Above this excess kurtosis of respondents' scores no interval over respondents of a ratio of
-variances is given.
-"""
-
-
-def too_near_a_bound(scores: npt.ArrayLike) -> str:
-    """Why the spread of other respondents cannot be told from these, whose scores crowd at 0 or 1;
-    empty where it can.
-
-    Rates near a bound are skewed: most respondents lie close to it, a few far off, and a sample
-    seldom holds the few. Its variance is then mostly too small, and an interval of a reliability or
-    a correlation over other respondents holds the truth in 76 to 90 % of cases
-    (docs/psychometrics_coverage.md). The kurtosis is that of the beta distribution with the
-    sample's mean and variance, because a sample's own hides the tail as its variance does.
-
-    - `scores`: (respondents,): anything outside 0..1 is no share and has no bound to be near.
-
-    >>> too_near_a_bound([0.5, 0.6, 0.7, 0.65]), too_near_a_bound([0.99, 0.985, 0.97, 0.94])[:40]
-    ('', 'the scores crowd at 1 (mean 0.971, stand')
-    """
-    x = np.asarray(scores, dtype=np.float64)
-    x = x[np.isfinite(x)]
-    if len(x) < 3 or x.min() < 0 or x.max() > 1 or is_constant(x):
-        return ""
-    mean, observed = float(x.mean()), float(x.var(ddof=1))
-    # of few scores the variance is often too small to show the tail: its upper quartile is what
-    # counts
-    variance = observed * (len(x) - 1) / float(chi2_quantile(0.25, len(x) - 1))
-    total = mean * (1 - mean) / variance - 1
-    if total <= 0:
-        return ""
-    a, b = mean * total, (1 - mean) * total
-    excess = (
-        6 * ((a - b) ** 2 * (total + 1) - a * b * (total + 2)) / (a * b * (total + 2) * (total + 3))
-    )
-    if excess <= TAILED:
-        return ""
-    return (
-        f"the scores crowd at {round(mean)} (mean {mean:.3f}, standard deviation"
-        f" {math.sqrt(observed):.3f}): how far other respondents would spread cannot be told from"
-        f" these {len(x)}"
-    )
-
-
 FEWEST_FAMILIES = 5
 """Where respondents are relatives, fewer families than this say too little of how alike relatives
 are.
 """
 
 
-def too_few_families(families: Sequence[str], fewest: int = FEWEST_FAMILIES) -> str:
+def too_few_families(families: Sequence[str]) -> str:
     """Why nothing can be said of other respondents, where the respondents are of few families;
     empty where it can.
 
-    Below five families, or ten for what needs ten respondents (`fewest`), intervals hold the truth
-    in 85 % or fewer.
+    Below five families intervals hold the truth in 85 % or fewer.
 
     >>> too_few_families(["a", "a", "b", "c"]), too_few_families(["a", "b", "c"])
     ('4 respondents are of 3 families: an interval over other respondents needs 5', '')
     """
     count, many = len(families), len(set(families))
-    if many == count or many >= fewest:
+    if many == count or many >= FEWEST_FAMILIES:
         return ""
     if many == 1:
         return f"all {count} respondents are of one family: nothing is known of other families"
     return (
         f"{count} respondents are of {many} families: an interval over other respondents needs"
-        f" {fewest}"
+        f" {FEWEST_FAMILIES}"
     )
+
+
+FEWEST_RESPONDENTS = 8
+"""With fewer respondents nothing is said of how reliable scores are among others."""
+
+
+def too_few_respondents(count: int, families: Sequence[str] = ()) -> str:
+    """Why no reliability among other respondents can be told from so many; empty where it can.
+
+    >>> too_few_respondents(7), too_few_respondents(8)
+    ('7 respondents are too few to speak of others: 8 are needed', '')
+    """
+    if families and (reason := too_few_families(families)):
+        return reason
+    if count >= FEWEST_RESPONDENTS:
+        return ""
+    return f"{count} respondents are too few to speak of others: {FEWEST_RESPONDENTS} are needed"
 
 
 def family_dependence(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,9 +42,7 @@ from hqm.psychometrics import (
     rho_g,
     rho_g_of_scores,
     too_few_families,
-    too_near_a_bound,
 )
-from hqm.psychometrics.families import FEWEST_FAMILIES
 from tests.perf.coverage_worlds import (
     SIZES,
     Respondents,
@@ -69,6 +68,13 @@ class Answers:
     study: Study
     n_effective: float
 
+    families: tuple[str, ...] = ()
+
+    @property
+    def related(self) -> Any:
+        """What estimators are told of relatives."""
+        return {"n_effective": self.n_effective, "families": self.families}
+
     @property
     def scores(self) -> np.ndarray:
         return self.study.scores(self.world.metric)
@@ -80,12 +86,8 @@ class Answers:
 
 def _retest(answers: Answers) -> Coefficient:
     if answers.world.metric == "mean":
-        return rho_g(
-            answers.study.runs, answers.study.pictures, n_effective=answers.n_effective
-        ).rho
-    return rho_g_of_scores(
-        answers.scores[:2], without=answers.without[:2], n_effective=answers.n_effective
-    ).rho
+        return rho_g(answers.study.runs, answers.study.pictures, **answers.related).rho
+    return rho_g_of_scores(answers.scores[:2], without=answers.without[:2], **answers.related).rho
 
 
 def _compared(statistic: str, answers: Answers, runs: tuple[int, int] = (0, 2)) -> Coefficient:
@@ -95,9 +97,9 @@ def _compared(statistic: str, answers: Answers, runs: tuple[int, int] = (0, 2)) 
             *scores, without=(without[0], without[1]), n_effective=answers.n_effective
         )
     value = (
-        pearson(*scores, n_effective=answers.n_effective)
+        pearson(*scores, **answers.related)
         if statistic == "pearson"
-        else icc(scores.T, n_effective=answers.n_effective).a1
+        else icc(scores.T, **answers.related).a1
     )
     if statistic == "pearson" and runs == (0, 1):
         return value
@@ -118,7 +120,7 @@ def _form_correlation(answers: Answers) -> Coefficient:
         noise,
         noise,
         without=(without[0], without[2]),
-        n_effective=answers.n_effective,
+        **answers.related,
     ).true
 
 
@@ -126,7 +128,7 @@ def _alpha(answers: Answers) -> Coefficient:
     return cronbach_alpha(
         answers.study.runs[0],
         answers.study.pictures,
-        n_effective=answers.n_effective,
+        **answers.related,
         drop="answers",
     ).coefficient
 
@@ -140,9 +142,7 @@ def _g_or_phi(which: str, answers: Answers) -> Coefficient:
 def _dependability(answers: Answers) -> Dependability:
     """Both coefficients of one replicate, made once."""
     runs = np.moveaxis(answers.study.runs, 0, 2)
-    return g_and_phi(
-        runs, "run", answers.study.pictures, replicated=True, n_effective=answers.n_effective
-    )
+    return g_and_phi(runs, "run", answers.study.pictures, replicated=True, **answers.related)
 
 
 def _omega(answers: Answers) -> Coefficient:
@@ -151,14 +151,18 @@ def _omega(answers: Answers) -> Coefficient:
         study.runs[0],
         [str(t) for t in study.types],
         study.pictures,
-        n_effective=answers.n_effective,
+        **answers.related,
     )
 
 
 def _criterion(answers: Answers) -> Coefficient:
     study = answers.study
     return criterion_validity(
-        study.automatic, study.labels, study.pictures, n_eff=answers.n_effective
+        study.automatic,
+        study.labels,
+        study.pictures,
+        n_eff=answers.n_effective,
+        families=answers.families,
     ).disattenuated
 
 
@@ -178,12 +182,10 @@ ESTIMATES: Mapping[str, Callable[[Answers], Coefficient]] = {
 }
 
 
-TEN_FAMILIES = ("form_correlation", "omega", "criterion")
-"""The estimates that need 10 families where respondents are relatives
-(`Indicator.fewest_families`).
-"""
 LOCATION = ("mean_shift",)
-"""The estimates that are no ratio of variances (`Indicator.compares_spread`)."""
+"""The estimates that are no ratio of variances (`Indicator.compares_spread`): both their ends
+speak of others.
+"""
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,11 @@ Cell = tuple[str, str]
 
 
 def simulate(
-    world: World, replicates: int, seed: int = 0, estimates: tuple[str, ...] = tuple(ESTIMATES)
+    world: World,
+    replicates: int,
+    seed: int = 0,
+    estimates: tuple[str, ...] = tuple(ESTIMATES),
+    inferences: tuple[str, ...] = ("these", "others"),
 ) -> dict[Cell, Held]:
     """(estimate, inference) -> how often its interval held the truth in this world."""
     rng = np.random.default_rng([seed, zlib.crc32(f"{world.name} {world.respondents}".encode())])
@@ -231,17 +237,14 @@ def simulate(
     for _ in range(replicates):
         respondents = draw_respondents(world, rng)
         study = draw_study(world, respondents, rng)
-        these = truths(world, respondents)
-        answers = Answers(world, study, _independent(study.scores(world.metric)[0], respondents))
-        near = any(too_near_a_bound(row) for row in study.scores(world.metric))
+        these = truths(world, respondents) if "these" in inferences else others
+        independent = _independent(study.scores(world.metric)[0], respondents)
+        answers = Answers(world, study, independent, respondents.families)
         for name in estimates:
             if name not in these:
                 continue
             value = ESTIMATES[name](answers)
-            few = too_few_families(
-                respondents.families, 10 if name in TEN_FAMILIES else FEWEST_FAMILIES
-            )
-            lone = bool(few) or (name not in LOCATION and near)
+            lone = name in LOCATION and bool(too_few_families(respondents.families))
             ends.setdefault((name, "others"), []).append(
                 (value.low, value.high, others[name]) if not lone else _NONE
             )
@@ -249,7 +252,7 @@ def simulate(
             ends.setdefault((name, "these"), []).append(
                 (fixed.low, fixed.high, these[name]) if fixed else _NONE
             )
-    return {cell: _held(np.array(rows)) for cell, rows in ends.items()}
+    return {cell: _held(np.array(rows)) for cell, rows in ends.items() if cell[1] in inferences}
 
 
 _NONE = (math.nan, math.nan, math.nan)
@@ -264,7 +267,7 @@ def _held(rows: np.ndarray) -> Held:
     given = np.isfinite(low)
     slack = 1e-12
     held = given & (low - slack <= truth) & (truth <= high + slack)
-    width = float(np.median((high - low)[given])) if given.any() else math.nan
+    width = float(np.median((np.minimum(high, 1.0) - low)[given])) if given.any() else math.nan
     return Held(len(rows), int(given.sum()), int(held.sum()), width)
 
 
