@@ -435,15 +435,17 @@ def interval(span: Interval | None, digits: int = 3) -> str:
     >>> interval(Interval(0.9, math.inf, "model_population", ""))
     'at least 0.900'
     """
-    if span is not None and span.one_sided:
-        return f"at least {number(span.low, digits)}"
     return "" if span is None else bracketed(span.low, span.high, digits)
 
 
 def bracketed(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Two ends in brackets; nothing where one of them is missing."""
-    if low is None or high is None:
+    """Two ends in brackets, or the lower one where the upper one is open; nothing without a lower
+    end.
+    """
+    if low is None:
         return ""
+    if high is None or high == math.inf:
+        return f"at least {number(low, digits)}"
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 

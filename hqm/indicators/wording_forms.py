@@ -207,7 +207,7 @@ def _coherence(case: Case) -> Result:
 
 
 def _balanced_score(case: Case) -> Result:
-    study = balanced_score(*case.scores)
+    study = balanced_score(*case.scores, **case.related)
     from scipy.special import ndtri
 
     accuracies = [each.balanced_accuracy for each in case.once(_detections)[1]]
@@ -436,6 +436,7 @@ indicators = (
     Indicator(
         name="balanced_score",
         unit=RELIABILITY,
+        one_sided=True,
         family=_FAMILY,
         needs=_INVERTED,
         compute=_balanced_score,

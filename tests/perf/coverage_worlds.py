@@ -477,8 +477,10 @@ def worlds() -> dict[tuple[str, int], World]:
 
 def worlds_of_others() -> dict[tuple[str, int], World]:
     """(name, respondents) -> every world in which bounds for other respondents are held."""
+    again = ("plain", "4 a picture, sd 1", "families of 4", "F1 .98", "CHAIR .02")
+    again += ("unequal noise", "forms differ by respondent", "forms differ by item")
     return {
         (name, size): replace(world, name=name, respondents=size)
-        for name, world in {**_SHAPES, **_SETTINGS}.items()
+        for name, world in {**_SHAPES, **{key: _SETTINGS[key] for key in again}}.items()
         for size in SIZES_OF_OTHERS
     }
