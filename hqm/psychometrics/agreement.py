@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,14 @@ from hqm.psychometrics.distributions import (
     student_quantile,
 )
 from hqm.psychometrics.families import too_few_respondents
-from hqm.psychometrics.lower_bounds import Relatives, Rows, at_least, log_variance_error
+from hqm.psychometrics.lower_bounds import (
+    Relatives,
+    Rows,
+    at_least,
+    at_least_without,
+    left_out,
+    log_variance_error,
+)
 from hqm.psychometrics.result import (
     Array,
     Bounds,
@@ -201,17 +208,16 @@ def icc(
     )
     of_one = _of_one(msr, msc, mse, n, k)
 
-    def statistic(which: int) -> Callable[[Rows], tuple[float, float]]:
-        def without(rows: Rows) -> tuple[float, float]:
-            squares = mean_squares(x[rows])
-            return _of_one(*squares, len(rows), k)[which], squares[0]
+    def statistic(rows: Rows) -> tuple[float, ...]:
+        squares = mean_squares(x[rows])
+        return *_of_one(*squares, len(rows), k), squares[0]
 
-        return without
-
+    left = left_out(statistic, n, relatives)
     a1, c1, one_way = (
-        at_least(
+        at_least_without(
             Coefficient(value, n=n, level=level, normal=bounds),
-            statistic(which),
+            left[:, which],
+            left[:, -1],
             x.mean(axis=1),
             relatives,
             least=-1 / (k - 1),

@@ -19,6 +19,8 @@ from hqm.psychometrics.families import too_few_respondents
 from hqm.psychometrics.result import Array, Coefficient, Numbers, shaped, size_of
 
 Rows = npt.NDArray[np.intp]
+MOST_UNITS = 200
+"""More respondents than this are left out in so many groups, which takes the time of few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,12 @@ class Relatives:
     independent: float | None = None
 
     def units(self, count: int) -> Numbers:
-        """(respondents,): the number of each one's family; its own where there are none."""
+        """(respondents,): the number of each one's family; its own where there are none, and that of
+        a group of equal size where there are very many.
+        """
         if len(self.families) not in (0, count):
             raise ValueError(f"one family label a respondent is needed, got {len(self.families)}")
-        labels = np.asarray(self.families) if self.families else np.arange(count)
+        labels = np.asarray(self.families) if self.families else np.arange(count) % MOST_UNITS
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
     @classmethod
@@ -173,16 +177,16 @@ def at_least_without(
     if coefficient.value >= 1 or not (np.isfinite(without).all() and (without < 1).all()):
         return none
     square = jackknife_variance(np.log1p(-without))
-    if not relatives.families:
+    if not relatives.families and size < count:
         # relatives without their labels are left out one by one, and count as the fewer they are
         square *= count / size
     if spreads is not None and bool((spreads > 0).all()) and size > 2:
         own = jackknife_variance(np.log(spreads))
         square = max(square, square - own + log_variance_error(scores, size))
-    df = (len(without) if relatives.families else size) - 1
+    df = (len(without) if relatives.families else min(size, len(without))) - 1
     reach = float(student_quantile(coefficient.level, df)) * math.sqrt(square)
     low = 1 - (1 - coefficient.value) * math.exp(min(reach, 700.0))
-    units = "respondents" if len(without) == count else "families"
+    units = "families" if len(without) < min(count, MOST_UNITS) else "respondents"
     method = f"{units} left out, log(1 - r), one-sided"
     if size < count:
         method += f", n_eff {size:.4g}"
