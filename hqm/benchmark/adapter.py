@@ -202,8 +202,9 @@ class Adapter:
     `__init__`.
 
     ========  ==============================================================================================
-    items     read, parallel, rewording, more_forms, check, prepare_images
-    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses
+    items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
+    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses,
+              tool_scored, verdict_of_scores
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files
@@ -219,6 +220,10 @@ class Adapter:
     """The names of the judge procedures where a release has several; the mode `rule` asks no
     judge.
     """
+    brought: Sequence[Recording] = ()
+    """Administrations that it comes with, as one that is made from logs does."""
+    tool_scored: bool = False
+    """Whether the tool that recorded the answers scored them, and not a rule of ours."""
     recipes: ClassVar[Mapping[str, Recipe]] = {}
     """The named choices of parts for questions about words, the default first; empty where no such
     question is asked.
@@ -241,9 +246,8 @@ class Adapter:
         """The verdict of the benchmark's own rule on one answer."""
         if item.task == "yes_no":
             return score_yes_no(item, response, self.reader(item), is_negated(item))
-        return (
-            score_choice(item, response) if item.task == "choice" else score_short(item, response)
-        )
+        rule = score_choice if item.task == "choice" else score_short
+        return rule(item, response, self.parser)
 
     def decides(self, item: Item) -> Hashable | None:
         """All that `score` takes from an item beside what its `reader` makes of the answer; None
@@ -347,7 +351,7 @@ class Adapter:
     def official_prompt(self, name: str) -> str:
         """The release's own prompt of this name, read from the release's files."""
         what = f"the release of {self.card.name} has no prompt {name!r} in its files"
-        raise DataError(what, remedy="Use --prompts hqm.")
+        raise DataError(what, remedy="Use --set prompts=hqm.")
 
     def judges(self) -> Mapping[str, Any]:
         """Further judges that are plain functions of item and response and ask no model: name ->
@@ -440,6 +444,12 @@ class Adapter:
         """
         return None
 
+    def verdict_of_scores(self, scores: Mapping[str, float], read: str) -> Verdict:
+        """The verdict that a tool's own scores of an answer are, of a benchmark that the tool
+        scored.
+        """
+        return Verdict.unscored("missing", "no tool scores this benchmark")
+
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
         """The content of the files that the card says are `made_from` others: file name -> a value
@@ -459,9 +469,8 @@ class Adapter:
         """The parser of an item's answer; a negated question needs one that understands
         negation.
         """
-        return (
-            self.parser if self.parser.reads_negation or not is_negated(item) else parser("strict")
-        )
+        reader = self.parser.for_task(item.task)
+        return reader if reader.reads_negation or not is_negated(item) else parser("strict")
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         """One respondent's verdicts, corrected where they depend on one another; unchanged by
@@ -506,7 +515,7 @@ class Benchmark(Adapter):
         `official` (what the released scorer computes) or `paper` (what the paper defines). They are
         the same for a benchmark whose release and paper agree.
     reader
-        The name of the parser of yes/no answers; the card's unless given.
+        The name of the parser of short answers; the card's unless given.
     mode
         Which of several judge procedures; the first of `modes` unless given.
     prompts
@@ -553,17 +562,19 @@ class Benchmark(Adapter):
             known = " and ".join(get_args(Withholding))
             raise UsageError(
                 f"withheld answers cannot be {withheld!r}",
-                remedy=f"--withheld takes {known}.",
+                remedy=f"The setting withheld takes {known}.",
                 given=withheld,
                 known=get_args(Withholding),
             )
         if withheld == "official" and scoring != "official":
             what = f"no release defines what {scoring} scoring does with withheld answers"
-            raise UsageError(what, remedy="Use --withheld official with --scoring official only.")
+            raise UsageError(
+                what, remedy="Use --set withheld=official with --scoring official only."
+            )
         self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home
-        self.parser = parser(reader or card.scoring.parser)
+        self.parser = parser(reader or card.scoring.parser).for_task(card.task)
         self.part: str | None = None
         """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
@@ -584,13 +595,18 @@ class Benchmark(Adapter):
         return f"{self.name}@{self.card.version}"
 
     @property
+    def reads(self) -> bool:
+        """Whether its parser reads the answers: no judge scores them, and they are no captions."""
+        return not self.roles and self.card.task != "caption"
+
+    @property
     def scorer(self) -> str:
         """How an answer becomes a number: the scoring, and the parser or judge procedure."""
         judged = [
             f"mode={self.mode}" if self.mode else "",
             f"prompts={self.prompts}" if self.roles else "",
         ]
-        reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
+        reader = self.parser.label if self.reads else ""
         words = self.words.label if self.recipes else ""
         withheld = "withheld=official" if self.withheld == "official" else ""
         inside = ",".join(filter(None, [reader, *judged, words, withheld]))
