@@ -155,7 +155,8 @@ def test_relatives_widen_every_interval_and_none_is_left_below_two() -> None:
     for form in FORMS:
         wide, narrow = getattr(related, form), getattr(independent, form)
         assert wide.value == narrow.value
-        assert wide.low < narrow.low, form
+        # a mean that may be worth nothing at all has no lower end
+        assert wide.low < narrow.low or np.isnan(wide.low), form
         assert np.isnan(getattr(alike, form).low), form
     assert psy.icc(ANXIETY, n_effective=50.0).a1 == independent.a1, (
         "relatives never make more of the respondents"

@@ -48,7 +48,7 @@ from hqm.psychometrics import (
     williams_test,
 )
 from hqm.psychometrics.compare_reliability import Statistic
-from hqm.psychometrics.lower_bounds import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.resampling import FEWEST
 from hqm.psychometrics.result import size_of
 

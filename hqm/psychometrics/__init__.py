@@ -101,8 +101,11 @@ from hqm.psychometrics.families import (
     FamilyDependence,
     Influence,
     RangeRestriction,
+    Relatives,
+    at_least,
     family_dependence,
     leave_one_out,
+    never_narrower,
     range_restriction,
     too_few_families,
     too_few_respondents,
@@ -168,7 +171,6 @@ from hqm.psychometrics.label_sampling import (
     systematic_sample,
 )
 from hqm.psychometrics.leaks import Cue, Giveaway, Leakage, Stratum, leakage_cues
-from hqm.psychometrics.lower_bounds import Relatives, at_least, never_narrower
 from hqm.psychometrics.omega import minres_loadings, omega_of_types, omega_t
 from hqm.psychometrics.probability import (
     ExpectedRetest,

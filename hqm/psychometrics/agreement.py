@@ -16,14 +16,14 @@ from hqm.psychometrics.distributions import (
     noncentral_student_quantile,
     student_quantile,
 )
-from hqm.psychometrics.families import too_few_respondents
-from hqm.psychometrics.lower_bounds import (
+from hqm.psychometrics.families import (
     Relatives,
     Rows,
     at_least,
     at_least_without,
     left_out,
     log_variance_error,
+    too_few_respondents,
 )
 from hqm.psychometrics.result import (
     Array,

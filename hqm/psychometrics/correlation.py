@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.distributions import average_ranks, kendall_tau
-from hqm.psychometrics.lower_bounds import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.result import (
     Array,
     Bounds,

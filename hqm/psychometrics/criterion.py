@@ -15,8 +15,13 @@ from scipy.special import stdtrit
 
 from hqm.psychometrics.consistency import relative_error
 from hqm.psychometrics.correlation import pearson
-from hqm.psychometrics.families import Influence, leave_one_out
-from hqm.psychometrics.lower_bounds import Relatives, never_narrower, stretched
+from hqm.psychometrics.families import (
+    Influence,
+    Relatives,
+    leave_one_out,
+    never_narrower,
+    stretched,
+)
 from hqm.psychometrics.resampling import FEWEST, labels_of, left_out_bounds
 from hqm.psychometrics.result import (
     Array,
@@ -163,8 +168,8 @@ def _study(
     """
     m, n, size, cells = counts
     x, y = moments.x[:, -1], moments.y[:, -1]
-    kin: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.independent}
-    full = replace(pearson(x, y, level=level, **kin), n_items=n)
+    related: dict[str, Any] = {"families": relatives.families, "n_effective": relatives.independent}
+    full = replace(pearson(x, y, level=level, **related), n_items=n)
     influence = leave_one_out(lambda i: _plain(x[i], y[i]), m, scores=x)
     if full.status == "ok":
         full = never_narrower(
@@ -181,7 +186,7 @@ def _study(
     ceiling = (
         math.sqrt(max(0.0, rel_a) * max(0.0, rel_h)) if math.isfinite(rel_a + rel_h) else math.nan
     )
-    same = replace(pearson(same_items, y, level=level, **kin), n_items=size)
+    same = replace(pearson(same_items, y, level=level, **related), n_items=size)
     return CriterionValidity(
         full,
         same,

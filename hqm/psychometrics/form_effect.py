@@ -15,7 +15,7 @@ from scipy.special import fdtrc, stdtr
 from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.correlation import paired, pearson
 from hqm.psychometrics.distributions import student_quantile
-from hqm.psychometrics.lower_bounds import Relatives, stretched
+from hqm.psychometrics.families import Relatives, stretched
 from hqm.psychometrics.resampling import FEWEST, cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import (
     Array,

@@ -17,7 +17,7 @@ from hqm.psychometrics.consistency import (
     too_wide,
     varies_of,
 )
-from hqm.psychometrics.lower_bounds import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.resampling import labels_of
 from hqm.psychometrics.result import Array, Bounds, Coefficient, is_constant, shaped
 from hqm.psychometrics.variance_components import (

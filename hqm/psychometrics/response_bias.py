@@ -14,7 +14,7 @@ from scipy.special import ndtri, stdtrit
 
 from hqm.psychometrics.agreement import icc
 from hqm.psychometrics.correlation import paired, pearson
-from hqm.psychometrics.lower_bounds import Relatives
+from hqm.psychometrics.families import Relatives
 from hqm.psychometrics.resampling import cluster_sums, labels_of, mean_with_error
 from hqm.psychometrics.result import (
     Array,

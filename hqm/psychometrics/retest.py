@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.psychometrics.consistency import spearman_brown
-from hqm.psychometrics.lower_bounds import Relatives, Rows, at_least
+from hqm.psychometrics.families import Relatives, Rows, at_least
 from hqm.psychometrics.resampling import cluster_sums, labels_of
 from hqm.psychometrics.result import (
     Array,

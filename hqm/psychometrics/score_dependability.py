@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from hqm.psychometrics.distributions import student_quantile
+from hqm.psychometrics.families import Relatives, at_least_without
 from hqm.psychometrics.generalizability import DStudy, GStudy, d_study, g_study
-from hqm.psychometrics.lower_bounds import Relatives, at_least_without
 from hqm.psychometrics.result import Array, Bounds, Coefficient, shaped
 from hqm.psychometrics.variance_components import Design
 
@@ -193,8 +193,8 @@ def g_and_phi(
     errors = _errors(x, whole.without_each("item"), study, counts, replicated=replicated)
     if len(set(relatives.families)) < len(relatives.families):
         # relatives are left out together, and have no effect of their own in the equations
-        kin = {**nested, "respondent": ("family", relatives.units(len(x)))}
-        whole = Design(x, names, kin, effects or whole.effects)
+        related = {**nested, "respondent": ("family", relatives.units(len(x)))}
+        whole = Design(x, names, related, effects or whole.effects)
     others = _Others(whole.without_each("respondent"), relatives)
     g, phi = (
         _coefficient(value, absolute, x, errors, study, counts, others, level)
