@@ -33,23 +33,14 @@ _HEYWOOD = "a loading exceeds 1 (a Heywood case): one factor does not hold"
 def omega_t(scores: npt.ArrayLike, *, families: Sequence[str] = ()) -> Coefficient:
     """McDonald's omega total of a one-factor model fitted by unweighted least squares.
 
-    Alpha assumes that every item measures equally strongly; omega lets them differ. With several
-    factors the one-factor model misses common variance and omega total falls short.
+        omega = (sum of loadings)^2 / sum of all correlations   (McDonald 1999, Test Theory)
 
-        omega = (sum of loadings)^2 / sum of all correlations
+    Alpha assumes that every item measures equally strongly; omega lets them differ.
 
-    McDonald, R. P. (1999). Test Theory. Erlbaum. The fit is Harman and Jones's minimum residual
-    solution (1966, Psychometrika 31, 351-368), found loading by loading.
+    - `scores`: (respondents, items, types or parcels); constant columns are left out.
+    - `families`: (complete respondents,): labels of relatives.
 
-    - `scores`: (respondents, items, types or parcels), compared as correlations; constant columns
-      are left out.
-
-    - `families`: (complete respondents,): labels of relatives (`at_least`).
-
-    The status is `insufficient` below 3 varying items, `not_applicable` with as many items as
-    respondents, `degenerate` with the flag `HEYWOOD` where a loading exceeds 1 (negative error
-    variance: the model does not hold).
-
+    `degenerate` with the flag `HEYWOOD` where a loading exceeds 1, so that no factor holds.
     >>> scores = [[3, 4, 3], [1, 2, 2], [4, 4, 5], [2, 2, 3], [5, 3, 4]]
     >>> round(omega_t(scores).value, 4)
     0.8848
@@ -102,10 +93,9 @@ def omega_of_types(
     many types as respondents, `degenerate` where the factor explains nothing, and with the flag
     `HEYWOOD` where a loading exceeds 1.
 
-    >>> answers = [[1, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 0], [1, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1],
-    ...     [1, 1, 1, 1, 1, 1]]
-    >>> round(omega_of_types(answers, list("aabbcc")).value, 2)
-    0.85
+    >>> answers = np.random.default_rng(1).random((8, 6)) < np.linspace(0.1, 0.9, 8)[:, None]
+    >>> round(omega_of_types(answers.astype(float), list("aabbcc")).value, 2)
+    0.77
     """
     x, kinds = shaped(scores, "respondents, items"), np.asarray(types)
     if kinds.shape != (x.shape[1],):
