@@ -212,7 +212,8 @@ def icc(
         squares = mean_squares(x[rows])
         return *_of_one(*squares, len(rows), k), squares[0]
 
-    left = left_out(statistic, n, relatives)
+    few = bool(too_few_respondents(n, relatives.families))
+    left = np.full((1, 4), math.nan) if few else left_out(statistic, n, relatives)
     a1, c1, one_way = (
         at_least_without(
             Coefficient(value, n=n, level=level, normal=bounds),
