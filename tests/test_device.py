@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.engines import local
@@ -24,11 +22,17 @@ from hqm.respondents.hf_inputs import making
 from hqm.respondents.hf_loading import load
 from hqm.respondents.token_sampling import Chooser
 from hqm.respondents.vision_cache import positions
+from tests.conftest import NO_TORCH
 from tests.messages import pattern_of, text_of
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
-from tests.synchronising import Watch
 from tests.tiny_models import build
+
+pytest.importorskip("transformers", reason=NO_TORCH)
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+from tests.synchronising import Watch
 
 pytestmark = pytest.mark.usefixtures("threads")
 

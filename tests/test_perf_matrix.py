@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import needs_torch
 from tests.perf import matrix_models, respondents
 
-pytestmark = pytest.mark.usefixtures("threads")
+pytestmark = [needs_torch, pytest.mark.usefixtures("threads")]
 
 SMALL = [
     "--images",
