@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import needs_torch
+from tests.conftest import NO_TORCH
+
+pytest.importorskip("transformers", reason=NO_TORCH)
 from tests.perf import matrix_models, respondents
 
-pytestmark = [needs_torch, pytest.mark.usefixtures("threads")]
+pytestmark = pytest.mark.usefixtures("threads")
 
 SMALL = [
     "--images",
