@@ -106,8 +106,7 @@ def test_the_commands_that_need_nothing_run(page: str, forked_program: Path) -> 
         if language == "sh"
         for line in text.splitlines()
         if re.match(
-            r"hqm (check|audit) shapes_yesno( --dry-run)?( -r hf/shapes:steady)?( --limit 100)?$",
-            line,
+            r"hqm (check|audit) shapes_yesno( --dry-run -r hf/shapes:steady)?( --limit 100)?$", line
         )
     ]
     assert commands

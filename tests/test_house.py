@@ -62,9 +62,9 @@ NAMED = sorted(p for folder in (*PRODUCT, "tests", "docs") for p in (ROOT / fold
 
 SHORT_DOCSTRINGS = frozenset({"hqm/psychometrics"})
 """The folders in which no public function has a docstring longer than its code."""
-FEW_LINES = 10
+FEW_LINES = 8
 """A docstring may have so many lines however short the function is: a formula, what goes in, and an
-example.
+example. Blank lines and the rules under headings are layout, and are not counted.
 """
 
 NOT_A_NAME = frozenset("found one told people person kin mine Desk Sitting Wishes _Paper".split())
@@ -392,15 +392,13 @@ def long_docstrings(paths: list[Path], root: Path) -> list[str]:
                 or not ast.get_docstring(node)
             ):
                 continue
-            said = node.body[0]
-            lines = (said.end_lineno or 0) - said.lineno + 1
-            code = (
-                (node.end_lineno or 0)
-                - min([node.lineno, *(d.lineno for d in node.decorator_list)])
-                + 1
-                - lines
-            )
-            if lines > max(5 / 4 * code, FEW_LINES):
+            first = node.body[0]
+            top = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            inside = (first.end_lineno or 0) - first.lineno + 1
+            code = (node.end_lineno or 0) - top + 1 - inside
+            text = (ast.get_docstring(node) or "").splitlines()
+            lines = sum(bool(line.strip(" -")) for line in text)
+            if lines > max(code, FEW_LINES):
                 seen.append(
                     f"{path.relative_to(root)}:{node.lineno}: {node.name} has {lines} lines of"
                     f" docstring, {code} of code"
@@ -460,7 +458,7 @@ def test_a_bad_name_and_a_long_docstring_are_seen(tmp_path: Path) -> None:
         "found_first.py:2: def found_first"
     ]
     assert long_docstrings([path], tmp_path) == [
-        "found_first.py:2: found_first has 12 lines of docstring, 3 of code"
+        "found_first.py:2: found_first has 9 lines of docstring, 3 of code"
     ]
 
 
@@ -527,7 +525,7 @@ def test_a_module_says_what_it_is_and_is_not_too_long(path: Path) -> None:
     text = path.read_text()
     doc = ast.get_docstring(parsed(text))
     assert doc, "no docstring"
-    assert len(text.splitlines()) <= 804, f"{len(text.splitlines())} lines without a reason"
+    assert len(text.splitlines()) <= 800, f"{len(text.splitlines())} lines without a reason"
 
 
 def test_asking_for_help_loads_nothing_heavy() -> None:
