@@ -17,10 +17,6 @@ import pytest
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.administration.engines import local
 from hqm.respondents import hf_loading
-from hqm.respondents.decoding import is_out_of_memory
-from hqm.respondents.hf_inputs import making
-from hqm.respondents.hf_loading import load
-from hqm.respondents.token_sampling import Chooser
 from tests.conftest import NO_TORCH
 from tests.messages import pattern_of, text_of
 
@@ -28,6 +24,10 @@ pytest.importorskip("transformers", reason=NO_TORCH)
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from hqm.respondents.decoding import is_out_of_memory
+from hqm.respondents.hf_inputs import making
+from hqm.respondents.hf_loading import load
+from hqm.respondents.token_sampling import Chooser
 from hqm.respondents.vision_cache import positions
 from tests.perf import large_models, respondents
 from tests.perf.ways import respondent_of
