@@ -45,6 +45,7 @@ from hqm.indicators.cases import left_out, unit_scores
 from hqm.judges.procedure import parse_judge
 from hqm.labels.people_labels import FAITHFUL
 from hqm.lint.answer_leaks import TYPE_NOT_MEASURABLE, TooFew, too_few
+from hqm.lint.question_checks import with_favoured_keys
 from hqm.psychometrics import (
     FamilyDependence,
     StudyParts,
@@ -699,16 +700,16 @@ def _assemble(
 
 
 def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Finding]:
-    """Yield the findings. Types with too few items are found by their answers, not by their number."""
+    """Yield the findings; a type with too few items is found by its answers."""
     rows = next((e.detail.get("types", ()) for e in estimates if e.indicator == "types.index"), ())
     few = {
         row["type"]: TooFew(row["items"], row["sem"], row["missing_items"], row["measured"])
         for row in rows
         if row["items"] and row["state"] != "measurable" and not row["at_chance"]
     }
-    yield from (
-        finding for finding in evidence.findings if not rows or finding.name != TYPE_NOT_MEASURABLE
-    )
+    for finding in evidence.findings:
+        if not rows or finding.name != TYPE_NOT_MEASURABLE:
+            yield with_favoured_keys(finding, evidence.first)
     yield from too_few(few)
 
 
