@@ -244,7 +244,7 @@ class _Worksheet:
         self.record_complete()
 
     def admitted(self) -> list[Request]:
-        """Return the requests that the bounds allow. A server checks each of its requests itself."""
+        """Return the requests that the bounds allow. A server checks its own."""
         if hasattr(self.respondent, "budget"):
             self.respondent.budget = self.budget
             self.respondent.has_answered = self.has_answered  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What is asked: the items of every form, with the addresses under which the store keeps answers."""
+"""What is asked: the items of every form, with their addresses in the store."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Asks:
     def picture(
         self, benchmark: Benchmark, name: str | None
     ) -> tuple[str | None, Path | None, str]:
-        """Return a picture for a judge: its digest, its file, and the reason if there is no file."""
+        """Return a picture for a judge: its digest, its file, and why there is no file."""
         if name is None:
             return None, None, ""
         path, reason = self.file(benchmark, name)

@@ -69,7 +69,7 @@ def forecast(
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What all stored answers of a respondent cost, with failed attempts if the server counts them."""
+    """What all stored answers of a respondent cost, failed attempts included."""
 
     respondent: str
     answers: int

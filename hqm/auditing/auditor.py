@@ -99,7 +99,7 @@ class LeftOutRecord:
 
 
 def left_out_record(case: Case) -> LeftOutRecord | None:
-    """Return the scores without each picture; None if the administrations have different pictures."""
+    """Return the scores without each picture; None if the pictures differ."""
     clusters = _names(case)
     if case.whole is not None or case.without.shape[2] != len(clusters) or not clusters:
         return None
@@ -126,7 +126,7 @@ def _names(case: Case) -> tuple[str, ...]:
 
 
 def written(records: Iterable[LeftOutRecord]) -> dict[str, Any]:
-    """Return records as `audit.json` holds them: each row as its distinct values and their places."""
+    """Return records as `audit.json` holds them: rows as distinct values and places."""
     clusters: dict[str, dict[str, list[Any]]] = {}
     rows = []
     for record in records:

@@ -1,4 +1,4 @@
-"""Scores that other tools recorded with the answers: as a scoring of their own, and beside HQM's."""
+"""Scores that other tools recorded with answers, as a scoring and beside HQM's."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def tool_comparisons(
     forms: Mapping[str, Form],
     respondents: Sequence[StoredRespondent],
 ) -> tuple[ScoreComparison, ...]:
-    """Compare the tools' scores with HQM's, for every respondent and administration that has them."""
+    """Compare the tools' scores with HQM's, wherever a tool recorded any."""
     recordings = []
     # only recorded answers can carry a tool's score, and a look at every detail of a large store
     # takes long

@@ -283,7 +283,7 @@ def _administer_until(session: Session) -> bool:
 def _tell(
     session: Session, outcome: Outcome, jobs: Sequence[Job], stop: Interruption, left: str
 ) -> bool:
-    """Print how many questions were asked, and how many failed. Return whether all were answered."""
+    """Print how many questions were asked, and how many failed. Return whether none is left."""
     from hqm.administration.costs import spent
     from hqm.scoring.rules import advice_on_cut
 
@@ -314,7 +314,7 @@ def _tell(
 
 
 def _end_at_the_bound(session: Session, state: str) -> NoReturn:
-    """End a command that has reached a bound: print what it spent, what is left and how to go on."""
+    """End a command that has reached a bound; print what it spent and how to go on."""
     budget = session.budget
     print(
         f"hqm: {budget.reached} is reached: this command took {budget.spent()}; {state}. "

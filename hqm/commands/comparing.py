@@ -259,7 +259,7 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
 
 
 def _show(comparison: Comparison) -> None:
-    """Print the indicators side by side, the tests, and the differences that are more than chance."""
+    """Print the indicators side by side, the tests, and which differences are shown."""
 
     reports = importlib.import_module("hqm.reports.compare_page")
     tables = {made.name: made for made in reports.comparison_tables(comparison)}

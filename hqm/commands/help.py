@@ -185,7 +185,7 @@ WIDTH = 100
 
 
 class CommandGroup(TyperGroup):
-    """A program or a group of commands. Its help shows the whole first sentence about each command."""
+    """A program or a group of commands. Its help shows each command's first sentence."""
 
     def get_help(self, ctx: Any) -> str:
         """The help page, as wide as the terminal."""

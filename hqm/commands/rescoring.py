@@ -244,7 +244,7 @@ def from_audit(
     forms: int,
     seed: int,
 ) -> Shortened:
-    """Choose the items of a short form from an audit's answers, and write it if a folder is named."""
+    """Choose the items of a short form from an audit's answers, and write it to a folder."""
     whole = Audit.load(file)
     path = options.output.store or file.parent / "store.sqlite"
     if not path.is_file():

@@ -179,7 +179,7 @@ class Session:
     # --- who ---
 
     def respondents(self, benchmark: Benchmark) -> list[Respondent]:
-        """Return the respondents of a benchmark: those named or recorded, else the embedded ones."""
+        """Return the respondents of a benchmark: those named, else the embedded ones."""
         if benchmark.name not in self._respondents:
             names = list(self.options.who.respondents)
             recorded = [
@@ -400,7 +400,7 @@ class Session:
     def _judgings(
         self, progress: Progress | None, stop: Stop
     ) -> Iterator[tuple[Judging, Callable[[], Judged]]]:
-        """Yield each panel with a function that asks it one batch of questions and leaves it open."""
+        """Yield each panel with a function that asks it and leaves it open."""
         for benchmark in self.benchmarks:
             judges = self.panels(benchmark)
             if not judges:
@@ -590,7 +590,7 @@ class Session:
         )
 
     def get_ready(self) -> None:
-        """Let worker processes import their libraries during the planning, if a respondent is new."""
+        """Let workers import their libraries during the planning, if a respondent is new."""
         compute = self.options.compute
         if compute.engine == "local":
             each = [
@@ -685,7 +685,7 @@ class Session:
         )
 
     def joined(self, audits: Sequence[BenchmarkAudit], command: str) -> Audit:
-        """Join the audits of all benchmarks, add the record, and flag benchmarks of unequal length."""
+        """Join the audits of all benchmarks, add the record, and flag unequal lengths."""
         confounded = length_confound({audit.benchmark: audit.items for audit in audits})
         return Audit(
             tuple(

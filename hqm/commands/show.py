@@ -50,7 +50,7 @@ _WITHOUT = (
 
 
 def probability_counts(session: Session) -> None:
-    """Print how many of each respondent's answers carry a probability (`--no-report --expected`)."""
+    """Print how many of each respondent's answers carry a probability."""
     for benchmark in session.benchmarks:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
@@ -245,7 +245,7 @@ def resolutions(audited: BenchmarkAudit) -> None:
 
 
 def _beside(small: str) -> str:
-    """Put the small text under a number beside it: an interval as it is, anything else in brackets."""
+    """Put the small text under a number beside it: an interval, or else in brackets."""
     return small if small.startswith("[") or not small else f"({small})"
 
 

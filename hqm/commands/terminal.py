@@ -103,7 +103,7 @@ def _fits(table: Table, room: int) -> bool:
 
 
 def _as_lists(table: Table, room: int) -> Iterator[str]:
-    """Yield a table as a list: each row under its first cell, a line for every other filled cell."""
+    """Yield a table as a list: each row under its first cell, a line for each other cell."""
     if table.title:
         yield from ("", *textwrap.wrap(str(table.title), room))
     headings = [str(column.header) for column in table.columns]
@@ -214,7 +214,7 @@ def _counting(
 
 @contextmanager
 def telling_of_waits(quiet: bool = False) -> Iterator[None]:
-    """While the block runs, print what takes long (loading a model, estimating) and for how long."""
+    """While the block runs, print what takes long and since when."""
     from hqm.respondents.base import listening
 
     if quiet:

@@ -151,7 +151,7 @@ class Published:
 
     @property
     def repeated(self) -> int | None:
-        """Return which label names the respondents, if each has several rows (one a data set, say)."""
+        """Return which label names the respondents, if each has several rows."""
         if len(self.label_names) < 2:
             return None
         known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]

@@ -1,4 +1,4 @@
-"""Recognise the columns of a table that are metrics of the same answers, such as precision and F1."""
+"""Recognise columns that are metrics of the same answers, such as precision and F1."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ _ONE_FAMILY = (
 
 
 def _independent(dependence: FamilyDependence) -> tuple[float, str]:
-    """Return how many respondents are independent, and why there is no interval for others, if so."""
+    """Return how many respondents are independent, or why there is no interval."""
     if dependence.families == 1:
         return 1.0, _ONE_FAMILY
     if math.isfinite(dependence.n_eff):
