@@ -119,7 +119,7 @@ def _card() -> Iterator[str]:
         yield f"| `{name}` | {documented.get(name, '')} | {_default(field)} |"
     yield ""
     for name, section in sections:
-        yield f"### `[{name}]`\n\n{(section.__doc__ or '').split(': ', 1)[-1]}\n"
+        yield f"### `[{name}]`\n\n{inspect.cleandoc(section.__doc__ or '').split(': ', 1)[-1]}\n"
         yield "| key | meaning | default |\n|---|---|---|"
         documented = _field_docs(section)
         for key, field in section.model_fields.items():
@@ -254,7 +254,8 @@ def _signature(function: Any) -> str:
         kind = parameter.annotation
         text = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
         if not isinstance(kind, (str, type)) or "[" in str(kind):
-            text = str(kind)
+            # Python 3.13 names the module in which it hides the class
+            text = str(kind).replace("pathlib._local.", "pathlib.")
         text = _TAKEN.get(text, text).replace("pd.DataFrame", "DataFrame")
         if parameter.name == "resolutions":
             text = "str | int | Sequence[str | int]"
