@@ -326,6 +326,8 @@ class CocoChair(Benchmark):
 
     _instructions: tuple[str, ...] = ()
     """The instructions that the files of captions name, in the order in which they were met."""
+    _captioned: frozenset[str] = frozenset()
+    """The pictures that the files of captions are about."""
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -384,6 +386,11 @@ class CocoChair(Benchmark):
     def read(self) -> Form:
         """One item for each picture of val2014 whose objects are known."""
         return Form("original", tuple(_item(key, "val2014") for key in self._objects))
+
+    @cached_property
+    def _whole(self) -> Form:
+        """All pictures whose objects are known, captioned or not."""
+        return self.original
 
     def parallel(self, form: Form) -> Form:
         """The form with the other of the two instructions."""
@@ -464,10 +471,21 @@ class CocoChair(Benchmark):
             if (match := _CAPTIONS.fullmatch(file.name))
         ]
         forms = {"1": "original", "2": "parallel"}
-        return [
-            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self.original)[1], f.name)
+        made = [
+            Recording(m[2], forms[m[1]], 0, self.read_answers(f, self._whole)[1], f.name)
             for m, f in named
-        ] or self._captions(sorted(path.iterdir()))
+        ]
+        self._keep_captioned(made)
+        return made or self._captions(sorted(path.iterdir()))
+
+    def _keep_captioned(self, recordings: Sequence[Recording]) -> None:
+        """Leave in the original form the pictures that somebody captioned: the others were not
+        asked about.
+        """
+        self._captioned |= {key for recording in recordings for key in recording.answers}
+        if self._captioned:
+            items = tuple(item for item in self._whole.items if item.id in self._captioned)
+            self.original = Form("original", items)
 
     def _captions(self, files: Sequence[Path]) -> Sequence[Recording] | None:
         """Captions of any pictures of COCO: the first instruction that the files name is the
@@ -488,15 +506,15 @@ class CocoChair(Benchmark):
                     place=str(file),
                     remedy="Bring captions of at most two instructions.",
                 )
-            form, given = self.read_answers(file, self.original)
-            known = self.original.by_id
-            further = [item for item in form.items if item.id not in known]
-            items = (*self.original.items, *further)
+            form, given = self.read_answers(file, self._whole)
+            known = self._whole.by_id
+            items = (*self._whole.items, *(item for item in form.items if item.id not in known))
             if self._instructions:
                 items = tuple(replace(item, prompt=self._instructions[0]) for item in items)
-            self.original = Form("original", items)
+            self._whole = Form("original", items)
             name = ("original", "parallel")[place]
             made.append(Recording(file.name.partition(".json")[0], name, 0, given, file.name))
+        self._keep_captioned(made)
         return made or None
 
     def check(self, form: Form) -> Iterable[Finding]:
