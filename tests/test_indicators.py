@@ -26,6 +26,7 @@ from hqm.scoring.metrics import ACCURACY as CHOICE
 from hqm.types import Cell, Form
 from tests import test_flags as made
 from tests.conftest import Run, administered, recorded, write_benchmark
+from tests.indicator_answers import answer
 from tests.messages import text_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -337,8 +338,8 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
             calls.clear()
             answer_leaks._study.cache_clear()  # else the second indicator of a study would call nothing
             given.first.studies.clear()
-            answer = engine.answer(replace(given), indicator)
-            if answer is None or not math.isfinite(answer.coefficient.value):
+            reply = answer(replace(given), indicator)
+            if reply is None or not math.isfinite(reply.coefficient.value):
                 continue
             computed.append(indicator)
             named = {function.__name__ for function in indicator.explains}
@@ -346,7 +347,7 @@ def test_what_an_indicator_names_as_its_computation_is_called_and_gives_the_numb
             if not results:
                 wrong.append(f"{indicator.name}: none of {', '.join(named)} is called")
             if (
-                answer.coefficient.value not in set(numbers_in(results))
+                reply.coefficient.value not in set(numbers_in(results))
                 and not indicator.compute.__doc__
             ):
                 wrong.append(
