@@ -203,18 +203,18 @@ class HallusionBench(Benchmark):
         """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
-        said = "" if code == 2 else truth if code == 1 else "no" if truth == "yes" else "yes"
+        reading = "" if code == 2 else truth if code == 1 else "no" if truth == "yes" else "yes"
         tally = {
             "n": 1.0,
             "right": float(right),
             "wrong": float(not right),
             "unclear": float(code == 2),
             "yes_true": float(truth == "yes"),
-            "yes": float(said == "yes"),
-            "false_yes": float(not right and said == "yes"),
+            "yes": float(reading == "yes"),
+            "false_yes": float(not right and reading == "yes"),
             "yes_inferred": float(right == (truth == "yes")),
             "false_yes_inferred": float(not right and truth == "no"),
-            **(yes_no_tally(said, truth) if said else {}),
+            **(yes_no_tally(reading, truth) if reading else {}),
         }
         if not text_only(item):
             tally |= {"figure_share": right / item.meta["size"], "figures": 1 / item.meta["size"]}
@@ -261,18 +261,18 @@ class HallusionBench(Benchmark):
         return self._verdict(item, code, _WORDS[str(code)], same)
 
     def _read_correctness(self, reply: str) -> int | None:
-        said = reply.lower()
-        if "incorrect" in said:
+        reading = reply.lower()
+        if "incorrect" in reading:
             return 0
-        if "correct" in said:
+        if "correct" in reading:
             return 1
-        return 2 if self.scoring == "official" or "unclear" in said else None
+        return 2 if self.scoring == "official" or "unclear" in reading else None
 
     def _read_consistency(self, reply: str) -> float | None:
-        said = reply.lower()
-        if "same" in said:
+        reading = reply.lower()
+        if "same" in reading:
             return 1.0
-        return 0.0 if self.scoring == "official" or "different" in said else None
+        return 0.0 if self.scoring == "official" or "different" in reading else None
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         """Attribute every error to a cause, by what was answered with figure 0."""
@@ -345,17 +345,19 @@ class HallusionBench(Benchmark):
         """A result file with `model_prediction`, or a folder with a VD and a VS file, matched by
         ids and questions.
         """
-        given: dict[str, Response] = {}
+        answers: dict[str, Response] = {}
         for record, key, place in self._records(path, form):
             text = take(record, "model_prediction", place)
-            if key in given:
+            if key in answers:
                 raise AnswerError(
                     f"the question {key} is answered twice", place=place, remedy="Keep one answer."
                 )
-            given[key] = Response("" if text is None else str(text))
+            answers[key] = Response("" if text is None else str(text))
         if self.scoring == "official":
-            form = replace(form, items=_sized(item for item in form.items if item.id in given))
-        return form, {key: self.with_beside(form.by_id[key], given[key], given) for key in given}
+            form = replace(form, items=_sized(item for item in form.items if item.id in answers))
+        return form, {
+            key: self.with_beside(form.by_id[key], answers[key], answers) for key in answers
+        }
 
     def _records(self, path: Path, form: Form) -> Iterable[tuple[dict[str, Any], str, str]]:
         """Record, item id and place; the question must match too, because releases have used ids
@@ -406,9 +408,9 @@ class HallusionBench(Benchmark):
         """
         if not is_result(path):
             return None
-        _, given = self.read_answers(path, self.original)
+        _, answers = self.read_answers(path, self.original)
         return [
-            Recording(path.name if path.is_dir() else path.stem, "original", 0, given, str(path))
+            Recording(path.name if path.is_dir() else path.stem, "original", 0, answers, str(path))
         ]
 
     def read_judgements(self, path: Path, form: Form) -> Sequence[Row] | None:
@@ -420,12 +422,12 @@ class HallusionBench(Benchmark):
     def replies_saying(self, mark: str) -> Replies:
         """correct, incorrect or unclear, or the release's 1, 0 and 2."""
         word = mark.strip().strip(".").lower()
-        said = _WORDS.get(word.removesuffix(".0"), word)
-        if said not in _WORDS.values():
+        reading = _WORDS.get(word.removesuffix(".0"), word)
+        if reading not in _WORDS.values():
             raise UnreadableReply(
                 f"the verdict {mark!r:.60} is neither correct, incorrect nor unclear (1, 0, 2)"
             )
-        return {"judge": (said,)}
+        return {"judge": (reading,)}
 
     def check(self, form: Form) -> Iterable[Finding]:
         """The oddities of the released file."""

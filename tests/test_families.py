@@ -330,9 +330,13 @@ def test_the_tower_runs_once_a_picture(made: Callable[[str], Path], pictures: li
         original = type(module).forward
 
         def count(
-            self: Any, *args: Any, _original: Any = original, _seen: list[int] = seen, **more: Any
+            self: Any,
+            *args: Any,
+            _original: Any = original,
+            _encoded: list[int] = seen,
+            **more: Any,
         ) -> Any:
-            _seen.append(len(args[0] if args else more["pixel_values"]))
+            _encoded.append(len(args[0] if args else more["pixel_values"]))
             return _original(self, *args, **more)
 
         type(module).forward = count
@@ -467,7 +471,7 @@ def test_draws_follow_the_recorded_probabilities() -> None:
 
 
 def test_words_without_a_token_of_their_own_are_not_confused() -> None:
-    from hqm.respondents.token_sampling import Words
+    from hqm.respondents.token_sampling import FirstTokens
 
     class Tokenizer:
         def get_vocab(self) -> dict[str, int]:
@@ -476,7 +480,7 @@ def test_words_without_a_token_of_their_own_are_not_confused() -> None:
         def __call__(self, text: str, add_special_tokens: bool) -> dict[str, list[int]]:
             return {"input_ids": [{"y": 1, "n": 2, "m": 9}.get(text.strip().lower()[:1], 7), 8]}
 
-    words = Words(Tokenizer())
+    words = FirstTokens(Tokenizer())
     assert words.of(("yes", "no")) == {
         "yes": (1,),
         "no": (2,),
@@ -714,7 +718,7 @@ def test_an_error_after_the_check_costs_no_answer(
 
 
 def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
-    from hqm.respondents.batching import Prompt, Waiting, kinds
+    from hqm.respondents.batching import Prompt, RequestQueue, kinds
 
     sampling = Sampling()
     requests = [
@@ -732,7 +736,7 @@ def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
 
     bad = Response("", "error", "it cannot be opened")
     coming: list[list[Any]] = []
-    waiting = Waiting(
+    waiting = RequestQueue(
         requests[:12],
         lambda r: bad if r.seed == 1 else Prompt(r.prompt, None, r.image, r.seed),
         lambda following: coming.append([r.image for r in following]),
@@ -776,18 +780,18 @@ def test_who_is_told_to_finish_answers_what_it_has_begun(
     name: str, made: Callable[[str], Path], pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hqm.respondents import decoding
-    from hqm.respondents.batching import Waiting
+    from hqm.respondents.batching import RequestQueue
 
-    monkeypatch.setattr(decoding, "_HELD", 0.0)
+    monkeypatch.setattr(decoding, "_HOLD_SECONDS", 0.0)
     taken: list[int] = []
-    plain = Waiting.take
+    plain = RequestQueue.take
 
-    def take(self: Waiting, most: int) -> Any:
+    def take(self: RequestQueue, most: int) -> Any:
         got = plain(self, most)
         taken.extend(number for number, _ in got)
         return got
 
-    monkeypatch.setattr(Waiting, "take", take)
+    monkeypatch.setattr(RequestQueue, "take", take)
     respondent: Any = make_respondent(f"hf/{made(name)}", batch=4)
     answering = respondent.answer(asked(pictures, 1.0))
     came = len(next(answering))

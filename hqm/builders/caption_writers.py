@@ -458,7 +458,7 @@ def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[st
     }
     replies = stored_replies(asks.values(), checker, roles.store)
     reasons = {place: _objection(replies.get(question.digest)) for place, question in asks.items()}
-    kept = [
+    accepted = [
         (
             caption,
             tuple(
@@ -469,15 +469,15 @@ def changes_passed(captions: Captions, roles: Roles) -> tuple[Captions, tuple[st
         )
         for i, (caption, changes) in enumerate(captions)
     ]
-    return kept, _notes(
+    return accepted, _notes(
         f"the filter {checker.name}", len(asks), Counter(filter(None, reasons.values()))
     )
 
 
 def _notes(who: str, asked: int, left_out: Counter[str]) -> tuple[str, ...]:
     reasons = "; ".join(f"{count}: {reason}" for reason, count in left_out.most_common())
-    said = f"{who} was asked {asked} times, and {asked - left_out.total()} replies are used"
-    return (f"{said} ({reasons})" if reasons else said,)
+    summary = f"{who} was asked {asked} times, and {asked - left_out.total()} replies are used"
+    return (f"{summary} ({reasons})" if reasons else summary,)
 
 
 def _objection(response: Response | None) -> str:

@@ -222,12 +222,12 @@ def _opening(prompt: str, words: list[Token]) -> int:
         asks_for and asks_for[0] < opens[0] and words[0].word not in {"when", "where"}
     ):
         wh = words[asks_for[0]].word if asks_for else ""
-        said = (
+        reason = (
             f"it asks with {wh!r}"
             if wh
             else f"no auxiliary opens the question or follows a comma (it opens with {first!r})"
         )
-        raise NoRule(prompt, said)
+        raise NoRule(prompt, reason)
     conditional = any(
         token.word in {"if", "when", "suppose", "given"} for token in words[: opens[0]]
     )

@@ -54,11 +54,11 @@ def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
     """
     if settled is not None:
         return settled if settled.decided else None
-    said = {
+    labels_by_uid = {
         json.dumps([label.label, label.values.get("target"), label.values.get("prompt")])
         for label in labels
     }
-    return labels[0] if len(said) == 1 and labels[0].decided else None
+    return labels[0] if len(labels_by_uid) == 1 and labels[0].decided else None
 
 
 def write_reviewed(study: Study, out: Path) -> Reviewed:
@@ -81,8 +81,8 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
         raise UsageError(
             f"the plan has the schema {study.schema.name}, which reviews no items", remedy=remedy
         )
-    said, settled = study.said(), study.adjudicated()
-    if not said:
+    labels_by_uid, settled = study.labels_by_answer(), study.adjudicated()
+    if not labels_by_uid:
         raise UsageError("nothing is reviewed yet", remedy="Open the page: `hqm label serve PLAN`.")
     name = study.plan.rows[0].form
     form = reviewed_forms(study.plan, study.benchmark)[name]
@@ -92,7 +92,7 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
     lines: list[dict[str, Any]] = []
     for item in form.items:
         row = rows.get(item.id)
-        labels = said.get(row.uid, []) if row else []
+        labels = labels_by_uid.get(row.uid, []) if row else []
         decided = decision(labels, settled.get(row.uid) if row else None) if labels else None
         word = decided.label if decided else None
         made = None if word in _GONE else _corrected(item, decided)

@@ -82,18 +82,18 @@ def labelled_units(benchmark: Benchmark, form: Form, labels: Labels) -> list[Lab
         if judgement.judge.partition(RATER)[0] == HUMAN and benchmark.stages:
             by_answer.setdefault((judgement.respondent, judgement.item), []).append(judgement)
     units = []
-    for (respondent, item), given in by_answer.items():
-        own = [j for j in given if RATER in j.judge] or given
+    for (respondent, item), judgements_of_answer in by_answer.items():
+        own = [j for j in judgements_of_answer if RATER in j.judge] or judgements_of_answer
         settled = [
             j
             for j in own
             if j.judge.endswith(f"{RATER}{ADJUDICATION}") and LabelContext.of(j).stages
         ]
-        said = [LabelContext.of(j).stages for j in settled or own]
+        stages_said = [LabelContext.of(j).stages for j in settled or own]
         for role in benchmark.stages:
-            texts = dict.fromkeys(text for stages in said for text in stages.get(role, {}))
+            texts = dict.fromkeys(text for stages in stages_said for text in stages.get(role, {}))
             for text in texts if item in form.by_id else ():
-                votes = [[float(s[role][text])] for s in said if text in s.get(role, {})]
+                votes = [[float(s[role][text])] for s in stages_said if text in s.get(role, {})]
                 (label,) = pooled_labels(votes)
                 units.append(
                     LabelledUnit(
@@ -127,11 +127,11 @@ def stage_evidence(
     asked = units_asked(used, answers)
     evidence = []
     for judge in judges if used else ():
-        said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
+        stages_said = decisions(benchmark, asked, _asks(benchmark, judge, cell, used, answers))
         for role, stage in benchmark.stages.items():
             own = [
                 (unit, verdict)
-                for unit, verdict in zip(used, said, strict=True)
+                for unit, verdict in zip(used, stages_said, strict=True)
                 if unit.role == role
             ]
             if not own:

@@ -233,14 +233,14 @@ def _given_out(rows: Sequence[PlanRow], plan: LabelPlan, rng: np.random.Generato
     names = plan.raters
     shared = set(rng.permutation(len(rows))[: round(plan.overlap * len(rows))].tolist())
     dealt = 0
-    given = []
+    assigned = []
     for i, row in enumerate(rows):
         if i in shared or len(names) <= 1:
-            given.append(replace(row, raters=names))
+            assigned.append(replace(row, raters=names))
         else:
-            given.append(replace(row, raters=(names[dealt % len(names)],)))
+            assigned.append(replace(row, raters=(names[dealt % len(names)],)))
             dealt += 1
-    return given
+    return assigned
 
 
 def with_gold(
@@ -299,11 +299,11 @@ def forecast(
             "no two answers have a score", remedy="Score them, or plan without a forecast."
         )
     scores = np.clip(np.array([c.score for c in scored]), 0, 1)
-    given = np.array([c.error for c in scored])
-    known = np.isfinite(given)
-    mean = float(given[known].mean()) if known.any() else SUPPOSED_ERROR
+    assigned = np.array([c.error for c in scored])
+    known = np.isfinite(assigned)
+    mean = float(assigned[known].mean()) if known.any() else SUPPOSED_ERROR
     wanted = mean if supposed_error is None else supposed_error
-    errors = np.where(known, given, mean)
+    errors = np.where(known, assigned, mean)
     errors = np.clip(errors * (wanted / mean if mean > 0 else 1.0), 0.0, 0.5)
     together, alike = _together(scored, scores, design, labels), _alike(scored, scores)
 

@@ -100,8 +100,8 @@ def export_labels(path: Path) -> WrittenLabels:
 
 
 def _stages(label: Label) -> str:
-    said = stage_labels([Sentence.from_dict(each) for each in label.values.get("sentences", ())])
-    return json.dumps(said, ensure_ascii=False) if said else ""
+    stages = stage_labels([Sentence.from_dict(each) for each in label.values.get("sentences", ())])
+    return json.dumps(stages, ensure_ascii=False) if stages else ""
 
 
 # --- the answers of a plan as tasks of other labelling tools ---

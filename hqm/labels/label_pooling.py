@@ -99,14 +99,14 @@ def check_digests(
     """
     different = 0
     for judgement in labels.judgements:
-        said = LabelContext.of(judgement).answer_digest
+        digest = LabelContext.of(judgement).answer_digest
         stored = digests.get((judgement.respondent, judgement.item))
-        if said and stored and said != stored:
+        if digest and stored and digest != stored:
             different += RATER not in judgement.judge
             if stale == "refuse":
                 raise AnswerError(
                     f"the label of item {judgement.item!r} by {judgement.respondent} is about"
-                    f" another answer ({said}) than the one that is stored ({stored})",
+                    f" another answer ({digest}) than the one that is stored ({stored})",
                     remedy=(
                         "Label the new answers, or keep such labels, flagged, with --set stale=keep."
                     ),
@@ -217,13 +217,13 @@ def _probabilities(
     AnswerError
         Two labels of one answer say different probabilities.
     """
-    said: dict[tuple[str, str], float] = {}
+    probabilities: dict[tuple[str, str], float] = {}
     for judgement, context in zip(judgements, contexts, strict=True):
         answer, p = (judgement.respondent, judgement.item), context.probability
-        if p is not None and abs(said.setdefault(answer, p) - p) > 1e-9:
+        if p is not None and abs(probabilities.setdefault(answer, p) - p) > 1e-9:
             what = (
                 f"the labels of item {judgement.item!r} by {judgement.respondent} have the"
-                f" probabilities {said[answer]} and {p}"
+                f" probabilities {probabilities[answer]} and {p}"
             )
             raise AnswerError(what, remedy="Keep the one of the plan.")
-    return said
+    return probabilities

@@ -200,8 +200,10 @@ class Schema(_Section):
             raise ValueError("it needs [[types]]")
         for options in (self.choices, self.types):
             for name in ("key", "value"):
-                given = [str(getattr(option, name)) for option in options]
-                if twice := next((each for each in given if given.count(each) > 1), ""):
+                values_given = [str(getattr(option, name)) for option in options]
+                if twice := next(
+                    (each for each in values_given if values_given.count(each) > 1), ""
+                ):
                     raise ValueError(f"the {name} {twice!r} stands twice")
             if taken := next(
                 (

@@ -265,14 +265,14 @@ class Pages:
     async def rater(self, request: Request) -> Response:
         """A rater's page: how to decide before the first label, then what comes next."""
         rater, base = self._rater(request)
-        given = self.study.given(rater)
-        context = self._next(rater, base, given) if given else self._introduction(rater, base)
+        done = self.study.labels_of(rater)
+        context = self._next(rater, base, done) if done else self._introduction(rater, base)
         return self._whole(context)
 
     async def begin(self, request: Request) -> Response:
         """The first answer."""
         rater, base = self._rater(request)
-        context = self._next(rater, base, self.study.given(rater))
+        context = self._next(rater, base, self.study.labels_of(rater))
         return self._part(context) if request.headers.get("hx-request") else self._whole(context)
 
     async def label(self, request: Request) -> Response:
@@ -282,14 +282,14 @@ class Pages:
         if fields.get("uid") not in set(self.study.order(rater)):
             raise UsageError("this answer is not yours to label", remedy="Reload the page.")
         self._store(fields, rater)
-        return self._part(self._next(rater, base, self.study.given(rater)))
+        return self._part(self._next(rater, base, self.study.labels_of(rater)))
 
     async def undo(self, request: Request) -> Response:
         """Take back the latest label, and show its answer again."""
         rater, base = self._rater(request)
         await self._sent(request)
         uid = self.study.labels.undo(rater)
-        return self._part(self._next(rater, base, self.study.given(rater), first=uid))
+        return self._part(self._next(rater, base, self.study.labels_of(rater), first=uid))
 
     async def picture(self, request: Request) -> Response:
         """The picture of an answer, by its uid, for those who may see the answer."""
@@ -375,13 +375,13 @@ class Pages:
         self.study.labels.add(uid, rater, values, spent, by=by)
 
     def _next(
-        self, rater: str, base: str, given: Mapping[str, Label], first: str | None = None
+        self, rater: str, base: str, done: Mapping[str, Label], first: str | None = None
     ) -> dict[str, Any]:
-        waiting = self.study.waiting(rater, given)
+        waiting = self.study.waiting(rater, done)
         if first in waiting:
             waiting.remove(first)
             waiting.insert(0, first)
-        progress = self.study.progress(rater, given)
+        progress = self.study.progress(rater, done)
         context = {
             **self._frame(self.study.schema.title),
             "base": base,
@@ -405,7 +405,7 @@ class Pages:
             return {**context, "view": "settled.html"}
         said = [
             (each.rater, self.study.schema.in_words(each.label), each)
-            for each in self.study.said()[uid]
+            for each in self.study.labels_by_answer()[uid]
         ]
         return {
             **context,

@@ -94,14 +94,14 @@ def attending_by_rows(model: Any) -> Iterator[bool]:
 # ----------------------------------------------------------------------
 
 
-def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+def moved_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """A tensor of the host on a device; on a GPU the host goes on before the copy is done."""
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
 
 
-def placed(values: Sequence[Any], device: torch.device, dtype: Any = None) -> torch.Tensor:
+def tensor_on(values: Sequence[Any], device: torch.device, dtype: Any = None) -> torch.Tensor:
     """Numbers of the host as a tensor on a device, as `sent`.
 
     Examples
@@ -111,4 +111,4 @@ def placed(values: Sequence[Any], device: torch.device, dtype: Any = None) -> to
     tensor([[1, 2],
             [3, 4]])
     """
-    return sent(torch.tensor(values, dtype=dtype), device)
+    return moved_to(torch.tensor(values, dtype=dtype), device)

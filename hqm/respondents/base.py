@@ -134,8 +134,12 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
     """
     parts = {key: value for key, value in identity.items() if key not in _REACHED}
     if identity.get("kind") == "vllm":
-        given = {key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()}
-        parts["options"] = {key: value for key, value in given.items() if key in _OF_THE_MODEL}
+        options_given = {
+            key.replace("-", "_"): value for key, value in parts.pop("options", {}).items()
+        }
+        parts["options"] = {
+            key: value for key, value in options_given.items() if key in _OF_THE_MODEL
+        }
     if not parts.get("weights") and not parts.get("model"):
         parts["name"] = name
     if parts.get(
@@ -416,8 +420,10 @@ class RecordedRespondent:
         return self._by_cell.get((form, run, resolution), {})
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        given = ((r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests)
-        pairs = [(request, response) for request, response in given if response is not None]
+        options_given = (
+            (r, self.answers_in(r.form, r.run, r.resolution).get(r.item)) for r in requests
+        )
+        pairs = [(request, response) for request, response in options_given if response is not None]
         for start in range(0, len(pairs), 5000):
             yield pairs[start : start + 5000]
 

@@ -26,7 +26,7 @@ class Prompt:
     words: tuple[str, ...] = ()
 
 
-Taken = tuple[int, Prompt]
+QueuedPrompt = tuple[int, Prompt]
 """A request's number among those that wait, and what the model reads of it."""
 
 
@@ -54,7 +54,7 @@ def _kind(request: Request) -> tuple[int, float, float, bool]:
     return sampling.max_tokens, sampling.temperature, sampling.top_p, request.image is None
 
 
-class Waiting:
+class RequestQueue:
     """Requests of one kind that wait for their answers, taken a few at a time.
 
     Parameters
@@ -77,7 +77,7 @@ class Waiting:
         self.requests = requests
         self.refused: list[tuple[Request, Response]] = []
         self._prepare, self._ahead = prepare, ahead
-        self._again: list[Taken] = []
+        self._again: list[QueuedPrompt] = []
         self._at = 0
 
     @property
@@ -97,7 +97,7 @@ class Waiting:
             return self._again[0][1].picture_key
         return self.requests[self._at].image if self._at < len(self.requests) else None
 
-    def take(self, most: int) -> list[Taken]:
+    def take(self, most: int) -> list[QueuedPrompt]:
         """The next requests, as many as `most`."""
         taken, self._again = self._again[:most], self._again[most:]
         while len(taken) < most and self._at < len(self.requests):
@@ -115,6 +115,6 @@ class Waiting:
         """Take nothing more; what is given back is still to be answered."""
         self._at = len(self.requests)
 
-    def back(self, taken: Sequence[Taken]) -> None:
+    def back(self, taken: Sequence[QueuedPrompt]) -> None:
         """Let requests wait again, before all others."""
         self._again = [*taken, *self._again]

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, waiting
-from hqm.respondents.batching import Prompt, Waiting, kinds
+from hqm.respondents.batching import Prompt, RequestQueue, kinds
 from hqm.respondents.hf_families import family_of
 from hqm.respondents.hf_loading import Loaded, find_model, load, suited_device, suited_dtype
 from hqm.signature import digest_all, digest_file
 from hqm.types import Response
 
 if TYPE_CHECKING:
-    from hqm.respondents.decoding import Drawn, Engine
+    from hqm.respondents.decoding import Engine, Generated
 
 
 class TransformersRespondent:
@@ -62,7 +62,7 @@ class TransformersRespondent:
         self.attention_wanted = name.option("attention", "auto")
         self.trust_remote_code = name.flag("trust_remote_code")
         self.batch = int(name.option("batch", str(batch)))
-        self._waiting: Waiting | None = None
+        self._waiting: RequestQueue | None = None
         self._finishing = False
         self._pictures: dict[Path, Any] = {}
         self._templates: dict[bool, str] = {}
@@ -195,7 +195,7 @@ class TransformersRespondent:
             preparing.append(thread.submit(self._look_ahead, following[:_PICTURES_AHEAD]))
 
         sampling = requests[0].sampling
-        waiting = self._waiting = Waiting(requests, prepare, ahead)
+        waiting = self._waiting = RequestQueue(requests, prepare, ahead)
         began = time.perf_counter()
         for drawn in self._engine.stream(
             waiting,
@@ -316,7 +316,7 @@ class TransformersRespondent:
             )
         return str(text)
 
-    def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:
+    def _response(self, request: Request, drawn: Generated, seconds: float) -> Response:
         if drawn.error:
             reason = f"{drawn.error} (on {self.device}, with one question at a time)"
             return Response("", "error", reason)

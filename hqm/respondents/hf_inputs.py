@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers import BatchFeature
 
-from hqm.respondents.attention import sent
+from hqm.respondents.attention import moved_to
 from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_loading import Loaded
 
@@ -25,7 +25,7 @@ _PIXELS = 64
 _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
 
 
-class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
+class CannotSplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
     """A prompt cannot be taken apart; `why` says why, in words."""
 
     def __init__(self, why: str) -> None:
@@ -34,7 +34,7 @@ class Unsplit(Exception):  # noqa: N818 (it says what a prompt is, and is always
 
 
 @dataclass(frozen=True)
-class Seen:
+class EncodedPicture:
     """What the processor makes of one picture: the tokens up to the question, their kinds, and the
     pixel tensors.
     """
@@ -49,24 +49,28 @@ class Seen:
     picture: Any
     """The picture's key."""
 
-    def before(self, tail: Sequence[int]) -> Seen:
+    def before(self, tail: Sequence[int]) -> EncodedPicture:
         """The whole prompt: this picture and a question behind it."""
         kinds = {
             key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
             for key, values in self.kinds.items()
         }
-        return Seen(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
+        return EncodedPicture(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
 
-    def behind(self, head: tuple[int, ...]) -> Seen:
+    def behind(self, head: tuple[int, ...]) -> EncodedPicture:
         """The same picture behind another head."""
         begin = len(self.head)
         if self.prefix[:begin] != self.head:
-            raise Unsplit("the text before the picture is tokenised otherwise within the prompt")
+            raise CannotSplit(
+                "the text before the picture is tokenised otherwise within the prompt"
+            )
         kinds = {
             key: torch.cat([values.new_zeros((1, len(head))), values[:, begin:]], dim=1)
             for key, values in self.kinds.items()
         }
-        return Seen(head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture)
+        return EncodedPicture(
+            head, (*head, *self.prefix[begin:]), kinds, self.tensors, self.picture
+        )
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -76,7 +80,7 @@ class Seen:
         )
 
 
-def making(loaded: Loaded, device: Any) -> dict[str, str]:
+def device_options(loaded: Loaded, device: Any) -> dict[str, str]:
     """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can,
     except by Lanczos' rule.
     """
@@ -109,11 +113,11 @@ class Reader:
             loaded.tokenizer,
         )
         self.nested = loaded.family.nested
-        self._making = making(loaded, loaded.model.device)
+        self._device_options = device_options(loaded, loaded.model.device)
         self._pixels: dict[Any, dict[str, Any]] = {}
         """What the processor made of each picture alone, for prompts that do not come apart."""
-        self._seen: dict[tuple[Any, tuple[int, ...]], Seen] = {}
-        self._ahead: dict[tuple[Any, tuple[int, ...]], Seen] = {}
+        self._encoded: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
+        self._ahead: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
         self.lock = Lock()
         """Tokenizers are not made for two threads at once; this one keeps them apart."""
         self._added: tuple[str, str] | None = None
@@ -130,7 +134,9 @@ class Reader:
             Whether the same pictures are going to be read with other questions: what is made of
             them is kept.
         """
-        return self._made(prompts, again=again).to(self.model.device, dtype=self.model.dtype)
+        return self._processed_inputs(prompts, again=again).to(
+            self.model.device, dtype=self.model.dtype
+        )
 
     @contextmanager
     def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
@@ -143,7 +149,7 @@ class Reader:
             yield
             return
 
-        def made(images: Any, *given: Any, **settings: Any) -> Any:
+        def made(images: Any, *arguments: Any, **settings: Any) -> Any:
             listed = list(images) if isinstance(images, (list, tuple)) else [images]
             flat = (
                 [picture for own in listed for picture in own]
@@ -153,7 +159,7 @@ class Reader:
             for key, picture in zip(keys, flat, strict=True) if len(keys) == len(flat) else ():
                 if key not in self._pixels:
                     alone = [[picture]] if flat is not listed else [picture]
-                    self._pixels[key] = dict(pictures(alone, *given, **settings))
+                    self._pixels[key] = dict(pictures(alone, *arguments, **settings))
             rows = [self._pixels[key] for key in keys if key in self._pixels]
             shapes = {
                 tuple((name, getattr(value, "shape", ())) for name, value in row.items())
@@ -164,18 +170,18 @@ class Reader:
                 or len(shapes) > 1
                 or any(shape[:1] != (1,) for _, shape in next(iter(shapes)))
             ):
-                return pictures(images, *given, **settings)
+                return pictures(images, *arguments, **settings)
             return BatchFeature({name: torch.cat([row[name] for row in rows]) for name in rows[0]})
 
         if len(self._pixels) > _PIXELS:
             self._pixels = {key: self._pixels[key] for key in keys if key in self._pixels}
-        self.processor.image_processor = _Once(pictures, made)
+        self.processor.image_processor = _ImageProcessorProxy(pictures, made)
         try:
             yield
         finally:
             self.processor.image_processor = pictures
 
-    def _made(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
+    def _processed_inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
         """What the processor makes of prompts, where it makes it: its tokens are read here, and
         need not come back.
         """
@@ -192,8 +198,8 @@ class Reader:
             text=texts,
             return_tensors="pt",
             padding=True,
-            add_special_tokens=self._begins(prompts[0].text),
-            **self._making,
+            add_special_tokens=self._adds_first_token(prompts[0].text),
+            **self._device_options,
         )
         made.pop("labels", None)
         if "qformer_input_ids" in made:
@@ -208,7 +214,7 @@ class Reader:
             )
         return made
 
-    def _begins(self, text: str) -> bool:
+    def _adds_first_token(self, text: str) -> bool:
         """Whether the tokenizer adds its first token; not when the template wrote it, as
         transformers has it.
         """
@@ -230,7 +236,7 @@ class Reader:
 
     def split(
         self, prompts: Sequence[Prompt], *, one_head: bool = True
-    ) -> list[tuple[Seen, list[int]]]:
+    ) -> list[tuple[EncodedPicture, list[int]]]:
         """Each prompt as what its picture shares and its own tail.
 
         Parameters
@@ -240,33 +246,33 @@ class Reader:
 
         Raises
         ------
-        Unsplit
+        CannotSplit
             A prompt does not come apart.
         """
         mark = self.mark()
         if mark is None:
-            raise Unsplit("its processor has no picture token to split a prompt at")
+            raise CannotSplit("its processor has no picture token to split a prompt at")
         if not one_head and self._added is None:
-            self._added = self._found(prompts[0], mark)
+            self._added = self._added_by_processor(prompts[0], mark)
         rows = self._tokens(prompts)
         parts = []
         heads: dict[Any, tuple[int, ...]] = {
-            key: seen.head for (key, _), seen in self._seen.items()
+            key: seen.head for (key, _), seen in self._encoded.items()
         }
         for prompt, ids in zip(prompts, rows, strict=True):
             if ids.count(mark) != 1:
-                raise Unsplit("its prompts do not show the picture's token")
+                raise CannotSplit("its prompts do not show the picture's token")
             place = ids.index(mark)
             head, tail = tuple(ids[:place]), ids[place + 1 :]
             if one_head and heads.setdefault(prompt.picture_key, head) != head:
-                raise Unsplit("the question stands before the picture in its prompts")
-            seen = self._seen.get((prompt.picture_key, head))
+                raise CannotSplit("the question stands before the picture in its prompts")
+            seen = self._encoded.get((prompt.picture_key, head))
             if seen is None:
                 known = (
                     None
                     if one_head
                     else next(
-                        (s for (k, _), s in self._seen.items() if k == prompt.picture_key), None
+                        (s for (k, _), s in self._encoded.items() if k == prompt.picture_key), None
                     )
                 )
                 seen = (
@@ -274,16 +280,19 @@ class Reader:
                     if known
                     else self._ahead.pop((prompt.picture_key, head), None)
                 )
-                seen = seen or self._see(prompt, head, tail)
-                self._seen[prompt.picture_key, head] = seen
+                seen = seen or self._encode(prompt, head, tail)
+                self._encoded[prompt.picture_key, head] = seen
             elif (
                 tail
                 and tail[0] not in self._sound
                 and seen.prefix[-1] not in self.tokenizer.all_special_ids
             ):
                 # a picture's tokens may end in plain text, which may melt into the question
-                if self._made([prompt])["input_ids"][0].tolist() != [*seen.prefix, *tail]:
-                    raise Unsplit(
+                if self._processed_inputs([prompt])["input_ids"][0].tolist() != [
+                    *seen.prefix,
+                    *tail,
+                ]:
+                    raise CannotSplit(
                         "the text behind the picture is tokenised otherwise within the prompt"
                     )
                 self._sound.add(tail[0])
@@ -291,27 +300,27 @@ class Reader:
             parts.append((seen, tail))
         # requests come in the order of their pictures: an earlier one does not come back
         used = {id(seen) for seen, _ in parts}
-        self._seen = {key: seen for key, seen in self._seen.items() if id(seen) in used}
+        self._encoded = {key: seen for key, seen in self._encoded.items() if id(seen) in used}
         return parts
 
-    def texts(self, prompts: Sequence[Prompt]) -> list[Seen]:
+    def texts(self, prompts: Sequence[Prompt]) -> list[EncodedPicture]:
         """Prompts without a picture, whole; one value for all that have the same text.
 
         Raises
         ------
-        Unsplit
+        CannotSplit
             The processor makes more of a text than tokens.
         """
         distinct = list({prompt.text: prompt for prompt in prompts}.values())
-        made = self._made(distinct)
+        made = self._processed_inputs(distinct)
         if set(made) - _NOT_OF_THE_PICTURE:
-            raise Unsplit("its processor makes more of a text than tokens")
+            raise CannotSplit("its processor makes more of a text than tokens")
         known = {}
         for row, prompt in enumerate(distinct):
             there = made["attention_mask"][row].bool()
             kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
             ids = tuple(made["input_ids"][row][there].tolist())
-            known[prompt.text] = Seen(ids, ids, kinds, {}, None)
+            known[prompt.text] = EncodedPicture(ids, ids, kinds, {}, None)
         return [known[prompt.text] for prompt in prompts]
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
@@ -325,10 +334,10 @@ class Reader:
                 return
             place = ids.index(mark)
             key = prompt.picture_key, tuple(ids[:place])
-            if key not in self._seen and key not in self._ahead:
+            if key not in self._encoded and key not in self._ahead:
                 try:
-                    self._ahead[key] = self._see(prompt, key[1], ids[place + 1 :])
-                except Unsplit:
+                    self._ahead[key] = self._encode(prompt, key[1], ids[place + 1 :])
+                except CannotSplit:
                     return
 
     def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
@@ -342,14 +351,14 @@ class Reader:
             else [p.text for p in prompts]
         )
         with self.lock:
-            begins = self._begins(texts[0]) and not any(added)
+            begins = self._adds_first_token(texts[0]) and not any(added)
             return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
 
-    def _found(self, prompt: Prompt, mark: int) -> tuple[str, str]:
+    def _added_by_processor(self, prompt: Prompt, mark: int) -> tuple[str, str]:
         """What the processor puts behind the picture and behind the question, as PaliGemma's
         does.
         """
-        whole = self._made([prompt])["input_ids"][0].tolist()
+        whole = self._processed_inputs([prompt])["input_ids"][0].tolist()
         while mark in whole and whole.count(mark) > 1:
             whole.remove(mark)
         for added in product(("", str(self.tokenizer.bos_token or "")), ("", "\n")):
@@ -358,26 +367,28 @@ class Reader:
                 return added
         return "", ""
 
-    def _see(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> Seen:
-        made = self._made([prompt])
+    def _encode(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> EncodedPicture:
+        made = self._processed_inputs([prompt])
         whole = made["input_ids"][0].tolist()
         length = len(whole) - len(tail)
         if not tail or whole[length:] != tail:
-            raise Unsplit("the text behind the picture is tokenised otherwise within the prompt")
+            raise CannotSplit(
+                "the text behind the picture is tokenised otherwise within the prompt"
+            )
         self._sound.add(tail[0])
         kinds = {key: made[key][:, :length] for key in _TOKEN_KEYS if key in made}
         for key in _NOT_OF_THE_PICTURE & set(made):
             del made[key]
         tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
-        return Seen(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
+        return EncodedPicture(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
         """Let go of the pictures seen."""
-        self._seen.clear()
+        self._encoded.clear()
         self._ahead.clear()
         self._pixels.clear()
 
-    def joined(self, split: Sequence[tuple[Seen, list[int]]]) -> dict[str, Any] | None:
+    def joined(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
         """The inputs of whole prompts from what is known of their pictures; None where pictures
         differ in shape.
         """
@@ -401,17 +412,17 @@ class Reader:
             key: torch.cat([seen.tensors[key] for seen, _ in split]) for key in first.tensors
         }
         texts = {"input_ids": ids, "attention_mask": mask, **kinds}
-        return {**{key: sent(value, device) for key, value in texts.items()}, **tensors}
+        return {**{key: moved_to(value, device) for key, value in texts.items()}, **tensors}
 
 
-class _Once:
+class _ImageProcessorProxy:
     """A processor of pictures that is called another way; in everything else it is what it was."""
 
     def __init__(self, pictures: Any, made: Callable[..., Any]) -> None:
-        self._pictures, self._made = pictures, made
+        self._pictures, self._processed_inputs = pictures, made
 
-    def __call__(self, images: Any, *given: Any, **settings: Any) -> Any:
-        return self._made(images, *given, **settings)
+    def __call__(self, images: Any, *arguments: Any, **settings: Any) -> Any:
+        return self._processed_inputs(images, *arguments, **settings)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._pictures, name)

@@ -16,14 +16,14 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from hqm.respondents.attention import placed
+from hqm.respondents.attention import tensor_on
 
 Layers = Sequence[tuple[Any, Any]]
 """Keys and values of every layer, each of shape (rows, heads, places, width)."""
 
 
 @dataclass(frozen=True)
-class Part:
+class CacheRows:
     """Rows of a cache that are taken over into another one, and the places of each, from `begin` to
     before `end`.
     """
@@ -33,17 +33,17 @@ class Part:
     begin: Sequence[int]
     end: Sequence[int]
 
-    def copied(self) -> Part:
+    def copied(self) -> CacheRows:
         """These rows alone, in memory of their own."""
-        rows = placed(self.rows, self.layers[0][0].device)
+        rows = tensor_on(self.rows, self.layers[0][0].device)
         layers = [
             (keys.index_select(0, rows), values.index_select(0, rows))
             for keys, values in self.layers
         ]
-        return Part(layers, range(len(self.rows)), self.begin, self.end)
+        return CacheRows(layers, range(len(self.rows)), self.begin, self.end)
 
 
-class Spare:
+class BufferPool:
     """Memory of rows that are finished, for the rows that come: to be given new memory takes as
     long as to fill it.
 
@@ -54,7 +54,7 @@ class Spare:
         self._free: list[torch.Tensor] = []
         self._numbers = True
 
-    def heed(self, scores: torch.Tensor) -> None:
+    def drop_if_nan(self, scores: torch.Tensor) -> None:
         """Give nothing again once a model's scores are no numbers: what it has kept of such a row
         would spoil others.
         """
@@ -80,14 +80,14 @@ class Spare:
         self._free = [f for f in self._free if f is not best]
         return best[:count].view(shape)
 
-    def give(self, buffers: Buffers) -> None:
+    def give(self, buffers: KeyValueBuffers) -> None:
         """Take the memory of rows that nobody reads any longer."""
         for memory in (side for layer in buffers.layers for side in layer):
             if memory.device.type == "cpu" and self._numbers:
                 self._free.append(torch.empty(0, dtype=memory.dtype).set_(memory.untyped_storage()))
 
 
-class Buffers:
+class KeyValueBuffers:
     """The keys and values of rows that end at the same place, in memory that is longer than they
     are.
 
@@ -103,9 +103,9 @@ class Buffers:
         self.layers, self.length = layers, length
 
     @classmethod
-    def of(cls, parts: Sequence[Part], room: int, spare: Spare) -> Buffers:
+    def of(cls, parts: Sequence[CacheRows], room: int, pool: BufferPool) -> KeyValueBuffers:
         """Copy rows so that all end at the same place, with `room` places behind them."""
-        parts = _joined(parts)
+        parts = _concatenated(parts)
         length = max(
             end - begin for part in parts for begin, end in zip(part.begin, part.end, strict=True)
         )
@@ -125,7 +125,7 @@ class Buffers:
             both = []
             for side in (0, 1):
                 like = parts[0].layers[number][side]
-                made = spare.taken((count, like.shape[1], length + room, like.shape[3]), like)
+                made = pool.taken((count, like.shape[1], length + room, like.shape[3]), like)
                 if not numbers:
                     made[:, :, length:] = 0
                 at = 0
@@ -179,13 +179,13 @@ def layers_of(cache: Any) -> Layers:
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-def _joined(parts: Sequence[Part]) -> list[Part]:
+def _concatenated(parts: Sequence[CacheRows]) -> list[CacheRows]:
     """Neighbouring parts of one cache as one."""
-    joined: list[Part] = []
+    joined: list[CacheRows] = []
     for part in parts:
         if joined and joined[-1].layers is part.layers:
             last = joined.pop()
-            part = Part(
+            part = CacheRows(
                 part.layers,
                 [*last.rows, *part.rows],
                 [*last.begin, *part.begin],
@@ -195,7 +195,7 @@ def _joined(parts: Sequence[Part]) -> list[Part]:
     return joined
 
 
-def _alike(part: Part) -> list[tuple[list[int], int, int]]:
+def _alike(part: CacheRows) -> list[tuple[list[int], int, int]]:
     """Neighbouring rows that have the same places."""
     runs: list[tuple[list[int], int, int]] = []
     for row, begin, end in zip(part.rows, part.begin, part.end, strict=True):
@@ -212,7 +212,7 @@ def _chosen(rows: list[int], device: torch.device) -> Any:
     """
     if rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
-    return placed(rows, device)
+    return tensor_on(rows, device)
 
 
 def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
@@ -223,7 +223,7 @@ def _copy(source: torch.Tensor, rows: Any, target: torch.Tensor) -> None:
         torch.index_select(source, 0, rows, out=target)
 
 
-class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
+class _BufferedLayer(DynamicLayer):  # type: ignore[misc]
     """A layer that writes into memory that is there."""
 
     memory: tuple[Any, Any]
@@ -244,7 +244,7 @@ class _RoomyLayer(DynamicLayer):  # type: ignore[misc]
 
 def _layer(keys: torch.Tensor, values: torch.Tensor, length: int, whole: bool) -> Any:
     """One layer of a cache over this memory, of which `length` places are taken."""
-    layer = _RoomyLayer()
+    layer = _BufferedLayer()
     layer.memory, layer.whole = (keys, values), whole
     layer.keys, layer.values = keys[:, :, :length], values[:, :, :length]
     layer.dtype, layer.device, layer.is_initialized = keys.dtype, keys.device, True

@@ -18,10 +18,10 @@ from hqm.respondents.kinds import SERVER
 from hqm.respondents.server_client import (
     Client,
     Done,
-    Floor,
     Redaction,
     RefusedRequest,
     ReplyTooLarge,
+    SharedState,
     batches,
     check_variable,
     key_for,
@@ -254,8 +254,10 @@ class OpenAIRespondent:
         give_up_after: int = 20,
         backoff: float = 0.5,
     ) -> None:
-        kept = tuple((k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE)
-        self._name = replace(name, settings=kept)
+        remaining = tuple(
+            (k, v) for k, v in name.settings if k not in OPERATION and k != LOGPROBS_MODE
+        )
+        self._name = replace(name, settings=remaining)
         self.model, self.base_url = name.target, name.at or None
         fixed = (
             max(1, int(name.number("concurrency", concurrency)))
@@ -337,7 +339,7 @@ class OpenAIRespondent:
             raise RespondentError(what, place=self.name, remedy="Correct the address.") from None
         # by picture, so that a server's prefix cache is hit
         todo = deque(sorted(requests, key=lambda r: (str(r.image or ""), r.prompt)))
-        floor = Floor(done, asyncio.get_running_loop())
+        floor = SharedState(done, asyncio.get_running_loop())
         self.concurrency.begin(time.monotonic())
         async with client:
             try:
@@ -353,14 +355,14 @@ class OpenAIRespondent:
         if floor.denied and not self.has_answered and not self._stop.is_set():
             raise self._no_access(floor)
 
-    def _staff(self, todo: Sequence[Request], floor: Floor) -> None:
+    def _staff(self, todo: Sequence[Request], floor: SharedState) -> None:
         """As many workers as there may be requests in flight."""
         for _ in range(min(self.concurrency.limit - floor.active, len(todo))):
             floor.workers += 1
             floor.begin()
 
     def _go_on_unanswered(
-        self, todo: Sequence[Request], floor: Floor, *, first: bool = False
+        self, todo: Sequence[Request], floor: SharedState, *, first: bool = False
     ) -> None:
         """Ask more while the first answers take their time, a little more each time."""
         if not first:
@@ -376,7 +378,7 @@ class OpenAIRespondent:
             _PATIENCE, self._go_on_unanswered, todo, floor
         )
 
-    async def _work(self, client: Client, todo: deque[Request], floor: Floor) -> None:
+    async def _work(self, client: Client, todo: deque[Request], floor: SharedState) -> None:
         """Ask one request after another, until there are none, somebody says stop, a bound is
         reached or it is too much.
         """
@@ -404,7 +406,7 @@ class OpenAIRespondent:
                 self._staff(todo, floor)
         floor.workers -= 1
 
-    async def _hand_over(self, request: Request, response: Response, floor: Floor) -> None:
+    async def _hand_over(self, request: Request, response: Response, floor: SharedState) -> None:
         """Give an answer, and those refused before any, to the caller; raise where nothing but
         failures comes.
         """
@@ -428,7 +430,7 @@ class OpenAIRespondent:
                 ),
             )
 
-    async def _await_an_answer(self, floor: Floor) -> None:
+    async def _await_an_answer(self, floor: SharedState) -> None:
         """After several refusals of access, begin nothing until a request in flight is answered;
         raise when none is.
         """
@@ -441,7 +443,7 @@ class OpenAIRespondent:
             await asyncio.sleep(0.01)
         floor.parked -= 1
 
-    def _no_access(self, floor: Floor) -> RespondentError:
+    def _no_access(self, floor: SharedState) -> RespondentError:
         reason = floor.denied[-1][1].reason
         what = (
             f"the server refuses access to everything it was asked ({len(floor.denied)} requests);"
@@ -458,7 +460,7 @@ class OpenAIRespondent:
         return hold
 
     async def _ask(
-        self, client: Client, request: Request, floor: Floor
+        self, client: Client, request: Request, floor: SharedState
     ) -> tuple[Response | None, float]:
         """One request with its further attempts, between which others are in flight in its place,
         and when the last was sent.
@@ -495,7 +497,7 @@ class OpenAIRespondent:
             if not await self._sleep(wait, floor):
                 return response, sent
 
-    async def _sleep(self, seconds: float, floor: Floor) -> bool:
+    async def _sleep(self, seconds: float, floor: SharedState) -> bool:
         """Let others be in flight for so long; False where somebody says stop."""
         self.concurrency.leave()
         floor.asleep += 1

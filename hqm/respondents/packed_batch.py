@@ -16,31 +16,31 @@ from typing import Any
 
 import torch
 
-from hqm.respondents.attention import attending_by_rows, placed, sent
-from hqm.respondents.hf_inputs import Seen
-from hqm.respondents.kv_cache import Buffers, Part, Spare
+from hqm.respondents.attention import attending_by_rows, moved_to, tensor_on
+from hqm.respondents.hf_inputs import EncodedPicture
+from hqm.respondents.kv_cache import BufferPool, CacheRows, KeyValueBuffers
 from hqm.respondents.vision_cache import padding, positions
 
 AHEAD = 32
 """Tokens of every row for which room is made at a time, where it is not known that answers are
 shorter.
 """
-_WIDEST = 2
+_LARGEST_WIDTH = 2
 """Questions and answers beside each other take so many times the places of their prefix at most:
 else it is repeated.
 """
-_TIRED = 0.75
+_REPACK_BELOW = 0.75
 """Rows are put together anew when fewer of them than this share go on."""
 
 Choose = Callable[[Any, Sequence[int]], Any]
-"""The next token of each row, from its scores: `Chooser.choose`."""
+"""The next token of each row, from its scores: `TokenSampler.choose`."""
 
 
 @dataclass
 class Block:
     """Questions that stand behind one picture: rows that ask the same are read once."""
 
-    seen: Seen
+    seen: EncodedPicture
     slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """The rows that ask each tail."""
     places: int = 0
@@ -60,7 +60,9 @@ class Block:
         return sorted(self.slots, key=len)
 
 
-def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) -> list[Block]:
+def blocks_of(
+    rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]], max_tokens: int
+) -> list[Block]:
     """Put rows (number, picture, question) into blocks."""
     blocks: list[Block] = []
     last: dict[int, Block] = {}
@@ -69,7 +71,7 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
         key, block = tuple(tail), last.get(id(seen))
         if block is not None:
             further = max_tokens + (0 if key in block.slots else len(key))
-            if block.places + further > _WIDEST * len(seen.prefix):
+            if block.places + further > _LARGEST_WIDTH * len(seen.prefix):
                 block = asking.get((id(seen), key))
                 if block is not None:
                     block.parts = True
@@ -87,7 +89,7 @@ def blocks_of(rows: Sequence[tuple[int, Seen, Sequence[int]]], max_tokens: int) 
 
 
 @dataclass
-class Running:
+class DecodingBatch:
     """Blocks whose rows are being answered.
 
     Parameters
@@ -106,7 +108,7 @@ class Running:
     """
 
     model: Any
-    buffers: Buffers
+    buffers: KeyValueBuffers
     hidden: Any
     position: Any
     tokens: Any
@@ -116,7 +118,7 @@ class Running:
     cache: Any = None
     first: int = 0
     """How many rows there were."""
-    parting: frozenset[int] = frozenset()
+    splitting: frozenset[int] = frozenset()
     """Blocks whose rows have to part before the next step: see `together`."""
 
     def __post_init__(self) -> None:
@@ -128,11 +130,11 @@ class Running:
         return sum(row is not None for members in self.members for row in members)
 
     @property
-    def tired(self) -> bool:
+    def needs_repacking(self) -> bool:
         """Whether the rows should be put together anew: so many are finished, or some have to
         part.
         """
-        return bool(self.parting) or self.alive < _TIRED * self.first
+        return bool(self.splitting) or self.alive < _REPACK_BELOW * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
         """The next token of every row that goes on."""
@@ -167,7 +169,7 @@ class Running:
             chosen = choose(scores.float(), rows)
             self.tokens = chosen.view(count, wide)
         else:
-            places = placed([b * wide + q for b, q, _ in at], self.tokens.device)
+            places = tensor_on([b * wide + q for b, q, _ in at], self.tokens.device)
             chosen = choose(scores[places].float(), rows)
             self.tokens = self.tokens.flatten().index_copy(0, places, chosen).view(count, wide)
         return dict(zip(rows, chosen.tolist(), strict=True))
@@ -184,13 +186,15 @@ class Running:
         return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
 
 
-def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | None:
+def merge_batches(
+    parts: Sequence[DecodingBatch], ahead: int, pool: BufferPool
+) -> DecodingBatch | None:
     """The rows that go on, with room for `ahead` further tokens of each; None where all are
     finished.
 
     A block that parts becomes one block for each of its rows.
     """
-    kept: list[list[int]] = []
+    blocks_left: list[list[int]] = []
     picks: list[list[list[int]]] = []
     for part in parts:
         going = [
@@ -201,25 +205,27 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
             (b, p)
             for b, own in going
             if own
-            for p in ([[q] for q in own] if b in part.parting else [own])
+            for p in ([[q] for q in own] if b in part.splitting else [own])
         ]
-        kept.append([b for b, _ in split])
+        blocks_left.append([b for b, _ in split])
         picks.append([p for _, p in split])
     wide = max((len(pick) for chosen in picks for pick in chosen), default=0)
     if not wide:
         return None
     ends = [part.buffers.length for part in parts]
     taken = [
-        Part(part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen))
-        for part, chosen, end in zip(parts, kept, ends, strict=True)
+        CacheRows(
+            part.buffers.layers, chosen, [part.begins[b] for b in chosen], [end] * len(chosen)
+        )
+        for part, chosen, end in zip(parts, blocks_left, ends, strict=True)
         if chosen
     ]
-    buffers = Buffers.of(taken, wide * ahead, spare)
+    buffers = KeyValueBuffers.of(taken, wide * ahead, pool)
     for part in parts:
-        spare.give(part.buffers)
+        pool.give(part.buffers)
     first = parts[0]
     device, dtype = first.tokens.device, first.hidden.dtype
-    count = sum(map(len, kept))
+    count = sum(map(len, blocks_left))
     hidden = torch.full(
         (count, 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
     )
@@ -227,11 +233,11 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
     members: list[list[int | None]] = []
     begins: list[int] = []
     at = 0
-    for part, chosen, pick, end in zip(parts, kept, picks, ends, strict=True):
+    for part, chosen, pick, end in zip(parts, blocks_left, picks, ends, strict=True):
         if not chosen:
             continue
-        which = placed(chosen, device)
-        query = placed([p + [p[0]] * (wide - len(p)) for p in pick], device)
+        which = tensor_on(chosen, device)
+        query = tensor_on([p + [p[0]] * (wide - len(p)) for p in pick], device)
         shown = min(end, buffers.length)
         hidden[at : at + len(chosen), 0, :, buffers.length - shown : buffers.length] = part.hidden[
             which[:, None], 0, query, end - shown : end
@@ -245,19 +251,19 @@ def together(parts: Sequence[Running], ahead: int, spare: Spare) -> Running | No
         at += len(chosen)
     position, tokens = torch.cat(made["position"]), torch.cat(made["tokens"])
     shift = None if made["shift"][0] is None else torch.cat(made["shift"])
-    return Running(first.model, buffers, hidden, position, tokens, shift, members, begins)
+    return DecodingBatch(first.model, buffers, hidden, position, tokens, shift, members, begins)
 
 
 def begin(
     model: Any,
     blocks: Sequence[Block],
-    prefixes: Sequence[Part],
+    prefixes: Sequence[CacheRows],
     shift: Any,
     choose: Choose,
     most: int,
     ahead: int,
-    spare: Spare,
-) -> tuple[dict[int, int], Running]:
+    pool: BufferPool,
+) -> tuple[dict[int, int], DecodingBatch]:
     """Read the questions of blocks, and draw the first token of every row.
 
     Parameters
@@ -289,15 +295,15 @@ def begin(
             place = slice(ends[s] - len(tail), ends[s])
             ids[b, place], slot[b, place] = torch.tensor(tail), s
             position[b, place] = torch.arange(length, length + len(tail))
-    ids, slot, position = sent(texts, device)
-    parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prefixes, width if parting else width + wide * ahead, spare)
+    ids, slot, position = moved_to(texts, device)
+    splitting = any(block.parts for block in blocks)
+    buffers = KeyValueBuffers.of(prefixes, width if splitting else width + wide * ahead, pool)
     before = buffers.length
     begins = [before - len(block.seen.prefix) for block in blocks]
     places = torch.arange(before, device=device)
-    prefix = _hidden(places < placed(begins, device)[:, None], dtype)
+    prefix = _hidden(places < tensor_on(begins, device)[:, None], dtype)
     causal = torch.ones((width, width), dtype=torch.bool, device=device).tril()
-    last = placed(ends, device) - 1
+    last = tensor_on(ends, device) - 1
     hidden = torch.full(
         (len(blocks), 1, wide, buffers.capacity), torch.finfo(dtype).min, dtype=dtype, device=device
     )
@@ -306,7 +312,7 @@ def begin(
         [s for s, tail in enumerate(own, slots - len(own)) for _ in block.slots[tail]]
         for own, block in zip(tails, blocks, strict=True)
     ]
-    query = placed([own + [own[-1]] * (wide - len(own)) for own in source], device)
+    query = tensor_on([own + [own[-1]] * (wide - len(own)) for own in source], device)
     scores = []
     starts = [ends[slots - len(own)] - len(own[0]) for own in tails]
     for part in _cut([width - start for start in starts], most):
@@ -349,17 +355,17 @@ def begin(
     )
 
 
-def begin_read(
+def start_read_prompts(
     model: Any,
     blocks: Sequence[Block],
-    prompts: Sequence[Part],
+    prompts: Sequence[CacheRows],
     shift: Any,
     scores: Any,
     choose: Choose,
     first: int,
     ahead: int,
-    spare: Spare,
-) -> tuple[dict[int, int], Running]:
+    pool: BufferPool,
+) -> tuple[dict[int, int], DecodingBatch]:
     """Draw the first token of rows whose whole prompts were read.
 
     Parameters
@@ -374,9 +380,9 @@ def begin_read(
         For how many tokens of each row room is made.
     """
     device, dtype, wide = model.device, model.dtype, max(len(block.rows) for block in blocks)
-    parting = any(block.parts for block in blocks)
-    buffers = Buffers.of(prompts, 0 if parting else wide * ahead, spare)
-    lengths = placed([len(block.seen.prefix) for block in blocks], device)[:, None]
+    splitting = any(block.parts for block in blocks)
+    buffers = KeyValueBuffers.of(prompts, 0 if splitting else wide * ahead, pool)
+    lengths = tensor_on([len(block.seen.prefix) for block in blocks], device)[:, None]
     places = torch.arange(buffers.capacity, device=device)
     unseen = (places < buffers.length - lengths) | (places >= buffers.length)
     hidden = _hidden(unseen, dtype)[:, None, None].repeat(1, 1, wide, 1)
@@ -397,14 +403,14 @@ def begin_read(
 def _drawn(
     model: Any,
     blocks: Sequence[Block],
-    buffers: Buffers,
+    buffers: KeyValueBuffers,
     hidden: Any,
     position: Any,
     shift: Any,
     read: int,
     scores: Callable[[Any, Any], Any],
     choose: Choose,
-) -> tuple[dict[int, int], Running]:
+) -> tuple[dict[int, int], DecodingBatch]:
     """Draw the first token of every row of blocks that were read: their prefixes end at the place
     `read`.
     """
@@ -413,13 +419,13 @@ def _drawn(
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
     at = [(b, q) for b, rows in enumerate(members) for q, row in enumerate(rows) if row is not None]
     rows = [row for block in blocks for row in block.rows]
-    of_block, of_row = placed(list(zip(*at, strict=True)), device)
+    of_block, of_row = tensor_on(list(zip(*at, strict=True)), device)
     chosen = choose(scores(of_block, of_row).float(), rows)
     tokens = torch.full((len(blocks), wide), padding(model), dtype=torch.long, device=device)
     tokens[of_block, of_row] = chosen
-    parting = frozenset(b for b, block in enumerate(blocks) if block.parts)
-    running = Running(
-        model, buffers, hidden, position, tokens, shift, members, begins, parting=parting
+    splitting = frozenset(b for b, block in enumerate(blocks) if block.parts)
+    running = DecodingBatch(
+        model, buffers, hidden, position, tokens, shift, members, begins, splitting=splitting
     )
     return dict(zip(rows, chosen.tolist(), strict=True)), running
 

@@ -352,7 +352,7 @@ def _set(stored: Sequence[asyncio.Future[None]]) -> None:
 
 
 @dataclass
-class Floor:
+class SharedState:
     """What the workers of one asking share."""
 
     done: Done

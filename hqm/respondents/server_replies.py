@@ -157,18 +157,20 @@ class Listed:
         chances, hidden = [chance / whole for chance in chances], hidden / whole
         if top_p == 1:
             return chances, hidden
-        before, kept = 0.0, [False] * len(chances)
+        before, in_nucleus = 0.0, [False] * len(chances)
         for place in sorted(range(len(chances)), key=lambda i: -chances[i]):
-            kept[place] = (
+            in_nucleus[place] = (
                 before <= top_p
             )  # as in `drawing`: kept until the mass before a token passes top-p
             before += chances[place]
         hidden = 0.0 if before > top_p else hidden
         nucleus = (
-            math.fsum(chance for chance, keep in zip(chances, kept, strict=True) if keep) + hidden
+            math.fsum(chance for chance, keep in zip(chances, in_nucleus, strict=True) if keep)
+            + hidden
         )
         return [
-            chance / nucleus if keep else 0.0 for chance, keep in zip(chances, kept, strict=True)
+            chance / nucleus if keep else 0.0
+            for chance, keep in zip(chances, in_nucleus, strict=True)
         ], hidden / nucleus
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from hqm.respondents.attention import placed
+from hqm.respondents.attention import tensor_on
 from hqm.respondents.server_replies import SPACES, forms
 
 
-class Chooser:
+class TokenSampler:
     """Draws each row's next token with that row's own random stream.
 
     Token t of a request uses number t of the Philox stream keyed by the request's seed; the token
@@ -25,7 +25,7 @@ class Chooser:
     Examples
     --------
     >>> import torch
-    >>> chooser = Chooser(temperature=1.0, top_p=1.0)
+    >>> chooser = TokenSampler(temperature=1.0, top_p=1.0)
     >>> chooser.enter(7, seed=1, words={"yes": (0,)})
     >>> int(chooser.choose(torch.tensor([[0.0, 0.0]]), [7])[0]), chooser.first[7]
     (0, {'yes': 0.5})
@@ -55,7 +55,7 @@ class Chooser:
         ----------
         words
             The answers whose probability as a first token is wanted, each with its tokens
-            (`Words`); it is found in `first`.
+            (`FirstTokens`); it is found in `first`.
         watch
             Keep the whole distribution of the first token in `watched`.
         """
@@ -90,7 +90,9 @@ class Chooser:
         if noted:
             self._note(chances / chances.sum(dim=-1, keepdim=True), rows, noted)
         passed = chances.cumsum(dim=-1)
-        numbers = placed([self._streams[row].random() for row in rows], passed.device, passed.dtype)
+        numbers = tensor_on(
+            [self._streams[row].random() for row in rows], passed.device, passed.dtype
+        )
         # a token of probability 0 spans nothing, so the number never falls on it
         chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
         return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)
@@ -131,7 +133,7 @@ def _wide(scores: Any) -> Any:
     return scores.cpu().double() if scores.device.type == "mps" else scores.double()
 
 
-class Words:
+class FirstTokens:
     """The tokens by which an answer may begin.
 
     A word counts in every case (yes, Yes, YES) with and without a space before it, as far as one
