@@ -5,6 +5,8 @@ plain generate says.
 import functools
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -900,6 +902,42 @@ def test_half_precision_is_near(made: Callable[[str], Path], pictures: list[Path
     respondent: Any = make_respondent(f"hf/{made('llava')}?dtype=bfloat16")
     answers(respondent, asked(pictures, 1.0))
     assert respondent.how == "shared image prefix"
+
+
+IN_A_WORKER = """
+import json, sys
+import hqm.administration.engines.warm
+from pathlib import Path
+from hqm import Request, Sampling, make_respondent
+folders, questions, picture = json.loads(sys.argv[1])
+for folder in folders:
+    respondent = make_respondent(f"hf/{folder}")
+    requests = [Request(q, Path(picture), Sampling(1.0, 1.0, 8, 0), n) for n, q in enumerate(questions)]
+    print(json.dumps([r.text for batch in respondent.answer(requests) for _, r in batch]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
+def test_every_family_answers_in_a_worker_as_anywhere(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
+    """A worker has left out what only training needs, and what spreads a model over machines."""
+    names = [str(case.values[0]) for case in EVERY if not any(mark.args[0] for mark in case.marks)]
+    folders = [str(made(name)) for name in names]
+    requests = [
+        Request(q, pictures[0], Sampling(1.0, 1.0, 8, 0), n) for n, q in enumerate(QUESTIONS)
+    ]
+    here = [
+        [r.text for batch in make_respondent(f"hf/{folder}").answer(requests) for _, r in batch]
+        for folder in folders
+    ]
+    asked_for = json.dumps([folders, QUESTIONS, str(pictures[0])])
+    command = [sys.executable, "-W", "ignore", "-c", IN_A_WORKER, asked_for]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert list(map(json.loads, printed)) == here
+    assert len(names) > 10
 
 
 # --- what cannot work says why ---

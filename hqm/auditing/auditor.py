@@ -59,6 +59,8 @@ from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
 
+_EDITED = "Make the audit again with `hqm audit NAME`; an audit is not meant to be edited."
+
 # --- Scores with each picture left out, for `hqm compare` ---
 #
 # A difference between two measures is tested for these respondents by leaving each picture out of
@@ -180,14 +182,10 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
         try:
             records[row["family"]] = _record(row, data["clusters"])
         except (IndexError, KeyError, ValueError):
-            raise DataError(
-                f"the scores without each picture of {row['family']} ({metric}) do not fit"
-                " together",
-                remedy=(
-                    "Make the audit again with `hqm audit NAME`; an audit is not meant to be"
-                    " edited."
-                ),
-            ) from None
+            what = (
+                f"the scores without each picture of {row['family']} ({metric}) do not fit together"
+            )
+            raise DataError(what, remedy=_EDITED) from None
     return records
 
 
@@ -305,10 +303,7 @@ def _read(data: Mapping[str, Any]) -> StudyParts:
     if len(parts.effects) != len(parts.values) or (
         square and square != [len(parts.values)] * len(parts.values)
     ):
-        raise DataError(
-            "the components of the audit do not fit together",
-            remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited.",
-        )
+        raise DataError("the components of the audit do not fit together", remedy=_EDITED)
     return parts
 
 
@@ -474,12 +469,12 @@ class Study:
         data = "~".join(forms[name].digest for name in names)
         if evidence.scored_by:
             return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
-        if benchmark.card.task != "yes_no" or benchmark.roles:
+        if not benchmark.reads:
             return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
         readers = sorted(
-            {benchmark.reader(item).name for name in names for item in forms[name].items[:50]}
+            {benchmark.reader(item).label for name in names for item in forms[name].items[:50]}
         )
-        scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
+        scorer = benchmark.scorer.replace(benchmark.parser.label, "+".join(readers))
         return Protocol(benchmark.label, data, scorer, evidence.margin)
 
 
@@ -662,7 +657,7 @@ def _assemble(
         version=card.version,
         task=card.task,
         scoring=evidence.scored_by or benchmark.scoring,
-        parser=benchmark.parser.name if card.task == "yes_no" and not evidence.scored_by else "",
+        parser=benchmark.parser.name if benchmark.reads and not evidence.scored_by else "",
         summary=card.summary,
         reference=str(evidence.reference),
         items=len(form),

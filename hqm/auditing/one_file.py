@@ -117,9 +117,7 @@ def score_file(
     )
     parts = {item.part for item in form.items}
     counts = matrix.state_counts()[_WHO]
-    reader = (
-        benchmark.parser.name if benchmark.card.task == "yes_no" and not benchmark.roles else None
-    )
+    reader = benchmark.parser.name if benchmark.reads else None
     metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     signature = {
         "benchmark": benchmark.label,

@@ -405,7 +405,7 @@ class Reading:
         typer.Option(
             "--parser",
             metavar="NAME",
-            help="The reader of yes/no answers; the card's unless given.",
+            help="The reader of short answers; the card's unless given.",
         ),
     ] = None
     margin: Annotated[
