@@ -257,13 +257,10 @@ def mark_of(unit: str, reply: str) -> str | None:
     if at is None or not wanted:
         return None
     collected = marks[at : at + len(wanted)]
-    return (
-        None
-        if 2 * collected.count("D") == len(collected)
-        else "D"
-        if 2 * collected.count("D") > len(collected)
-        else "A"
-    )
+    balance = 2 * collected.count("D") - len(collected)
+    if balance == 0:
+        return None
+    return "D" if balance > 0 else "A"
 
 
 def _stages_of(answer: ScoredAnswer) -> Mapping[str, Mapping[str, int]]:
@@ -290,13 +287,9 @@ def _by_entities(
                 if of == who and low <= n and (high is None or n <= high)
             ]
             if own:
-                text = (
-                    f"{low} or more"
-                    if high is None
-                    else str(low)
-                    if low == high
-                    else f"{low} to {high}"
-                )
+                text = f"{low} or more" if high is None else f"{low} to {high}"
+                if low == high:
+                    text = str(low)
                 rows.append((who, f"{text} entities", len(own), sum(own) / len(own)))
     return Analysis(
         name=name,
@@ -550,9 +543,8 @@ class FaithScore(Benchmark):
         )
         by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
         for text, reply in zip(described, replies, strict=True):
-            facts = (
-                decomposed(reply.split("\n\n")[0] if official else reply, official) if text else {}
-            )
+            read = reply.split("\n\n")[0] if official else reply
+            facts = decomposed(read, official) if text else {}
             if facts is None and not official:
                 return "the decomposer's reply has no line of facts"
             for kind, made in (facts or {}).items():

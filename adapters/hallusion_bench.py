@@ -84,6 +84,13 @@ _WORDS = {"0": "incorrect", "1": "correct", "2": "unclear"}
 _BARE = re.compile(r"\s*(yes|no)\b", re.IGNORECASE)
 
 
+def _by_likeness(same: float | None, if_same: str, otherwise: str) -> str | None:
+    """The cause of an error, by whether two answers say the same; None where nobody judged that."""
+    if same is None:
+        return None
+    return if_same if same else otherwise
+
+
 class HallusionBench(Benchmark):
     """The 1,129 questions of HallusionBench."""
 
@@ -203,7 +210,8 @@ class HallusionBench(Benchmark):
         """The verdict for the code 0 (wrong), 1 (right) or 2 (unclear)."""
         right = code == 1 or (code == 2 and text_only(item))
         truth = str(item.target)
-        reading = "" if code == 2 else truth if code == 1 else "no" if truth == "yes" else "yes"
+        opposite = "no" if truth == "yes" else "yes"
+        reading = {0: opposite, 1: truth, 2: ""}[code]
         tally = {
             "n": 1.0,
             "right": float(right),
@@ -311,14 +319,14 @@ class HallusionBench(Benchmark):
             same = float(verdict.read == first[1].read)
         if item.part == "VD":
             if code == 0 and before == 1:
-                return None if same is None else "mixed" if same else "vi"
+                return _by_likeness(same, "mixed", "vi")
             return "vi"
         if before == 0:
             if code == 2:
                 return "mixed"
-            return None if same is None else "lh" if same else "mixed"
+            return _by_likeness(same, "lh", "mixed")
         if before == 1 and code == 0 and item.meta["visual"] == "2":
-            return None if same is None else "lh" if same else "vi"
+            return _by_likeness(same, "lh", "vi")
         return "vi"
 
     def official_prompt(self, name: str) -> str:

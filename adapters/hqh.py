@@ -102,13 +102,9 @@ def read_binary(reply: str, official: bool) -> bool | None:
     (False, None)
     """
     if official:
-        return (
-            True
-            if "With hallucination" in reply
-            else False
-            if "Without hallucination" in reply
-            else None
-        )
+        if "With hallucination" in reply:
+            return True
+        return False if "Without hallucination" in reply else None
     readings = {match[1] is None for match in _EITHER.finditer(reply)}
     return readings.pop() if len(readings) == 1 else None
 
@@ -123,7 +119,9 @@ def read_claims(reply: str, official: bool) -> tuple[bool | None, int | None]:
     if not official:
         readings = {match[1] is not None for match in _ANY_MAIN.finditer(reply)}
         counts = [match[1].lower() for match in _ANY_EXTRA.finditer(reply)]
-        extra = (int(counts[0]) if counts[0].isdecimal() else 0) if len(set(counts)) == 1 else None
+        extra = None
+        if len(set(counts)) == 1:
+            extra = int(counts[0]) if counts[0].isdecimal() else 0
         return (readings.pop() if len(readings) == 1 else None), extra
     wrong: bool | None = None
     claims: int | None = None

@@ -489,9 +489,8 @@ def _cleft(m: re.Match[str]) -> str:
 
 
 def _when_taken(m: re.Match[str]) -> str:
-    thing = (
-        "this" if m["this"] else f"{m['det']} {'photo' if m['thing'] == 'picture' else 'picture'}"
-    )
+    other = "photo" if m["thing"] == "picture" else "picture"
+    thing = "this" if m["this"] else f"{m['det']} {other}"
     return f"{m['w']} did the photographer {m['likely'] or ''}take {thing}?"
 
 

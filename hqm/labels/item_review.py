@@ -93,7 +93,7 @@ def write_reviewed(study: Study, out: Path) -> Reviewed:
     for item in form.items:
         row = rows.get(item.id)
         labels = labels_by_uid.get(row.uid, []) if row else []
-        decided = decision(labels, settled.get(row.uid) if row else None) if labels else None
+        decided = decision(labels, settled.get(row.uid)) if row and labels else None
         word = decided.label if decided else None
         made = None if word in _GONE else _corrected(item, decided)
         if made is None:
@@ -154,12 +154,13 @@ def _line(
             if getattr(item, field) != getattr(made, field)
         }
     )
+    action = "changed" if changed else "unchanged"
     by = "adjudication" if decided is not None and decided.rater == ADJUDICATION else "reviewers"
     return {
         "item": item.id,
         "digest": item_digest(item),
         "decision": word,
-        "action": "left out" if made is None else "changed" if changed else "unchanged",
+        "action": "left out" if made is None else action,
         **({"by": by} if decided is not None else {}),
         **({"changed": changed} if changed else {}),
         "reviews": [{"rater": label.rater, **label.values, "time": label.time} for label in labels],

@@ -110,7 +110,9 @@ def derived_grade(sentences: Sequence[Sentence]) -> int | None:
         return 1
     if wrong == 0:
         return 5
-    return 2 if 2 * wrong > count else 4 if 3 * wrong < count else 3
+    if 2 * wrong > count:
+        return 2
+    return 4 if 3 * wrong < count else 3
 
 
 def stage_labels(sentences: Sequence[Sentence]) -> dict[str, dict[str, int]]:

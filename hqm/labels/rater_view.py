@@ -329,13 +329,9 @@ def _options(item: Item) -> tuple[tuple[str, str], ...]:
 def _key(item: Item) -> str:
     target: Any = item.target
     words = dict(_options(item)).get(str(target))
-    return (
-        f"{target}: {words}"
-        if words
-        else ", ".join(map(str, target))
-        if isinstance(target, list)
-        else str(target or "")
-    )
+    if words:
+        return f"{target}: {words}"
+    return ", ".join(map(str, target)) if isinstance(target, list) else str(target or "")
 
 
 def _keys(item: Item) -> tuple[tuple[str, str], ...]:

@@ -85,13 +85,11 @@ def attending_by_rows(model: Any) -> Iterator[bool]:
         config._attn_implementation = before
 
 
-# ----------------------------------------------------------------------
 # Between host and device: small tensors that the host makes, and what it reads back.
 #
 # A GPU works through a queue. Reading a number back waits until the queue is empty, and so does
 # copying ordinary memory to it; a copy from pinned memory takes its place in the queue, and
 # nobody waits.
-# ----------------------------------------------------------------------
 
 
 def moved_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

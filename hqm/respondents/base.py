@@ -308,7 +308,6 @@ class RespondentName:
         return value
 
 
-# ----------------------------------------------------------------------
 # Saying that something takes long: whoever loads a model or computes for minutes names it, and a
 # command may listen.
 #
@@ -317,7 +316,6 @@ class RespondentName:
 #
 # Nobody listens unless `listening` says so. A worker process sends what it waits for to its
 # driver, who listens there.
-# ----------------------------------------------------------------------
 
 Listener = Callable[[str, bool], None]
 """Called with what is waited for when that begins (True) and when it has ended (False)."""
@@ -365,10 +363,8 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-# ----------------------------------------------------------------------
 # Answers recorded earlier, replayed as a respondent: they take the same way into the store as
 # live ones.
-# ----------------------------------------------------------------------
 
 
 class RecordedRespondent:
@@ -431,9 +427,7 @@ class RecordedRespondent:
         """Nothing is held."""
 
 
-# ----------------------------------------------------------------------
 # A picture as a server wants it: a data URL that says what the bytes are.
-# ----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)

@@ -20,8 +20,14 @@ from hqm.errors import RespondentError
 from hqm.respondents.base import Request, RespondentName, waiting
 from hqm.respondents.batching import Prompt, RequestQueue, kinds
 from hqm.respondents.hf_families import family_of
-from hqm.respondents.hf_loading import Loaded, find_model, load, suited_device, suited_dtype
-from hqm.signature import digest_all, digest_file
+from hqm.respondents.hf_loading import (
+    Loaded,
+    find_model,
+    load,
+    suited_device,
+    suited_dtype,
+    weights_digest,
+)
 from hqm.types import Response
 
 if TYPE_CHECKING:
@@ -97,17 +103,7 @@ class TransformersRespondent:
 
     @cached_property
     def _weights(self) -> str | None:
-        """The content hash of a local model's files; a hub id is told by its revision."""
-        folder = Path(self.path)
-        if not folder.is_dir():
-            return None
-        files = sorted(
-            p
-            for p in folder.iterdir()
-            if p.suffix in {".safetensors", ".bin", ".json", ".jinja", ".model"}
-        )
-        with waiting(f"reading the weights of {self.name}"):
-            return digest_all(part for file in files for part in (file.name, digest_file(file)))
+        return weights_digest(self.path, self.name)
 
     @cached_property
     def _form(self) -> str:

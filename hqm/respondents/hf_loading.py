@@ -81,10 +81,8 @@ def unpacked(folder: Path) -> Path:
     return target
 
 
-# ----------------------------------------------------------------------
 # Finding and loading a local model: its folder, its processor, and the number format and
 # attention that suit the device.
-# ----------------------------------------------------------------------
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -108,6 +106,20 @@ def find_model(target: str) -> str:
     return target
 
 
+def weights_digest(path: str, name: str) -> str | None:
+    """Return the content hash of a local model's files, or None for a model of the hub.
+
+    A model of the hub is identified by its revision.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        return None
+    suffixes = {".safetensors", ".bin", ".json", ".jinja", ".model"}
+    files = sorted(file for file in folder.iterdir() if file.suffix in suffixes)
+    with waiting(f"reading the weights of {name}"):
+        return digest_all(part for file in files for part in (file.name, digest_file(file)))
+
+
 VISIBLE, _AMD = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"
 """The variables that say which GPUs a process sees, by number or name: everywhere, and for AMD's
 before the other one.
@@ -125,13 +137,10 @@ def suited_device() -> str:
         with waiting("importing torch"):
             import torch
 
-        device = (
-            "cuda"
-            if torch.cuda.is_available()
-            else "mps"
-            if torch.backends.mps.is_available()
-            else "cpu"
-        )
+        if torch.cuda.is_available():
+            device = "cuda"
+        elif torch.backends.mps.is_available():
+            device = "mps"
     listed = os.environ.get(VISIBLE, "")
     if device == "cpu" and listed not in {"", "-1", "NoDevFiles"}:
         _say_no_gpu(listed)

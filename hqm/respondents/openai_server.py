@@ -134,11 +134,9 @@ class BodyWriter:
         if request.schema is not None and self._schemas:
             form = {"name": "reply", "schema": dict(request.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": form}
-        wanted = (
-            (_LISTED if request.words else _LISTED_OFTEN)
-            if self._logprobs is None
-            else self._logprobs
-        )
+        wanted = self._logprobs
+        if wanted is None:
+            wanted = _LISTED if request.words else _LISTED_OFTEN
         if listed := min(wanted, self._most_logprobs):
             settings |= {"logprobs": True, "top_logprobs": listed}
         return settings
@@ -172,7 +170,6 @@ def _mode_of(name: RespondentName) -> str:
     return mode
 
 
-# ----------------------------------------------------------------------
 # A server with the OpenAI chat interface: OpenAI itself, vLLM, SGLang, `transformers serve`, ...
 #
 # Requests run concurrently, no more at a time than the server gains from
@@ -198,7 +195,6 @@ def _mode_of(name: RespondentName) -> str:
 #                              temperature and top-p
 #     price_in, price_out      money per million tokens, for the cost
 #     key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
-# ----------------------------------------------------------------------
 
 _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})

@@ -308,13 +308,11 @@ def shown(text: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
-# ----------------------------------------------------------------------
 # How answers go from the workers that ask a server to the caller that stores them.
 #
 # A worker begins its next request when its answer is stored. Answers that come at about the same
 # time are handed over together, because waking the other thread takes a busy machine longer than
 # an answer.
-# ----------------------------------------------------------------------
 
 _TURN_SECONDS = 1.0
 """Seconds without an answer after which the caller has a turn."""

@@ -117,7 +117,6 @@ def _said(text: str, scale: float, default: float) -> float:
     return default if math.isnan(seconds) else seconds
 
 
-# ----------------------------------------------------------------------
 # How many requests are in flight at a server: as many as bring more answers a second, and half as
 # many when it says stop.
 #
@@ -147,7 +146,6 @@ def _said(text: str, scale: float, default: float) -> float:
 #
 # The idea of adapting a limit by latency and queue is that of TCP congestion control (V.
 # Jacobson, 1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
-# ----------------------------------------------------------------------
 
 FIRST = 8
 """Requests in flight at first."""
@@ -487,12 +485,10 @@ def _is_worth(limit: int, rate: float, base: int, base_rate: float) -> bool:
     return rate >= base_rate * math.pow(limit / base, _ELASTICITY)
 
 
-# ----------------------------------------------------------------------
 # What one command may spend: requests, tokens and money, over all its respondents and judges.
 #
 # A request is let through only where what is spent, what the requests in flight may take at most
 # and what it may take itself stay within the bounds. What a server does not count is estimated.
-# ----------------------------------------------------------------------
 
 PICTURE_TOKENS = 576
 """Tokens of a picture where nothing else is known: those of LLaVA-1.5."""

@@ -13,7 +13,6 @@ from typing import Any
 from hqm.respondents.base import Request
 from hqm.types import Response
 
-# ----------------------------------------------------------------------
 # The words that an answer may begin with, and their probabilities from the tokens that a server
 # lists.
 #
@@ -21,7 +20,6 @@ from hqm.types import Response
 # server lists the likeliest tokens of each position with their log probabilities, 20 at most as a
 # rule: a word's probability is the sum over its spellings in the list of the first position, and
 # what the list leaves out is a bound on what the sum may lack.
-# ----------------------------------------------------------------------
 
 SPACES = ("", " ", "Ġ", "▁")
 """How vocabularies write a word with nothing, or with a space, before it."""

@@ -97,15 +97,6 @@ class TokenSampler:
         chosen = torch.searchsorted(passed, (numbers * passed[:, -1])[:, None], right=True)[:, 0]
         return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)
 
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """As a logits processor of `generate`: everything but the chosen token becomes
-        impossible.
-        """
-        chosen = self.choose(scores, range(len(scores)))
-        if self.temperature == 0:
-            return scores
-        return torch.full_like(scores, -torch.inf).scatter(-1, chosen[:, None], 0.0)
-
     def _note(self, chances: Any, rows: Sequence[int], noted: Sequence[int]) -> None:
         """Keep the probabilities that are wanted of the first token."""
         for place in noted:

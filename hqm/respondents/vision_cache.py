@@ -206,10 +206,8 @@ def decode_rows(
     return answers
 
 
-# ----------------------------------------------------------------------
 # A model's vision tower: it runs once a picture, and what it gave is put in its place for every
 # question.
-# ----------------------------------------------------------------------
 
 _KEPT = 256
 """Pictures of which the output is kept."""

@@ -140,7 +140,9 @@ def _attribute(
     frequency: float,
     competing: tuple[str, ...],
 ) -> Question:
-    texts = _STATE if part == "state" else _ACTION if value.split()[0].endswith("ing") else _VERB
+    texts = _STATE
+    if part != "state":
+        texts = _ACTION if value.split()[0].endswith("ing") else _VERB
     if answer == "yes":
         rule = f"the only {thing.name} has the {kind} {value}"
     elif (thing.name, value) in graph.denied:
