@@ -509,17 +509,13 @@ def _with_items(make: Maker, parts: Subscales) -> Iterable[Estimate]:
     if len(parts.about) > 1:
         columns.append(("mean", None, parts.rates))
     for name, column, rates in columns:
-        items = (
-            column.items if column is not None else sum(filter(None, sizes)) if all(sizes) else None
-        )
+        items = sum(filter(None, sizes)) if all(sizes) else None
+        if column is not None:
+            items = column.items
         ratio = column is not None and metric_of(column.name)[0] in ("f1", "precision", "recall")
-        reason = (
-            "the scores are no shares of items"
-            if rates is None or ratio
-            else ""
-            if items
-            else _NO_ITEMS
-        )
+        reason = "" if items else _NO_ITEMS
+        if rates is None or ratio:
+            reason = "the scores are no shares of items"
         if reason or rates is None or items is None:
             none = Coefficient.absent("not_applicable", reason)
             yield make("test_retest.noise_floor", name, none)
