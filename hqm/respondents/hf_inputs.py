@@ -1,6 +1,4 @@
-"""What a model reads: prompts and pictures as tensors, and a prompt taken apart into what its
-picture shares and the rest.
-"""
+"""A model's inputs: prompts and pictures as tensors, and prompts split at their picture."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKE
 
 
 class CannotSplit(Exception):  # noqa: N818 (it says what a prompt is, and is always caught)
-    """A prompt cannot be taken apart; `why` says why, in words."""
+    """A prompt cannot be split at its picture; `why` is the reason."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -35,9 +33,7 @@ class CannotSplit(Exception):  # noqa: N818 (it says what a prompt is, and is al
 
 @dataclass(frozen=True)
 class EncodedPicture:
-    """What the processor makes of one picture: the tokens up to the question, their kinds, and the
-    pixel tensors.
-    """
+    """A processed picture: the tokens up to the question, their type ids and the pixel tensors."""
 
     head: tuple[int, ...]
     """The tokens before the picture's."""
@@ -50,7 +46,7 @@ class EncodedPicture:
     """The picture's key."""
 
     def before(self, tail: Sequence[int]) -> EncodedPicture:
-        """The whole prompt: this picture and a question behind it."""
+        """Append a question: the whole prompt."""
         kinds = {
             key: torch.cat([values, values.new_zeros((1, len(tail)))], dim=1)
             for key, values in self.kinds.items()
@@ -58,7 +54,7 @@ class EncodedPicture:
         return EncodedPicture(self.head, (*self.prefix, *tail), kinds, self.tensors, self.picture)
 
     def behind(self, head: tuple[int, ...]) -> EncodedPicture:
-        """The same picture behind another head."""
+        """Return the same picture behind another head."""
         begin = len(self.head)
         if self.prefix[:begin] != self.head:
             raise CannotSplit(
@@ -74,15 +70,16 @@ class EncodedPicture:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Pictures whose shapes are equal can run together."""
+        """A key that is equal for pictures that can run together."""
         return len(self.prefix), tuple(
             (key, tuple(value.shape[1:])) for key, value in self.tensors.items()
         )
 
 
 def device_options(loaded: Loaded, device: Any) -> dict[str, str]:
-    """What tells a processor to cut and scale pictures on the model's GPU: torchvision's can,
-    except by Lanczos' rule.
+    """Return the options that make a processor scale pictures on the model's GPU.
+
+    Only torchvision's processors can, and not with Lanczos resampling.
     """
     from PIL.Image import Resampling
 
@@ -115,15 +112,15 @@ class Reader:
         self.nested = loaded.family.nested
         self._device_options = device_options(loaded, loaded.model.device)
         self._pixels: dict[Any, dict[str, Any]] = {}
-        """What the processor made of each picture alone, for prompts that do not come apart."""
+        """The processed tensors of each picture, for prompts that cannot be split."""
         self._encoded: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
         self._ahead: dict[tuple[Any, tuple[int, ...]], EncodedPicture] = {}
         self.lock = Lock()
-        """Tokenizers are not made for two threads at once; this one keeps them apart."""
+        """Tokenizers are not thread-safe."""
         self._added: tuple[str, str] | None = None
-        """What the processor adds to a text, once it was looked for."""
+        """What the processor adds to a text; None until it is known."""
         self._sound: set[int] = set()
-        """First tokens of questions that are known to stay themselves behind a picture."""
+        """First tokens of questions whose tokenization is the same behind a picture."""
 
     def inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
         """The whole prompts as tensors on the model's device, padded on the left.
@@ -131,8 +128,8 @@ class Reader:
         Parameters
         ----------
         again
-            Whether the same pictures are going to be read with other questions: what is made of
-            them is kept.
+            Whether the same pictures will be read with other questions, so that their processed
+            tensors are stored.
         """
         return self._processed_inputs(prompts, again=again).to(
             self.model.device, dtype=self.model.dtype
@@ -140,9 +137,7 @@ class Reader:
 
     @contextmanager
     def _remembering(self, prompts: Sequence[Prompt]) -> Iterator[None]:
-        """Within it the processor cuts and scales each picture once, where it makes one row of each
-        tensor of a picture.
-        """
+        """Process each picture once within the context, where a picture is one row of each tensor."""
         keys = [p.picture_key for p in prompts if p.picture is not None]
         pictures = getattr(self.processor, "image_processor", None)
         if not keys or pictures is None:
@@ -182,9 +177,7 @@ class Reader:
             self.processor.image_processor = pictures
 
     def _processed_inputs(self, prompts: Sequence[Prompt], *, again: bool = False) -> Any:
-        """What the processor makes of prompts, where it makes it: its tokens are read here, and
-        need not come back.
-        """
+        """Run the processor; its tensors stay on its own device."""
         with self.lock, self._remembering(prompts) if again else nullcontext():
             return self._processed(prompts)
 
@@ -215,14 +208,12 @@ class Reader:
         return made
 
     def _adds_first_token(self, text: str) -> bool:
-        """Whether the tokenizer adds its first token; not when the template wrote it, as
-        transformers has it.
-        """
+        """Whether the tokenizer adds its first token: not where the chat template wrote it."""
         first = self.tokenizer.bos_token
         return not (first and text.startswith(first))
 
     def mark(self) -> int | None:
-        """The token that stands for a picture in a prompt's text."""
+        """Return the placeholder token of a picture, if there is one."""
         text = getattr(self.processor, "image_token", None)
         if text is not None:
             token = self.tokenizer.convert_tokens_to_ids(str(text))
@@ -237,17 +228,17 @@ class Reader:
     def split(
         self, prompts: Sequence[Prompt], *, one_head: bool = True
     ) -> list[tuple[EncodedPicture, list[int]]]:
-        """Each prompt as what its picture shares and its own tail.
+        """Split each prompt into its picture, which prompts share, and its own tail.
 
         Parameters
         ----------
         one_head
-            Refuse prompts that differ before the picture: they share no prefix.
+            Refuse prompts whose text before the picture differs, because they share no prefix.
 
         Raises
         ------
         CannotSplit
-            A prompt does not come apart.
+            A prompt has no single placeholder, or its tokens depend on what follows.
         """
         mark = self.mark()
         if mark is None:
@@ -304,7 +295,7 @@ class Reader:
         return parts
 
     def texts(self, prompts: Sequence[Prompt]) -> list[EncodedPicture]:
-        """Prompts without a picture, whole; one value for all that have the same text.
+        """Tokenize prompts without a picture; equal texts share one value.
 
         Raises
         ------
@@ -324,9 +315,7 @@ class Reader:
         return [known[prompt.text] for prompt in prompts]
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
-        """Prepare pictures that come next, in a thread of its own; what fails is left to the one
-        that asks.
-        """
+        """Process the next pictures in a background thread; errors are left to the later call."""
         mark = self.mark()
         first = {p.picture_key: p for p in prompts if p.picture is not None}
         for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
@@ -355,8 +344,9 @@ class Reader:
             return list(self.tokenizer(texts, add_special_tokens=begins)["input_ids"])
 
     def _added_by_processor(self, prompt: Prompt, mark: int) -> tuple[str, str]:
-        """What the processor puts behind the picture and behind the question, as PaliGemma's
-        does.
+        """Find the text that the processor adds behind the picture and behind the question.
+
+        PaliGemma's processor adds some.
         """
         whole = self._processed_inputs([prompt])["input_ids"][0].tolist()
         while mark in whole and whole.count(mark) > 1:
@@ -383,15 +373,13 @@ class Reader:
         return EncodedPicture(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
-        """Let go of the pictures seen."""
+        """Free the processed pictures."""
         self._encoded.clear()
         self._ahead.clear()
         self._pixels.clear()
 
     def joined(self, split: Sequence[tuple[EncodedPicture, list[int]]]) -> dict[str, Any] | None:
-        """The inputs of whole prompts from what is known of their pictures; None where pictures
-        differ in shape.
-        """
+        """Build the inputs of whole prompts from processed pictures; None where shapes differ."""
         first = split[0][0]
         shapes = {seen.shape[1] for seen, _ in split}
         if len(shapes) > 1 or any(not hasattr(value, "shape") for value in first.tensors.values()):
@@ -416,7 +404,7 @@ class Reader:
 
 
 class _ImageProcessorProxy:
-    """A processor of pictures that is called another way; in everything else it is what it was."""
+    """Wraps an image processor and replaces its call; attributes are the wrapped one's."""
 
     def __init__(self, pictures: Any, made: Callable[..., Any]) -> None:
         self._pictures, self._processed_inputs = pictures, made

@@ -1,11 +1,10 @@
-"""Many questions behind each picture, many pictures at a time: one loop that draws a token for
-every row.
+"""Packed decoding: many questions behind each picture, many pictures in one batch.
 
-A *block* is one picture's prefix, its questions side by side behind it, and their answers behind
-these. A mask lets a token see the prefix, its own question and its own answer. All blocks end at
-the same place, so that pictures of any size run together; what is finished is let go, and other
-blocks join. The keys stand in the order: places of no use, prefix, questions, and then, for every
-token drawn, one place for each row of the block.
+A *block* is one picture's prefix, followed by its questions side by side and then their answers. A
+mask lets each token attend to the prefix, its own question and its own answer. All blocks end at
+the same position, so pictures of any size run together; finished rows leave, and other blocks join.
+The keys of a block are ordered: padding, prefix, questions, and then one position for each row of
+the block per step.
 """
 
 from __future__ import annotations
@@ -22,36 +21,36 @@ from hqm.respondents.kv_cache import BufferPool, CacheRows, KeyValueBuffers
 from hqm.respondents.vision_cache import padding, positions
 
 AHEAD = 32
-"""Tokens of every row for which room is made at a time, where it is not known that answers are
-shorter.
-"""
+"""Tokens of each row to reserve memory for at a time, until the lengths of answers are known."""
 _LARGEST_WIDTH = 2
-"""Questions and answers beside each other take so many times the places of their prefix at most:
-else it is repeated.
+"""The largest size of a block's questions and answers, as a multiple of its prefix.
+
+Beyond it, the prefix is repeated in another block.
 """
 _REPACK_BELOW = 0.75
-"""Rows are put together anew when fewer of them than this share go on."""
+"""Repack the batch when fewer than this share of its rows still run."""
 
 Choose = Callable[[Any, Sequence[int]], Any]
-"""The next token of each row, from its scores: `TokenSampler.choose`."""
+"""Draws the next token of each row from its scores: `TokenSampler.choose`."""
 
 
 @dataclass
 class Block:
-    """Questions that stand behind one picture: rows that ask the same are read once."""
+    """Questions behind one picture; rows that ask the same question share its tokens."""
 
     seen: EncodedPicture
     slots: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """The rows that ask each tail."""
     places: int = 0
     parts: bool = False
-    """Whether its rows part when their one question is read: their answers are too long to stand
-    beside each other.
+    """Whether its rows are split after their common question is read.
+
+    Their answers would be too long to run side by side.
     """
 
     @property
     def rows(self) -> list[int]:
-        """All its rows, slot by slot."""
+        """All rows, question by question."""
         return [row for tail in self.tails for row in self.slots[tail]]
 
     @property
@@ -63,7 +62,7 @@ class Block:
 def blocks_of(
     rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]], max_tokens: int
 ) -> list[Block]:
-    """Put rows (number, picture, question) into blocks."""
+    """Group rows (number, picture, question) into blocks."""
     blocks: list[Block] = []
     last: dict[int, Block] = {}
     asking: dict[tuple[int, tuple[int, ...]], Block] = {}
@@ -90,13 +89,13 @@ def blocks_of(
 
 @dataclass
 class DecodingBatch:
-    """Blocks whose rows are being answered.
+    """A batch of blocks whose rows are being answered.
 
     Parameters
     ----------
     hidden
-        What is added to attention scores, shape (blocks, 1, rows of a block, capacity): 0 where a
-        row sees a place.
+        The attention mask, added to the scores: 0 where a row sees a position, shape (blocks, 1,
+        rows of a block, capacity).
     position
         The position of each row's next token, before the shift, shape (blocks, rows of a block).
     tokens
@@ -117,31 +116,29 @@ class DecodingBatch:
     begins: list[int]
     cache: Any = None
     first: int = 0
-    """How many rows there were."""
+    """The number of rows at the start."""
     splitting: frozenset[int] = frozenset()
-    """Blocks whose rows have to part before the next step: see `together`."""
+    """Blocks whose rows must be split before the next step, by `merge_batches`."""
 
     def __post_init__(self) -> None:
         self.first = self.alive
 
     @property
     def alive(self) -> int:
-        """How many rows go on."""
+        """The number of rows that still run."""
         return sum(row is not None for members in self.members for row in members)
 
     @property
     def needs_repacking(self) -> bool:
-        """Whether the rows should be put together anew: so many are finished, or some have to
-        part.
-        """
+        """Whether the batch should be repacked: many rows have finished, or some must be split."""
         return bool(self.splitting) or self.alive < _REPACK_BELOW * self.first
 
     def step(self, choose: Choose) -> dict[int, int]:
-        """The next token of every row that goes on."""
+        """Draw the next token of every running row."""
         count, wide = self.tokens.shape
         length = self.buffers.length
         if self.full:
-            raise IndexError("no room: the blocks have to be put together anew")
+            raise IndexError("no memory for another token: merge_batches makes room")
         self.hidden[:, 0, :, length : length + wide].diagonal(dim1=1, dim2=2).zero_()
         with attending_by_rows(self.model) as whole:
             if self.cache is None:
@@ -175,24 +172,23 @@ class DecodingBatch:
         return dict(zip(rows, chosen.tolist(), strict=True))
 
     def drop(self, finished: set[int]) -> None:
-        """Let rows go; the places they took stay until the blocks are put together anew."""
+        """Drop finished rows; their memory is freed when the batch is repacked."""
         self.members = [
             [None if row in finished else row for row in members] for members in self.members
         ]
 
     @property
     def full(self) -> bool:
-        """Whether there is no room for another token of every row."""
+        """Whether there is no memory for another token of every row."""
         return bool(self.buffers.length + self.tokens.shape[1] > self.buffers.capacity)
 
 
 def merge_batches(
     parts: Sequence[DecodingBatch], ahead: int, pool: BufferPool
 ) -> DecodingBatch | None:
-    """The rows that go on, with room for `ahead` further tokens of each; None where all are
-    finished.
+    """Merge the running rows of several batches, with memory for `ahead` more tokens of each.
 
-    A block that parts becomes one block for each of its rows.
+    A block that must be split becomes one block per row. Returns None where no row runs.
     """
     blocks_left: list[list[int]] = []
     picks: list[list[list[int]]] = []
@@ -264,7 +260,7 @@ def begin(
     ahead: int,
     pool: BufferPool,
 ) -> tuple[dict[int, int], DecodingBatch]:
-    """Read the questions of blocks, and draw the first token of every row.
+    """Read the questions of blocks behind their prefixes, and draw each row's first token.
 
     Parameters
     ----------
@@ -273,9 +269,9 @@ def begin(
     shift
         Of shape (blocks, 1), or None.
     most
-        About how many tokens a forward pass may hold.
+        The approximate limit of tokens in one forward pass.
     ahead
-        For how many tokens of each row room is made.
+        The number of tokens of each row to reserve memory for.
     """
     device, dtype = model.device, model.dtype
     tails = [block.tails for block in blocks]
@@ -366,7 +362,7 @@ def start_read_prompts(
     ahead: int,
     pool: BufferPool,
 ) -> tuple[dict[int, int], DecodingBatch]:
-    """Draw the first token of rows whose whole prompts were read.
+    """Draw the first token of rows whose whole prompts have been read.
 
     Parameters
     ----------
@@ -411,9 +407,7 @@ def _drawn(
     scores: Callable[[Any, Any], Any],
     choose: Choose,
 ) -> tuple[dict[int, int], DecodingBatch]:
-    """Draw the first token of every row of blocks that were read: their prefixes end at the place
-    `read`.
-    """
+    """Draw the first token of every row of blocks whose prefixes end at position `read`."""
     device, wide = model.device, position.shape[1]
     begins = [read - len(block.seen.prefix) for block in blocks]
     members: list[list[int | None]] = [[*b.rows, *[None] * (wide - len(b.rows))] for b in blocks]
@@ -431,9 +425,7 @@ def _drawn(
 
 
 def _cut(widths: Sequence[int], most: int) -> list[slice]:
-    """Cut blocks into parts that run together: each holds about `most` places at most, and is not
-    much wider than it must be.
-    """
+    """Divide blocks into forward passes of at most about `most` positions with little padding."""
     parts: list[slice] = []
     start = 0
     for end in range(1, len(widths) + 1):
@@ -453,7 +445,7 @@ def _least(dtype: Any) -> float:
 
 
 def _hidden(unseen: Any, dtype: Any) -> Any:
-    """What is added to attention scores: the least number where a place is not seen."""
+    """Turn a boolean mask into one that is added to attention scores."""
     return torch.zeros(unseen.shape, dtype=dtype, device=unseen.device).masked_fill_(
         unseen, _least(dtype)
     )

@@ -1,4 +1,4 @@
-"""Rows on their way through a model: some are taken up as others finish."""
+"""Scheduling rows: new questions join the running batch as answers finish."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST_TO_SHORTEST = 1.25
 
 
 class Scheduler:
-    """Answers rows, all of which have pictures, or none has.
+    """Answer rows of one kind: all with pictures, or all without.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class Scheduler:
     packs
         Whether questions may stand side by side behind their picture; otherwise the prefix is
         repeated for each.
-    spare
-        Memory that earlier rows have left.
+    pool
+        Memory of finished rows, for new ones.
     whole
-        How prompts are read that share no prefix, or have no picture: a context for the prompts
-        that run together, within which the vision tower gives what it gave before. Each prompt is
-        then read once for all its runs.
+        Given where prompts share no prefix or have no picture, so that each whole prompt is read
+        once for all its runs. It is a context for the prompts that run together, in which the
+        vision tower returns its earlier outputs.
     first
         The position of a prompt's first token.
     """
@@ -83,19 +83,20 @@ class Scheduler:
 
     @property
     def _ahead(self) -> int:
-        """For how many tokens room is made: every step reads all of it, and answers are mostly as
-        long as those before.
+        """The number of tokens to reserve memory for.
+
+        Every step reads all of it, so it follows the longest answer so far.
         """
         longest = max(self._longest, max(map(len, self._tokens.values()), default=0))
         return min(AHEAD, longest) if self._longest else AHEAD
 
     @property
     def unfinished(self) -> list[QueuedPrompt]:
-        """The rows that are being answered, as they were taken."""
+        """The rows that are being answered, with their prompts."""
         return list(self._asked.values())
 
     def collect(self) -> list[tuple[int, list[int]]]:
-        """What has finished since the last call: each row's number and tokens."""
+        """Return the number and tokens of each row that finished since the last call."""
         finished, self.finished = self.finished, []
         return finished
 
@@ -105,12 +106,12 @@ class Scheduler:
         Parameters
         ----------
         next_picture
-            The picture whose questions come next: its prefix is kept if it was read now.
+            The picture of the next questions in the queue; its prefix is kept for them.
 
         Raises
         ------
         CannotSplit
-            A prompt does not come apart; none of them was taken up.
+            A prompt cannot be split at its picture. No row has been started.
         """
         prompts = [prompt for _, prompt in taken]
         split: list[tuple[EncodedPicture, list[int]]] = (
@@ -160,7 +161,7 @@ class Scheduler:
         self._join(drawn, fresh)
 
     def _join(self, drawn: dict[int, int], fresh: DecodingBatch) -> None:
-        """Let rows that have begun go on with the others."""
+        """Merge rows whose first token is drawn into the running batch."""
         self._note(drawn, fresh)
         if self._running is None and not fresh.needs_repacking:
             self._running = fresh
@@ -176,7 +177,7 @@ class Scheduler:
         rows: Sequence[tuple[int, EncodedPicture, Sequence[int]]],
         whole: Callable[[Sequence[EncodedPicture]], AbstractContextManager[None]],
     ) -> tuple[dict[int, int], DecodingBatch]:
-        """Read whole prompts, each once, and draw the first token of every row."""
+        """Read each whole prompt once, and draw the first token of every row."""
         prompts: dict[tuple[int, tuple[int, ...]], EncodedPicture] = {}
         for _, seen, tail in rows:
             if not self._fits(seen, tail):

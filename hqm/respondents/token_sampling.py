@@ -34,9 +34,9 @@ class TokenSampler:
     def __init__(self, temperature: float, top_p: float) -> None:
         self.temperature, self.top_p = temperature, top_p
         self.first: dict[int, dict[str, float]] = {}
-        """For each row the probabilities of its words as the first token."""
+        """The probability of each watched word as the first token, by row."""
         self.watched: dict[int, Any] = {}
-        """The whole distribution of the first token of the rows that are watched."""
+        """The whole distribution of the first token, by watched row."""
         self._streams: dict[int, np.random.Generator] = {}
         self._wanted: dict[int, Mapping[str, Sequence[int]]] = {}
         self._watch: set[int] = set()
@@ -49,7 +49,7 @@ class TokenSampler:
         *,
         watch: bool = False,
     ) -> None:
-        """Let a row begin, or begin again.
+        """Start a row, or start it again.
 
         Parameters
         ----------
@@ -67,12 +67,12 @@ class TokenSampler:
             self._watch.add(row)
 
     def leave(self, row: int) -> dict[str, float]:
-        """Forget a row; what is known of its first token."""
+        """Forget a row, and return the probabilities of its first token."""
         self._streams.pop(row, None)
         return self.first.pop(row, {})
 
     def choose(self, scores: Any, rows: Sequence[int]) -> Any:
-        """The next token of each row; `rows` says which streams the rows of `scores` belong to."""
+        """Draw the next token of each row of `scores`; `rows` names their random streams."""
         noted = [
             place for place, row in enumerate(rows) if row in self._wanted or row in self._watch
         ]
@@ -98,7 +98,7 @@ class TokenSampler:
         return chosen.clamp(max=scores.shape[-1] - 1).to(scores.device)
 
     def _note(self, chances: Any, rows: Sequence[int], noted: Sequence[int]) -> None:
-        """Keep the probabilities that are wanted of the first token."""
+        """Store the wanted probabilities of the first token."""
         for place in noted:
             if rows[place] in self._watch:
                 self._watch.discard(rows[place])
@@ -120,7 +120,7 @@ class TokenSampler:
 
 
 def _wide(scores: Any) -> Any:
-    """The scores in double precision, which Apple's GPUs do not have."""
+    """Convert scores to double precision, which Apple's GPUs lack."""
     return scores.cpu().double() if scores.device.type == "mps" else scores.double()
 
 
@@ -154,7 +154,7 @@ class FirstTokens:
         self._known: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}
 
     def of(self, words: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-        """Each word's tokens; no token belongs to two words."""
+        """Return each word's tokens; no token belongs to two words."""
         if words not in self._known:
             whole = {word: self._whole(word) for word in words}
             begun = {word: tokens or self._begin(word) for word, tokens in whole.items()}

@@ -1,6 +1,4 @@
-"""A picture's prefix: the system's text and the picture run through the model once, and every
-question reads what is kept.
-"""
+"""What is computed once per picture: the prefix's keys and values, and the vision tower's output."""
 
 from __future__ import annotations
 
@@ -22,17 +20,15 @@ from hqm.respondents.token_sampling import TokenSampler
 
 @dataclass(frozen=True)
 class Prefill:
-    """The keys and values of several pictures' prefixes; a shorter prefix has unused places behind
-    it.
-    """
+    """The keys and values of several pictures' prefixes, padded on the right to one length."""
 
     cache: Any
     lengths: Sequence[int]
     """The length of every picture's prefix."""
     shift: Any
-    """What has to be added to the positions behind each picture, shape (pictures, 1), or None."""
+    """The offset of the positions behind each picture, shape (pictures, 1), or None."""
     scores: Any
-    """What the model says of the token behind each prefix, shape (pictures, vocabulary)."""
+    """The logits of the token behind each prefix, shape (pictures, vocabulary)."""
 
     @classmethod
     def of(cls, model: Any, seen: Sequence[EncodedPicture]) -> Prefill:
@@ -71,7 +67,7 @@ class Prefill:
         return layers_of(self.cache)
 
     def part(self, pictures: Sequence[int]) -> CacheRows:
-        """These pictures' keys and values, for another cache."""
+        """Select the keys and values of these pictures."""
         return CacheRows(
             self.layers,
             pictures,
@@ -80,9 +76,7 @@ class Prefill:
         )
 
     def repeated(self, pictures: Sequence[int]) -> Any:
-        """A cache of its own for rows that follow these pictures; keys and values are copied only
-        where they must be.
-        """
+        """Return a cache for rows behind these pictures; it shares memory where it can."""
         own = copy.copy(self.cache)
         own.layers = [copy.copy(layer) for layer in self.cache.layers]
         for layer in own.layers:
@@ -95,7 +89,7 @@ class Prefill:
 
     @property
     def window(self) -> int | None:
-        """How far the layer with the shortest sight looks back; None where all see everything."""
+        """The shortest attention window of any layer, or None without windows."""
         windows = [
             layer.sliding_window
             for layer in self.cache.layers
@@ -105,29 +99,29 @@ class Prefill:
 
     @property
     def pads(self) -> bool:
-        """Whether a shorter question may stand behind places of no use: not where a layer counts
-        places, or takes every token into its state.
+        """Whether shorter questions may be padded.
+
+        A layer with a window counts padding as positions, and a recurrent layer reads it into its
+        state.
         """
         recurrent = any(STATES & vars(layer).keys() for layer in self.cache.layers)
         return self.window is None and not recurrent
 
 
 def positions(position: Any, shift: Any) -> Any:
-    """Position ids as the model takes them: plain, or of the three kinds of Qwen."""
+    """Return position ids as the model expects them: plain, or Qwen's three-part ones."""
     return position if shift is None else (position + shift)[None].expand(3, -1, -1)
 
 
 def padding(model: Any) -> int:
-    """A token for places that nobody sees."""
+    """Return a token for padding, which the mask hides."""
     token = model.generation_config.pad_token_id
     return 0 if token is None else int(token)
 
 
 @dataclass(frozen=True)
 class QuestionRows:
-    """Rows to answer: for each its number, the place of its picture in the prefill, and its
-    tokens.
-    """
+    """Rows to answer: the number, picture (its index in the prefill) and question tokens of each."""
 
     model: Any
     prefill: Prefill
@@ -140,11 +134,10 @@ class QuestionRows:
 def decode_rows(
     asked: QuestionRows, chooser: TokenSampler, max_tokens: int
 ) -> dict[int, list[int]]:
-    """Answer with the cache of prefixes of one length repeated for every question, and the masks
-    left to the model.
+    """Answer with the prefix's cache repeated for every question, and the model's own masks.
 
-    For models whose layers look back a window only: it counts places in the cache, so that the
-    tails must be of one length, too, where a window may be passed.
+    For models with attention windows or recurrent layers. All prefixes have one length; where
+    padding would count (`Prefill.pads`), all questions have one length too.
     """
     model, prefill = asked.model, asked.prefill
     device = model.device
@@ -214,7 +207,7 @@ _KEPT = 256
 
 
 class VisionCache:
-    """The vision tower of a model.
+    """Run a model's vision tower once per picture, and replay its output for every question.
 
     Parameters
     ----------
@@ -228,11 +221,11 @@ class VisionCache:
         self._known: dict[Any, Any] = {}
 
     def forget(self) -> None:
-        """Let go of what is kept."""
+        """Free the outputs."""
         self._known.clear()
 
     def outputs_of(self, prompts: Sequence[Prompt]) -> list[Any]:
-        """Its output for the pictures of prompts that do not come apart."""
+        """Return the tower's outputs for prompts that cannot be split at their picture."""
         known = {
             p.picture_key: self._known[p.picture_key]
             for p in prompts
@@ -254,9 +247,7 @@ class VisionCache:
 
     @contextmanager
     def reused(self, prompts: Sequence[EncodedPicture]) -> Iterator[None]:
-        """Within it the tower gives what it gave of the prompts' pictures; new pictures run through
-        it together.
-        """
+        """Replay the outputs for these prompts' pictures; new pictures run through the tower first."""
         new = list({p.picture: p for p in prompts if p.picture not in self._known}.values())
         if new:
             sizes = [len(prompt.tensors["pixel_values"]) for prompt in new]
@@ -273,7 +264,7 @@ class VisionCache:
 
     @contextmanager
     def replaying(self, outputs: Sequence[Any]) -> Iterator[None]:
-        """Within it the tower gives these outputs."""
+        """Make the tower return these outputs within the context."""
         module = self.model.get_submodule(self.name)
         module.forward = lambda *_args, **_settings: _concatenated(outputs)
         try:
@@ -282,7 +273,7 @@ class VisionCache:
             del module.forward
 
     def _output(self, inputs: Any) -> Any:
-        """What it makes of these inputs; nothing else runs."""
+        """Run the tower alone on these inputs."""
         if not self.name:
             raise CannotSplit("its vision tower is not where it is looked for")
 
@@ -306,7 +297,7 @@ class _TowerOutput(Exception):  # noqa: N818 (no error: it carries a vision towe
 
 
 def _concatenated(outputs: Sequence[Any]) -> Any:
-    """Several outputs of one module as one: tensors one behind the other, whatever holds them."""
+    """Concatenate several outputs of one module, whatever structure holds the tensors."""
     first = outputs[0]
     if first is None:
         return None
@@ -320,9 +311,7 @@ def _concatenated(outputs: Sequence[Any]) -> Any:
 
 
 def _split_by_picture(output: Any, sizes: Sequence[int]) -> list[Any]:
-    """One module's output as that of each picture; `sizes` are the pictures' rows in what went
-    in.
-    """
+    """Split one module's output by picture; `sizes` are the pictures' rows in the input."""
     if output is None:
         return [None] * len(sizes)
     if isinstance(output, torch.Tensor):
