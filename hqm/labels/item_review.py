@@ -49,9 +49,7 @@ class Reviewed:
 
 
 def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
-    """What the reviewers of an item decided together: the adjudicated word, else what all of them
-    said; None without one.
-    """
+    """Return the decision on an item: the adjudicated one, else the unanimous one, else None."""
     if settled is not None:
         return settled if settled.decided else None
     labels_by_uid = {
@@ -62,7 +60,7 @@ def decision(labels: Sequence[Label], settled: Label | None) -> Label | None:
 
 
 def write_reviewed(study: Study, out: Path) -> Reviewed:
-    """Write what a review came to: a benchmark folder, or the file of a form.
+    """Write the result of a review: a benchmark folder, or the file of a form.
 
     A folder gets a card, the items that stand, corrected where the reviewers said so, and
     `provenance.jsonl` with a line for every item of the benchmark. A form's file is as `hqm forms
@@ -243,8 +241,9 @@ def _head(study: Study) -> dict[str, Any]:
 
 
 def _card(benchmark: Benchmark, version: str, plain: bool) -> str:
-    """The benchmark's own card; of one without code, the items are read from the file beside it by
-    the usual names.
+    """Return the benchmark's card.
+
+    Without code, its items are read from the file beside it, by the usual column names.
     """
     card = benchmark.card.model_dump(
         exclude_defaults=True, exclude={"adapter", "group", "source"}, mode="json"

@@ -1,5 +1,4 @@
-"""Labels that other tools collected, taken into a study: Label Studio, Potato, Argilla, Mechanical
-Turk, CSV.
+"""Import of labels from other tools: Label Studio, Potato, Argilla, Mechanical Turk and CSV.
 
 A label belongs to the answer whose uid its task has, and to nothing else.
 """
@@ -46,7 +45,7 @@ class _Given:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Which fields hold what; what nobody renamed has the names of the layout."""
+    """The fields of a file: the user's names (`--columns`), else the usual ones of the layout."""
 
     imported: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,7 +73,7 @@ def import_labels(
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> TakenLabels:
-    """Take the labels of another tool's file into the labels of a plan.
+    """Import labels from another tool's file into a plan.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def _is_of(imported: _Given, plan: LabelPlan) -> bool:
 
 
 def _meaning(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
-    """What a tool may say, in small letters -> the schema's value."""
+    """Map each word a tool may use, in lower case, to the schema's value."""
     meaning: dict[str, Any] = dict.fromkeys((CANNOT_SAY_WORD, "?", ""))
     for choice in schema.choices:
         meaning |= {str(word).strip().lower(): choice.value for word in (choice.text, choice.value)}
@@ -176,7 +175,7 @@ def _value(imported: _Given, meaning: Mapping[str, Any]) -> Any:
 
 
 def _named(value: Any) -> str:
-    """A rater's name, where a tool has a number, or an object, for a user."""
+    """Return a rater's name from a tool's user: a name, a number or an object."""
     if isinstance(value, Mapping):
         value = next(
             (
@@ -267,9 +266,7 @@ def _from_mturk(path: Path, columns: _Columns) -> Iterator[_Given]:
 
 
 def _turker_said(record: Mapping[str, Any], place: str) -> Any:
-    """The choice of an assignment, of a form whose answers are JSON, or have a column for each
-    choice.
-    """
+    """Read the choice of an assignment from its JSON, or from a column for each choice."""
     if record.get("Answer.taskAnswers"):
         try:
             (answers,) = json.loads(str(record["Answer.taskAnswers"]))
@@ -289,7 +286,7 @@ def _turker_said(record: Mapping[str, Any], place: str) -> Any:
 
 
 def _only_choice(choices: Mapping[str, Any], place: str) -> Any:
-    """The choice that is on; empty where none is.
+    """Return the selected choice, or an empty string.
 
     Raises
     ------
@@ -347,7 +344,7 @@ _TIME = re.compile(r"(\d+)\s*([dhms])")
 
 
 def _from_potato(path: Path, columns: _Columns) -> Iterator[_Given]:
-    """What Potato keeps of each rater, or exports of all of them; a folder is that of all raters.
+    """Read Potato's file of one rater, its export, or the folder of all raters.
 
     Potato 2 keeps `RATER/user_state.json` and exports `annotations.jsonl`; Potato 1 keeps
     `RATER/annotated_instances.jsonl`.
@@ -429,9 +426,7 @@ def _potato_label(
 
 
 def _of_scheme(content: Any, scheme: str) -> dict[str, Any]:
-    """Name -> value of one annotation scheme, in each of the three ways in which Potato nests
-    them.
-    """
+    """Return name -> value of an annotation scheme, from any of Potato's three layouts."""
     if isinstance(content, Mapping):
         own = content.get(scheme) or {}
         own = own if isinstance(own, Mapping) else {str(own): True}

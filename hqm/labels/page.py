@@ -66,9 +66,7 @@ LARGEST = 4_000_000
 
 
 class Guard:
-    """Puts the headers on every reply, refuses a host that is not this server's, and a request that
-    is too large.
-    """
+    """Add security headers to every reply; refuse foreign hosts and requests that are too large."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
         self.app, self.hosts = app, hosts
@@ -108,7 +106,7 @@ def from_this_page(request: Request) -> bool:
 
 
 async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form, as browsers send it; empty where the body is none, or is too large."""
+    """Parse the fields of a form; empty where the body is no form, or is too large."""
     from urllib.parse import parse_qsl
 
     body = b""
@@ -139,9 +137,7 @@ class Links:
     """Rater -> token."""
 
     def rater_of(self, token: str) -> str | None:
-        """The rater that a token belongs to; all are compared, each in the same time, whatever was
-        given.
-        """
+        """Return the rater of a token; every token is compared in constant time."""
         match = None
         for rater, secret in self.raters.items():
             if secrets.compare_digest(secret.encode(), token.encode("utf-8", "replace")):
@@ -162,8 +158,7 @@ def links_path(plan: Path) -> Path:
 
 
 def read_links(plan: Path, raters: Sequence[str], *, renew: bool = False) -> Links:
-    """The tokens of a study, made where they are missing, so that a link works again after the
-    server was started anew.
+    """Read the tokens of a study, and make missing ones, so that links outlive the server.
 
     `renew` makes all of them new, and the old links stop working.
 
@@ -353,9 +348,7 @@ class Pages:
         return f"/owner/{token}"
 
     async def _sent(self, request: Request) -> dict[str, str]:
-        """The fields of a request that changes something; one that no page of ours sent is
-        refused.
-        """
+        """Return the fields of a request that changes something; refuse one from another site."""
         if not from_this_page(request):
             raise HTTPException(403)
         return await fields_of(request)
@@ -453,9 +446,7 @@ def _milliseconds(text: str) -> int | None:
 
 
 def picture_bytes(path: Path) -> tuple[bytes, str]:
-    """A picture as a browser can show it, without what its file says about itself beside the
-    pixels' format.
-    """
+    """Return a picture that a browser can show, without the file's metadata."""
     from PIL import Image
 
     content = path.read_bytes()

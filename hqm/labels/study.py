@@ -1,6 +1,4 @@
-"""A study in progress: its plan, what each row shows, the labels so far, and what comes next for
-whom.
-"""
+"""A study in progress: its plan, its rows, the labels so far, and each rater's next answer."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ class Progress:
 
 
 class Study:
-    """A plan with its labels, opened to be served or looked at.
+    """A plan opened together with its labels.
 
     Parameters
     ----------
@@ -159,7 +157,7 @@ class Study:
         return [row.uid for row in self.plan.rows if disagree(labels_by_answer.get(row.uid, []))]
 
     def picture(self, uid: str) -> Path | None:
-        """The file of a picture; None where there is none, or it cannot be used."""
+        """Return the file of a picture, or None where it is missing or unusable."""
         image = self.shown[uid].image
         if image is None:
             return None
@@ -173,7 +171,7 @@ class Study:
 
 
 def disagree(labels: list[Label]) -> bool:
-    """Whether raters said different things of one answer; `cannot say` against a label is one."""
+    """Whether raters disagree on an answer; `cannot say` against a label is a disagreement."""
     return len({repr(label.label) for label in labels}) > 1
 
 
@@ -221,8 +219,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Width:
-    """The mean of the labels so far, weighted for how the answers were chosen, and the width of its
-    95% interval.
+    """The weighted mean of the labels so far, and the width of its 95% interval.
 
     It is made of labels alone (Hajek's mean). An audit corrects the scores of all answers by the
     labels, with an interval that is as a rule no wider; that needs the scorer, and the page that
@@ -375,9 +372,7 @@ def _shown(name: str, coefficient: Coefficient, n: int, *, turned: bool = False)
 
 
 def _pooled(study: Study, labels: Sequence[Label], settled: Label | None) -> float | None:
-    """The share from 0 to 1 that an answer's labels come to: the adjudicated one, else the mean of
-    its raters.
-    """
+    """Return an answer's share from 0 to 1: adjudicated, else the mean of its raters."""
     if settled is not None:
         return study.schema.share(settled.label)
     shares = [share for label in labels if (share := study.schema.share(label.label)) is not None]
