@@ -200,8 +200,8 @@ def says_hallucinated(reply: str, official: bool) -> bool | None:
     """Whether an evaluator's reply says that something is made up; None if the reply does not
     decide.
 
-    >>> says_hallucinated("Nothing. Yes", official=True), says_hallucinated("Nothing. Yes", official=False)
-    (False, True)
+    >>> [says_hallucinated("Nothing. Yes", official=official) for official in (True, False)]
+    [False, True]
     """
     if official:
         yes, no = reply.find("Yes"), reply.find("No")

@@ -98,7 +98,8 @@ def prepared(part: str, extracted: Any, official: bool = True) -> Any:
 
     >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]})
     ['dog', 'surroundings']
-    >>> prepared("object_existence", {"objects": ["dog", "blue sky", "surroundings"]}, official=False)
+    >>> extracted = {"objects": ["dog", "blue sky", "surroundings"]}
+    >>> prepared("object_existence", extracted, official=False)
     ['dog']
     """
     if part == "object_existence":

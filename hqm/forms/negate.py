@@ -1,4 +1,4 @@
-"""Turn a yes/no question round, and put one into the order of a statement.
+"""Negation of yes/no questions, and their order as statements.
 
 In a statement the auxiliary moves behind its subject, and do and did merge into the verb:
 
@@ -54,7 +54,7 @@ _SURE = _SUBORDINATE | {"doing", "like"}
 
 
 def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = False) -> str | None:
-    """The clause in the order of a statement: the auxiliary behind its subject.
+    """Reorder a clause as a statement: the auxiliary behind its subject.
 
     Parameters
     ----------
@@ -76,7 +76,8 @@ def as_statement(body: str, clause: list[Token], asks: str = "", whole: bool = F
     >>> from hqm.forms.grammar import tag
     >>> as_statement("Does the man have a hat", tag("Does the man have a hat"))
     'the man has a hat'
-    >>> as_statement("is the design on the snowboard", tag("is the design on the snowboard"), "what", whole=True)
+    >>> clause = "is the design on the snowboard"
+    >>> as_statement(clause, tag(clause), "what", whole=True)
     'the design on the snowboard is'
     """
     if len(clause) < 2:
@@ -478,7 +479,7 @@ def _opposite(question: str, draw: int) -> Rewrite:
 
 
 def _plainest(question: str) -> tuple[str, str, str]:
-    """The plainest opposite with its rule; else the reason why there is none."""
+    """Return the plainest opposite with its rule, or raise the reason why there is none."""
     try:
         made = _opposite(question, 0)
     except NoRule as error:
@@ -512,7 +513,7 @@ def affirm(question: str) -> Rewrite:
 
 
 def statement_of(made: Asked) -> str | None:
-    """What the question asks, in the order of a statement; None where that would be a guess."""
+    """Return the question as a statement, or None where that would be a guess."""
     if made.whether:
         return made.prompt[made.clause[0].start : made.end]
     words = made.words
@@ -566,9 +567,7 @@ def _quoted(made: Asked, opening: str, rule: str) -> Rewrite:
 
 
 def _with_mark(after: str) -> str:
-    """What follows the question, with its one question mark: released questions have two, or
-    none.
-    """
+    """Return what follows the question, with exactly one question mark."""
     after = re.sub(r"^([^\w?？]*[?？])(?:\s*[?？])+", r"\1", after)
     if re.match(r"\s*[?？]", after) or re.match(r"[^.?!\n]*[?？]", after):
         return after

@@ -1,4 +1,4 @@
-"""Put an open question or an instruction in other words, and leave what it is about as it stands.
+"""Rephrasing of open questions and instructions, which leaves their content unchanged.
 
 `rephrase_open` parses the grammar of a question or an instruction of any kind:
 

@@ -120,7 +120,8 @@ def stage_labels(sentences: Sequence[Sentence]) -> dict[str, dict[str, int]]:
 
     Undecided facts are left out.
 
-    >>> stage_labels([Sentence("A dog sits.", facts=(Fact("There is a dog.", 1),)), Sentence("How nice!", False)])
+    >>> sits = Sentence("A dog sits.", facts=(Fact("There is a dog.", 1),))
+    >>> stage_labels([sits, Sentence("How nice!", False)])
     {'recognizer': {'A dog sits.': 1, 'How nice!': 0}, 'verifier': {'There is a dog.': 1}}
     """
     facts = {

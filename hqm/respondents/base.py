@@ -125,9 +125,9 @@ def who_answers(name: str, identity: Mapping[str, Any]) -> str:
     and under vLLM, and two models never do. A server that was given a folder under a name of its
     own is known by that name only.
 
-    >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1", "temperature": 1.0}
+    >>> here = {"kind": "openai", "model": "llava", "base_url": "http://127.0.0.1:8000/v1"}
     >>> there = {**here, "base_url": "http://127.0.0.1:9000/v1"}
-    >>> who_answers("openai/llava@http://127.0.0.1:8000/v1", here) == who_answers("vllm/llava", there)
+    >>> who_answers("openai/llava@http://127.0.0.1:8000/v1", here) == who_answers("x", there)
     True
     >>> who_answers("openai/llava", here) == who_answers("openai/qwen", {**here, "model": "qwen"})
     False
@@ -216,8 +216,8 @@ def _check_settings(kind: Kind, settings: Sequence[tuple[str, str]], place: str)
 class RespondentName:
     """A respondent's name, taken apart.
 
-    >>> RespondentName.parse("hf/llava-hf/llava-1.5-7b-hf@main?temperature=0.2")
-    RespondentName(kind='hf', target='llava-hf/llava-1.5-7b-hf', at='main', settings=(('temperature', '0.2'),))
+    >>> RespondentName.parse("hf/llava-1.5-7b-hf@main?batch=8")
+    RespondentName(kind='hf', target='llava-1.5-7b-hf', at='main', settings=(('batch', '8'),))
     >>> str(RespondentName.parse("openai/gpt-4o@http://127.0.0.1:8000/v1"))
     'openai/gpt-4o@http://127.0.0.1:8000/v1'
     """

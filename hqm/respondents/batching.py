@@ -33,7 +33,8 @@ def kinds(requests: Sequence[Request]) -> Iterator[list[Request]]:
     --------
     >>> from pathlib import Path
     >>> from hqm.respondents.base import Sampling
-    >>> asked = [Request(text, Path(picture), Sampling(), 0) for text, picture in (("?", "b"), ("??", "a"), ("!", "a"))]
+    >>> questions = (("?", "b"), ("??", "a"), ("!", "a"))
+    >>> asked = [Request(text, Path(picture), Sampling(), 0) for text, picture in questions]
     >>> [[f"{r.image}{r.prompt}" for r in kind] for kind in kinds(asked)]
     [['a!', 'a??', 'b?']]
     """

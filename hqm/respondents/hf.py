@@ -171,7 +171,7 @@ class TransformersRespondent:
                     yield from self._answer(kind, thread)
 
     def finish(self) -> None:
-        """Begin nothing more; what is being answered still comes."""
+        """Start no more requests; those in progress are still answered."""
         self._finishing = True
         if self._waiting is not None:
             self._waiting.close()
@@ -210,9 +210,7 @@ class TransformersRespondent:
             yield waiting.refused
 
     def _look_ahead(self, requests: Sequence[Request]) -> None:
-        """Prepare pictures while others are answered; one that cannot be opened is told of in its
-        turn.
-        """
+        """Prepare pictures in advance; one that cannot be opened fails later, in its turn."""
         try:
             prompts = [
                 prompt for prompt in map(self._readable, requests) if isinstance(prompt, Prompt)
@@ -222,7 +220,7 @@ class TransformersRespondent:
             return
 
     def _readable(self, request: Request) -> Prompt | Response:
-        """What the model reads of a request, or why it cannot be asked."""
+        """Return the prompt of a request, or a response that says why it cannot be asked."""
         try:
             picture = None if request.image is None else self._picture(request.image)
         except (OSError, ValueError, SyntaxError) as error:
@@ -238,9 +236,7 @@ class TransformersRespondent:
         return self.batch or self._fitting(max_tokens)
 
     def _fitting(self, max_tokens: int) -> int:
-        """How many rows fit: their keys and values may take a gigabyte, or a third of a GPU's free
-        memory.
-        """
+        """Return how many rows fit in a gigabyte, or in a third of a GPU's free memory."""
         import torch
 
         model = self._loaded.model
@@ -269,9 +265,7 @@ class TransformersRespondent:
         return picture
 
     def _prompt(self, request: Request) -> str:
-        """The chat template's text round a question, or the family's documented form, rendered once
-        for all questions.
-        """
+        """Put a question into the chat template, or into the family's documented form."""
         with_picture = request.image is not None
         if with_picture not in self._templates:
             self._templates[with_picture] = self._template(with_picture)

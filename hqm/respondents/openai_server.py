@@ -1,4 +1,4 @@
-"""What a server is sent: the body of a request, without what the server turned out not to take."""
+"""Servers with the OpenAI interface: the bodies of requests, and asking them concurrently."""
 
 from __future__ import annotations
 
@@ -142,8 +142,7 @@ class BodyWriter:
         return settings
 
     def simplify(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Leave out from now on, or call by its other name, what a server does not take and no
-        answer depends on.
+        """Drop or rename a parameter that a server refuses and no answer depends on.
 
         Whether there is such a thing in what was sent and in what the server said of it.
         """
@@ -175,7 +174,7 @@ def _mode_of(name: RespondentName) -> str:
 # Requests run concurrently, no more at a time than the server gains from
 # (`hqm.respondents.server_limits`) and no faster than the limits allow. What may pass is tried
 # again: 429, 5xx, dropped connections, replies that are no JSON. What was turned away waits for
-# as long as the server says while the others go on, half as many; where the server turns away
+# as long as the server says while the others go on; where the server turns away
 # whatever it is asked, and at 503 with a time, nobody asks until then. What still fails comes
 # back in the state `error`, with the reason; the others go on. What a server refuses to answer
 # for good (400, 403, 413, 422) is marked as final. A refused key, an unknown model or a
@@ -186,15 +185,18 @@ def _mode_of(name: RespondentName) -> str:
 # the picture before the question, so that the prefix cache of a server finds the picture again.
 # Settings that may follow the name, none of which changes an answer:
 #
-#     concurrency              requests in flight at a time (as many as the server gains from, 8 at first and 256 at most)
+#     concurrency              requests in flight at a time (as many as the server gains from: 8 at
+#                              first, 256 at most)
 #     requests_per_minute      and tokens_per_minute: the server's limits (none)
-#     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
+#     retries, timeout         further attempts a request (4), seconds for each attempt (120)
 #     max_reply                bytes of a reply that are read at most (1,000,000)
-#     logprobs                 alternatives of each token to ask for (20 with `--set probabilities=true`, else 5; 0 asks for no log probabilities)
-#     logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
-#                              temperature and top-p
+#     logprobs                 alternatives of each token to ask for (20 with `--set
+#                              probabilities=true`, else 5; 0 asks for no log probabilities)
+#     logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has
+#                              it), or processed_logprobs, after temperature and top-p
 #     price_in, price_out      money per million tokens, for the cost
-#     key_env                  the environment variable that holds the key (OPENAI_API_KEY for OpenAI, none for others)
+#     key_env                  the environment variable with the key (OPENAI_API_KEY for OpenAI,
+#                              none for others)
 
 _FATAL = {401: "refuses the key", 404: "knows no such model or address"}
 _FINAL = frozenset({400, 403, 413, 422})
@@ -292,9 +294,7 @@ class OpenAIRespondent:
         return {"kind": "openai", "model": self.model, "base_url": self.base_url}
 
     def answer(self, requests: Sequence[Request]) -> Iterator[list[tuple[Request, Response]]]:
-        """Ask; an empty batch comes where a second brought nothing, so that the caller has a
-        turn.
-        """
+        """Ask the server; an empty batch is yielded after a second without answers."""
         # the event loop runs in a thread of its own, so that the caller can store what has come in
         # meanwhile
         done: Done = queue.SimpleQueue()
@@ -403,8 +403,8 @@ class OpenAIRespondent:
         floor.workers -= 1
 
     async def _hand_over(self, request: Request, response: Response, floor: SharedState) -> None:
-        """Give an answer, and those refused before any, to the caller; raise where nothing but
-        failures comes.
+        """Hand an answer to the caller, with refusals held back; raise after too many failures in
+        a row.
         """
         # what a server turns away for good says nothing about the next request, once it has
         # answered any
@@ -458,8 +458,7 @@ class OpenAIRespondent:
     async def _ask(
         self, client: Client, request: Request, floor: SharedState
     ) -> tuple[Response | None, float]:
-        """One request with its further attempts, between which others are in flight in its place,
-        and when the last was sent.
+        """Send one request with its retries, and return the response and when it was last sent.
 
         None where a bound does not allow the first.
         """

@@ -1,4 +1,4 @@
-"""Keep a server no longer than the process that wants it: `python -m hqm.respondents.server_process LOG
+"""Run a server as long as the process that started it: `python -m hqm.respondents.server_process LOG
 PROGRAM ARGUMENT...`.
 
 The keeper runs the program in a session of its own and reads its own standard input, which its

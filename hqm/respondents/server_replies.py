@@ -1,6 +1,4 @@
-"""What a server's reply says: the answer, the tokens it took, and the probabilities of its first
-token.
-"""
+"""Reading a server's reply: answer, token counts, and probabilities of the first token."""
 
 from __future__ import annotations
 
@@ -109,8 +107,9 @@ class Listed:
         Examples
         --------
         >>> first = Listed((("Yes", 0.6), (" yes", 0.1), ("No", 0.2)), 0.1)
-        >>> {name: value if name == "p" else round(value, 6) for name, value in first.probabilities(["yes", "no"]).items()}
-        {'p': {'yes': 0.7, 'no': 0.2}, 'p_lost': 0.1, 'p_unseen': 0.1}
+        >>> kept = first.probabilities(["yes", "no"])
+        >>> kept["p"], round(kept["p_lost"], 6), round(kept["p_unseen"], 6)
+        ({'yes': 0.7, 'no': 0.2}, 0.1, 0.1)
         """
         if not words or any(_NO_TEXT.fullmatch(text) for text, _ in self.tokens):
             return {}
@@ -196,7 +195,7 @@ def read_reply(
     *,
     processed: bool = False,
 ) -> Response:
-    """What a server's reply says; nonsense is an error, not an answer.
+    """Read a server's reply; a malformed one becomes an error.
 
     Where the request names the words that the answer may be, their probabilities are kept;
     `processed` says that the server's log probabilities have temperature and top-p in them.

@@ -290,7 +290,7 @@ class VisionCache:
         raise CannotSplit("its vision tower is not asked for a picture")
 
 
-class _TowerOutput(Exception):  # noqa: N818 (no error: it carries a vision tower's output out of a forward pass)
+class _TowerOutput(Exception):  # noqa: N818 (it carries a result out of a forward pass)
     def __init__(self, output: Any) -> None:
         self.output = output
         super().__init__()

@@ -163,8 +163,7 @@ def _counts(graphs: Sequence[SceneGraph]) -> Iterator[Question]:
 
 
 def direction(a: Box, b: Box) -> str:
-    """Where one box lies from another, if only one of the four words fits: apart on one axis, level
-    on the other.
+    """Return the direction from one box to another, if only one of the four words fits.
 
     >>> direction(Box(x=0, y=0, width=9, height=9), Box(x=20, y=1, width=9, height=9))
     'to the left of'
