@@ -370,6 +370,35 @@ def test_a_picture_is_cut_once_where_prompts_do_not_come_apart(
     assert len(cut) <= 3, f"{len(asked(pictures, 0.0))} requests about three pictures"
 
 
+def test_new_pictures_are_processed_several_in_one_call(
+    made: Callable[[str], Path],
+    pictures: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where each picture is one row of the pixels; the answers are those of one at a time."""
+    from PIL import Image
+
+    paths = [tmp_path / f"{n}.png" for n in range(12)]
+    for n, path in enumerate(paths):
+        Image.open(pictures[n % 3]).resize((40 + n, 60)).save(path)
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    requests = asked(paths, 0.0)
+    kind, calls = type(respondent._loaded.processor.image_processor), []
+    before = kind.__call__
+
+    def count(self: Any, images: Any, *args: Any, **more: Any) -> Any:
+        calls.append(images)
+        return before(self, images, *args, **more)
+
+    monkeypatch.setattr(kind, "__call__", count)
+    together = texts(answers(respondent, requests))
+    assert len(calls) <= 6, "one for the check, one for plain generate, and few for all others"
+    alone: Any = make_respondent(f"hf/{made('llava')}")
+    alone._engine.reader._by_rows = False
+    assert texts(answers(alone, requests)) == together
+
+
 def test_a_question_before_the_picture_is_said(
     made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:

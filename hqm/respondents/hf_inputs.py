@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import product
 from threading import Lock
@@ -20,6 +20,8 @@ _TOKEN_KEYS = ("token_type_ids", "mm_token_type_ids")
 """Inputs that say something of every token."""
 _PIXELS = 64
 """Pictures of which the pixels are kept; more are kept only where they are read together."""
+_PICTURES_A_CALL = 32
+"""Pictures that a processor gets in one call; more make it no faster."""
 _NOT_OF_THE_PICTURE = frozenset({"input_ids", "attention_mask", "labels", *_TOKEN_KEYS})
 
 
@@ -119,6 +121,10 @@ class Reader:
         """Tokenizers are not thread-safe."""
         self._added: tuple[str, str] | None = None
         """What the processor adds to a text; None until it is known."""
+        self._by_rows = True
+        """Whether each picture is one row of the pixels, so that several can be processed in one
+        call; False once it was not so.
+        """
         self._sound: set[int] = set()
         """First tokens of questions whose tokenization is the same behind a picture."""
 
@@ -246,6 +252,7 @@ class Reader:
         if not one_head and self._added is None:
             self._added = self._added_by_processor(prompts[0], mark)
         rows = self._tokens(prompts)
+        self._encode_ahead(prompts, rows, mark)
         parts = []
         heads: dict[Any, tuple[int, ...]] = {
             key: seen.head for (key, _), seen in self._encoded.items()
@@ -318,16 +325,61 @@ class Reader:
         """Process the next pictures in a background thread; errors are left to the later call."""
         mark = self.mark()
         first = {p.picture_key: p for p in prompts if p.picture is not None}
-        for prompt, ids in zip(first.values(), self._tokens(list(first.values())), strict=True):
-            if mark is None or ids.count(mark) != 1:
-                return
-            place = ids.index(mark)
-            key = prompt.picture_key, tuple(ids[:place])
-            if key not in self._encoded and key not in self._ahead:
-                try:
-                    self._ahead[key] = self._encode(prompt, key[1], ids[place + 1 :])
-                except CannotSplit:
-                    return
+        if mark is not None:
+            with suppress(CannotSplit):
+                new = list(first.values())
+                self._encode_ahead(new, self._tokens(new), mark, at_least=1)
+
+    def _encode_ahead(
+        self,
+        prompts: Sequence[Prompt],
+        rows: Sequence[Sequence[int]],
+        mark: int,
+        *,
+        at_least: int = 2,
+    ) -> None:
+        """Process new pictures, several in one call where each is one row of the pixels.
+
+        One call for 16 pictures takes less than half the time of 16 calls.
+        """
+        known = {picture for picture, _ in (*self._encoded, *self._ahead)}
+        new: dict[Any, tuple[Prompt, Sequence[int]]] = {}
+        for prompt, ids in zip(prompts, rows, strict=True):
+            if prompt.picture_key not in known and ids.count(mark) == 1:
+                new.setdefault(prompt.picture_key, (prompt, ids))
+        parts = [
+            (prompt, tuple(ids[: ids.index(mark)]), list(ids[ids.index(mark) + 1 :]))
+            for prompt, ids in new.values()
+        ]
+        if len(parts) < at_least:
+            return
+        for start in range(0, len(parts), _PICTURES_A_CALL):
+            group = parts[start : start + _PICTURES_A_CALL]
+            together = self._encode_group(group) if self._by_rows and len(group) > 1 else None
+            for place, (prompt, head, tail) in enumerate(group):
+                seen = together[place] if together else self._encode(prompt, head, tail)
+                self._ahead[prompt.picture_key, head] = seen
+
+    def _encode_group(
+        self, group: Sequence[tuple[Prompt, tuple[int, ...], list[int]]]
+    ) -> list[EncodedPicture] | None:
+        """Process pictures in one call; None where a picture is not one row of the pixels."""
+        made = self._processed_inputs([prompt for prompt, _, _ in group])
+        pixels = made.get("pixel_values")
+        names = set(made) - _NOT_OF_THE_PICTURE
+        self._by_rows = names == {"pixel_values"} and getattr(pixels, "ndim", 0) == 4
+        if not self._by_rows or len(pixels) != len(group):
+            self._by_rows = False
+            return None
+        pixels = pixels.to(self.model.device, dtype=self.model.dtype)
+        encoded = []
+        for row, (prompt, head, tail) in enumerate(group):
+            there = made["attention_mask"][row].bool()
+            whole = made["input_ids"][row][there].tolist()
+            kinds = {key: made[key][row][None, there] for key in _TOKEN_KEYS if key in made}
+            tensors = {"pixel_values": pixels[row : row + 1]}
+            encoded.append(self._split_tokens(prompt, head, tail, whole, kinds, tensors))
+        return encoded
 
     def _tokens(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         if not prompts:
@@ -360,16 +412,29 @@ class Reader:
     def _encode(self, prompt: Prompt, head: tuple[int, ...], tail: list[int]) -> EncodedPicture:
         made = self._processed_inputs([prompt])
         whole = made["input_ids"][0].tolist()
+        kinds = {key: made[key] for key in _TOKEN_KEYS if key in made}
+        for key in _NOT_OF_THE_PICTURE & set(made):
+            del made[key]
+        tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
+        return self._split_tokens(prompt, head, tail, whole, kinds, tensors)
+
+    def _split_tokens(
+        self,
+        prompt: Prompt,
+        head: tuple[int, ...],
+        tail: list[int],
+        whole: list[int],
+        kinds: dict[str, Any],
+        tensors: dict[str, Any],
+    ) -> EncodedPicture:
+        """Split a processed prompt's tokens in front of its tail."""
         length = len(whole) - len(tail)
         if not tail or whole[length:] != tail:
             raise CannotSplit(
                 "the text behind the picture is tokenised otherwise within the prompt"
             )
         self._sound.add(tail[0])
-        kinds = {key: made[key][:, :length] for key in _TOKEN_KEYS if key in made}
-        for key in _NOT_OF_THE_PICTURE & set(made):
-            del made[key]
-        tensors = dict(made.to(self.model.device, dtype=self.model.dtype))
+        kinds = {key: values[:, :length] for key, values in kinds.items()}
         return EncodedPicture(head, tuple(whole[:length]), kinds, tensors, prompt.picture_key)
 
     def forget(self) -> None:
