@@ -71,7 +71,7 @@ def name_for(folder: Path) -> str:
 
 @contextmanager
 def beside(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes the target at the end, or is removed after an error."""
+    """Yield a temporary folder that becomes `folder` at the end; after an error neither exists."""
     folder = folder.absolute()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
