@@ -344,7 +344,7 @@ def test_a_margin_is_declared_or_comes_from_seeds() -> None:
     first = rng.uniform(20, 95, 20)
     other = first - 32 + rng.normal(0, 1.5, 20)
     assert psy.equivalence_margin().status == "not_applicable"
-    assert "--margin" in psy.equivalence_margin().reason
+    assert "margin=" in psy.equivalence_margin().reason
     assert psy.equivalence_margin(mdc95=0.0).status == "degenerate"
     assert psy.equivalence_margin(-1).status == "not_applicable"
     for margin in (0.5, 2.0, 5.0):

@@ -210,14 +210,14 @@ def _balanced_score(case: Case) -> Result:
     study = balanced_score(*case.scores, **case.related)
     from scipy.special import ndtri
 
-    accuracies = [each.balanced_accuracy for each in case.once(_detections)[1]]
-    # below by more than noise, for as many tests as there are respondents (Bonferroni): at chance,
-    # half lie below .5
-    z = float(ndtri(1 - 0.05 / max(len(accuracies), 1)))
+    forms = [[each.balanced_accuracy for each in row] for row in case.once(_detections)]
+    # on different sides of chance by more than noise, for as many tests as there are respondents
+    # (Bonferroni): who is below it on both forms is weak, and the forms agree on that
+    z = float(ndtri(1 - 0.05 / max(2 * len(case.respondents), 1)))
     below = [
         name
-        for name, v in zip(case.respondents, accuracies, strict=True)
-        if v.value + z * v.se < 0.5
+        for name, *pair in zip(case.respondents, *forms, strict=True)
+        if min(v.value + z * v.se for v in pair) < 0.5 < max(v.value - z * v.se for v in pair)
     ]
     flags = ("NON_PARALLEL",) if below else ()
     return result(
