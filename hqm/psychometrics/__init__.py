@@ -21,6 +21,7 @@ from hqm.psychometrics.agreement import (
     icc_of_mean,
     item_agreement,
     kendall_w,
+    wordings_needed,
 )
 from hqm.psychometrics.bootstrap import Interval, Replicates, Statistic, resample, stream
 from hqm.psychometrics.compare_reliability import (
@@ -502,4 +503,5 @@ __all__ = [
     "williams_test",
     "with_raters",
     "with_wrong_keys",
+    "wordings_needed",
 ]
