@@ -1,5 +1,5 @@
-"""What the gate and every text mean by an answer that is scored, by people, by a type, a leak, a
-wrong key and a finding.
+"""Definitions that the gate and all texts share: scored answers, labellers, types, leaks, wrong
+keys and findings.
 
 Each is one function of an audit. Whoever shows or judges an audit asks here and counts nothing by
 itself.
@@ -74,9 +74,7 @@ class Labellers:
 
 
 def who_labelled(audit: BenchmarkAudit) -> Labellers:
-    """The judges of labels that are people, and those that are not: an oracle, or another parser of
-    the same key.
-    """
+    """Split the labellers into people and others (an oracle, or another parser of the same key)."""
     cells = dict.fromkeys(cell for row in audit.respondents for cell in row.judged)
     names = list(dict.fromkeys(Cell.parse(cell).judge for cell in cells))
     return Labellers(
@@ -200,7 +198,8 @@ class LeakShown:
 def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     """The types and parts that leak, the largest first.
 
-    A type of a part is named only where neither the type nor the part leaks by itself.
+    A type of a part is named only where neither the type nor the part leaks by itself, and all
+    items only where no type does.
     """
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for row in leak_rows(audit):
@@ -209,11 +208,14 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
     whole = {
         name for name, rows in by_name.items() if not (rows[0].get("type") and rows[0].get("part"))
     }
+    typed = any(rows[0].get("type") for rows in by_name.values())
     leaks = []
     for name, rows in by_name.items():
         rows.sort(key=lambda row: -float(row["low"]))
         first = rows[0]
         if first.get("type") and first.get("part") and whole & {first["type"], first["part"]}:
+            continue
+        if typed and not first.get("type") and not first.get("part"):
             continue
         leaks.append(
             LeakShown(
@@ -230,7 +232,7 @@ def leaks_shown(audit: BenchmarkAudit) -> tuple[LeakShown, ...]:
 
 
 def leak_rows(audit: BenchmarkAudit) -> tuple[Mapping[str, Any], ...]:
-    """Every type and part in which a leak was looked for, by the words and by cues."""
+    """Return a row for every type and part that was searched for leaks."""
     rows: list[Mapping[str, Any]] = []
     for estimate in audit.estimates:
         if estimate.indicator in ("solvability.blind_accuracy", "solvability.leakage_cues"):
@@ -249,18 +251,19 @@ class Contradiction:
     """The key of each item; empty where an older audit does not have them."""
     images: tuple[str, ...] = ()
     question: str = ""
+    answers: str = ""
+    """Which of the keys the respondents' answers favour, in words."""
 
 
 def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
-    """All contradictions, as the findings list them; those of the indicator where an older audit
-    has no such list.
-    """
+    """Return all contradictory keys, from the findings, or from the indicator in an older audit."""
     of_findings = [
         Contradiction(
             tuple(map(str, row.get("items", ()))),
             tuple(map(str, row.get("keys", ()))),
             tuple(map(str, row.get("images", ()))),
             str(row.get("question", "")),
+            str(row.get("answers", "")),
         )
         for finding in audit.findings
         if finding.get("name") in ("contradictory-label", "contradictory-twins")
@@ -279,7 +282,7 @@ def contradictory_keys(audit: BenchmarkAudit) -> tuple[Contradiction, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WrongKeys:
-    """What the answers say of wrong keys, by the leading metric.
+    """What the answers show about wrong keys, by the leading metric.
 
     Parameters
     ----------
@@ -314,7 +317,7 @@ class WrongKeys:
 
 
 def wrong_keys(audit: BenchmarkAudit) -> WrongKeys:
-    """Which keys the answers, and people's labels, speak against."""
+    """Find the keys that the answers or people's labels contradict."""
     metric = next(iter(audit.metrics), "")
     by_name = {e.indicator: e for e in reversed(audit.estimates) if e.metric == metric}
     tested, listed = by_name.get("items.label_errors"), by_name.get("items.reading_list")
@@ -375,9 +378,7 @@ def severity_of(finding: Mapping[str, Any]) -> Severity:
 # ----------------------------------------------------------------------
 
 _LOOKED_AT = 20
-"""So many items of a type are looked at for a picture that can be shown and was not shown
-before.
-"""
+"""Items of a type that are searched for a picture that was not shown before."""
 
 
 def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[dict[str, Any]]:

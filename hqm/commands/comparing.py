@@ -142,7 +142,7 @@ def compare(
 
 
 class Readings(NamedTuple):
-    """The ways in which one store is read to be compared with itself."""
+    """The scorings, parsers and judges by which one store is read several times."""
 
     scorings: tuple[Any, ...] = ()
     parsers: tuple[str, ...] = ()
@@ -162,9 +162,9 @@ def comparison_of(
     command: str = "",
 ) -> Comparison:
     """Compare audits, or several readings of one store, and print nothing."""
-    from hqm.auditing.evidence import read_families
     from hqm.comparison.compare import compare_audits
     from hqm.decisions.prices import read_prices
+    from hqm.respondents.kinds import read_families
 
     if prices is not None and not forecast:
         raise UsageError(
@@ -216,7 +216,7 @@ def _read_again(
 
 
 def _need_no_answers(options: RunOptions, readings: Readings) -> None:
-    """Refuse options that read answers, which an audit.json does not have."""
+    """Refuse the options that need single answers, because an audit.json has only scores."""
     judging = options.judging
     needed = {
         "--scoring": readings.scorings,
@@ -259,9 +259,7 @@ def _write(comparison: Comparison, to: Path, siunitx: bool) -> None:
 
 
 def _show(comparison: Comparison) -> None:
-    """The indicators side by side, which tests were made, and which differences are more than
-    chance.
-    """
+    """Print the indicators side by side, the tests, and which differences are shown."""
 
     reports = importlib.import_module("hqm.reports.compare_page")
     tables = {made.name: made for made in reports.comparison_tables(comparison)}

@@ -17,7 +17,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers, respondents_in
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit
-from hqm.auditing.evidence import Evidence, families_of, read_families
+from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
@@ -26,6 +26,7 @@ from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
 from hqm.errors import DataError, DesignError, HQMError, UsageError
+from hqm.respondents.kinds import check_families, families_of, read_families
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_file
 from hqm.store.database import Store
@@ -243,7 +244,7 @@ def from_audit(
     forms: int,
     seed: int,
 ) -> Shortened:
-    """Choose from the answers of an audit, and write what was chosen, where a folder is named."""
+    """Choose the items of a short form from an audit's answers, and write it to a folder."""
     whole = Audit.load(file)
     path = options.output.store or file.parent / "store.sqlite"
     if not path.is_file():
@@ -262,6 +263,7 @@ def from_audit(
         known = (
             read_families(options.who.families) if options.who.families else dict(audited.families)
         )
+        check_families(known, matrix.respondents)
         source = Source(
             digest_file(file), next((e.signature for e in audited.estimates if e.signature), "")
         )
@@ -289,7 +291,7 @@ def from_audit(
 
 
 def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
-    """The options under which the answers are scored as in the audit."""
+    """Return the options with which the answers are scored as they were in the audit."""
     settings = whole.record.get("settings", {})
     reading = {
         key: settings[key]
@@ -352,7 +354,7 @@ def _check_same_items(
     whole: Audit,
     file: Path,
 ) -> None:
-    """Cut the benchmark to the items of the audit, and refuse another version of it."""
+    """Restrict the benchmark to the items of the audit. Refuse another version of the benchmark."""
     wanted = whole.record.get("benchmarks", {}).get(benchmark.name, {}).get("items", "")
     if wanted in ("", benchmark.original.digest):
         return
@@ -388,9 +390,7 @@ def _check_scores(
     who: Sequence[StoredRespondent],
     audited: BenchmarkAudit,
 ) -> None:
-    """Refuse a short form that scores the audit's own answers otherwise than the full benchmark
-    does.
-    """
+    """Refuse a short form that scores the audit's answers differently from the full benchmark."""
     cell = Cell.parse(audited.reference)
     if cell.judge != "rule":
         return
