@@ -57,7 +57,7 @@ from hqm.psychometrics import (
     stream,
     wordings_needed,
 )
-from hqm.psychometrics.agreement import FEWEST_TO_DECIDE
+from hqm.psychometrics.score_dependability import FEWEST_TO_DECIDE
 from hqm.scoring.matrix import ScoreMatrix
 from hqm.scoring.metrics import Array
 from hqm.types import finite
