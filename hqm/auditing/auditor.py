@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
+from hqm.auditing.budget import ErrorBudget, error_budget
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
@@ -610,18 +611,24 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     study = Study(evidence)
     estimates: list[Estimate] = []
     flags: list[Mapping[str, Any]] = []
+    budget: dict[str, ErrorBudget] = {}
     for metric in evidence.metrics:
         of_metric = [each for analysis in ANALYSES for each in analysis(study, metric)]
         alone = case("", "", (study.first,), metric, study.protocol())
         warned = warn(alone, of_metric, study.dependence[metric.name])
         estimates += of_metric
         flags += [each.to_dict() for each in warned]
+        n_effective = study.relatives(metric)["n_effective"]
+        budget[metric.name] = error_budget(
+            evidence, metric, of_metric, study.protocol(), n_effective
+        )
     estimates += stages(study)
     left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
     return replace(
         _assemble(evidence, estimates, flags),
         left_out=written(record for record in left_out if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
+        budget=budget,
     )
 
 
