@@ -34,7 +34,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
-from hqm.auditing.budget import ErrorBudget
+from hqm.auditing.budget import Code, ErrorBudget, Mend, Question
 from hqm.auditing.disagreements import Example
 from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
 from hqm.auditing.score_differences import ScoreComparison
@@ -506,6 +506,12 @@ class BenchmarkAudit:
     """The benchmark's own further tables (`Analysis.to_dict`)."""
     budget: Mapping[str, ErrorBudget] = field(default_factory=dict)
     """Audited metric -> its error budget; empty in an audit of an earlier version."""
+    mend: tuple[Mend, ...] = ()
+    """What is to be mended, the gravest first, with what it costs; by the default policy, as
+    `answers` is.
+    """
+    answers: Mapping[Question, Code] = field(default_factory=dict)
+    """The answers to the seven questions of the report, as codes."""
 
     @property
     def items_used(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
+from hqm.auditing.answers import answers
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
 from hqm.auditing.budget import ErrorBudget, error_budget
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
@@ -624,12 +625,14 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
         )
     estimates += stages(study)
     left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
-    return replace(
+    made = replace(
         _assemble(evidence, estimates, flags),
         left_out=written(record for record in left_out if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
         budget=budget,
     )
+    answered = answers(made)
+    return replace(made, mend=answered.mend, answers=answered.codes)
 
 
 def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:

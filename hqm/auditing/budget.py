@@ -1,7 +1,8 @@
-"""The error budget of an audit: by how much each change moves the scores, and which gaps of the
-leaderboard are larger.
+"""The error budget of an audit: by how much each change moves the scores, which gaps of the
+leaderboard are larger, and what each thing to mend costs.
 
-All numbers are in the unit of the score; reports show those of shares in points, times 100.
+All numbers are in the unit of the score; reports show those of shares in points, times 100. The
+rows of `Answers` stand here too, because an audit holds both.
 """
 
 from __future__ import annotations
@@ -116,6 +117,56 @@ class BudgetRow:
     def shown(self) -> bool:
         """Whether the shift is more than chance: its interval leaves out 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", "quote"]
+"""The seven questions of a report."""
+Code = Literal["fine", "look", "wrong", "not_measured"]
+"""The answer to a question: nothing to do, look at it, it is wrong, or nobody measured it."""
+Severity = Literal["fault", "doubt", "note"]
+"""How grave a thing to mend is: it is shown, it is suspected, or it makes no score wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mend:
+    """One thing to mend.
+
+    Parameters
+    ----------
+    what, severity
+        Its kind, and how grave it is.
+    count, names
+        How many there are, and which: items, types, pictures, or the name of a finding.
+    cost
+        By how much it can move the score of a respondent that is right, as a share of the items.
+    by, accuracy, baseline
+        Of leaks: what predicts the right answers best, how many of them, and how many always giving
+        the most frequent answer.
+    sentence, remedy
+        Of findings: what was found, and what to do.
+    """
+
+    __pydantic_config__ = _EXACT
+    what: Literal[
+        "keys",
+        "two_keys",
+        "leaks",
+        "pictures",
+        "repeats",
+        "unscored",
+        "empty_types",
+        "balance",
+        "finding",
+    ]
+    severity: Severity
+    count: Count = 0
+    names: tuple[str, ...] = ()
+    cost: Width = None
+    by: str = ""
+    accuracy: Number = None
+    baseline: Number = None
+    sentence: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +339,7 @@ def is_negating(matrix: ScoreMatrix, first: ScoreMatrix) -> bool:
     """Return whether a form turns round what is asked: most of its keys are the other answer."""
     keys = {item.id: item.target for item in first.items}
     pairs = [(keys[item.id], item.target) for item in matrix.items if item.id in keys]
-    turned = sum({before, after} == {"yes", "no"} for before, after in pairs)
+    turned = sum({str(before), str(after)} == {"yes", "no"} for before, after in pairs)
     return turned > len(pairs) / 2
 
 
@@ -324,6 +375,7 @@ def _wordings(
         yield replace(row, any_wording=None) if source == "negation" else row
 
 
+_ONE_BY_ONE: tuple[Source, ...] = ("judge", "people", "resolution", "blind")
 _OF_FACET: Mapping[str, Source] = {"judge": "judge", "resolution": "resolution", "sight": "blind"}
 
 
@@ -350,10 +402,11 @@ def _others(
     people = _people(evidence, metric, protocol, n_effective)
     if people is not None:
         measured["people"] = people
-    judged = bool(evidence.benchmark.roles)
-    for source in ("judge", "people", "resolution", "blind"):
-        status = "not_applicable" if source == "judge" and not judged else "not_measured"
-        yield measured.get(source) or BudgetRow(source=source, status=status)
+    unjudged = () if evidence.benchmark.roles else ("judge",)
+    for missing in _ONE_BY_ONE:
+        yield measured.get(missing) or BudgetRow(
+            source=missing, status="not_applicable" if missing in unjudged else "not_measured"
+        )
 
 
 def _people(
