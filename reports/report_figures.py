@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hqm.reports.sentences import (
+    IN_A_LINE,
     MARKS,
     SOURCES,
     Order,
@@ -370,3 +371,44 @@ def _slopes(
         sheet.text(left - 10, spots[0][1], str(places[0] + 1), size=12, side="end", colour=QUIET)
         room = (NARROW if left < 100 else WIDE) - right - 14
         sheet.text(right + 10, spots[-1][1], fitting_in(short(name), room, 13), size=13, bold=far)
+
+
+# --- several benchmarks ---
+
+
+def budget_strip(audit: BenchmarkAudit, budget: ErrorBudget, end: float | None = None) -> str:
+    """The error budget of one benchmark as a small picture, its gaps as dots in one lane."""
+    points = Points.of(audit, budget.metric)
+    shown = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
+    shown += [row for row in budget.rows if row.source == "judge" and row.half is not None]
+    end = end or _axis(budget, points.factor) or 1.0
+    place = Scale(0, end, 70, 400)
+    sheet = Drawing(460, 20 + 17 * (len(shown) + 1))
+    marks, decimals = ticks(0, end, 6)
+    for mark in marks:
+        sheet.line([(place(mark), 16), (place(mark), sheet.height)], GRID)
+        sheet.text(place(mark), 7, number(mark, decimals), size=11, side="middle", colour=QUIET)
+    for i, row in enumerate(shown):
+        y = 26 + 17 * i
+        sheet.text(0, y, IN_A_LINE[row.source], size=12, colour=QUIET)
+        if row.half is None:
+            sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
+            continue
+        x = min(place(row.half * points.factor), place.end)
+        sheet.boxes([(place.start, y - 5, x - place.start, 10)], BAR)
+        sheet.line([(x, y - 5), (x, y + 5)], INK, 2)
+        if row.shift is not None and row.source != "items":
+            middle = min(place(abs(row.shift) * points.factor), place.end)
+            sheet.diamond(middle, y, 4, INK, filled=row.shown)
+        sheet.text(460, y, f"±{points.said(row.half)}", size=12, side="end", colour=QUIET)
+    y = 26 + 17 * len(shown)
+    sheet.text(0, y, "gaps", size=12, colour=QUIET)
+    for gap in budget.gaps:
+        code = gap_code(gap)
+        x = min(place((gap.gap or 0.0) * points.factor), place.end)
+        if code == "not_measured":
+            sheet.ring(x, y, 4, QUIET)
+        else:
+            sheet.dot(x, y, OF_CODE[code], 4.5)
+    said = [_row_in_words(row, points) for row in shown if row.half is not None]
+    return sheet.finish(f"Error budget of {audit.title}", f"{'; '.join(said)}.")

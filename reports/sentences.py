@@ -239,7 +239,7 @@ def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
     return [[str(name) for name in group] for group in sets if len(group) > 1]
 
 
-def _pairs(audit: BenchmarkAudit) -> tuple[int, int]:
+def pairs_apart(audit: BenchmarkAudit) -> tuple[int, int]:
     """How many pairs are told apart, and how many there are."""
     apart = find(audit, "discriminability.separable_pairs", leading(audit))
     if apart is None or apart.value is None:
@@ -255,7 +255,7 @@ def first_place(audit: BenchmarkAudit) -> list[str]:
 
 
 def _order(audit: BenchmarkAudit) -> str:
-    apart, pairs = _pairs(audit)
+    apart, pairs = pairs_apart(audit)
     if not pairs:
         return ""
     holders = first_place(audit)
@@ -696,7 +696,7 @@ def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
 
 
 def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
-    apart, pairs = _pairs(audit)
+    apart, pairs = pairs_apart(audit)
     estimate = find(audit, "discriminability.separable_pairs", leading(audit))
     if estimate is None or not pairs:
         return (say("Not measured: it takes two models."),)

@@ -20,7 +20,7 @@ from hqm.commands.shared import (
     command,
     labelled,
     readable,
-    render,
+    report_files,
     session_of,
     stem,
     store_path,
@@ -253,9 +253,9 @@ def audit(
         audited = session.joined(audits, command())
     lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
     with waiting("drawing the report"):
-        written = render(audited)
+        pages = report_files(audited, page)
     write_together(
-        {folder / "audit.json": audited.to_json(), folder / "findings.csv": lists, page: written}
+        {folder / "audit.json": audited.to_json(), folder / "findings.csv": lists, **pages}
     )
     if wanted.as_json:
         print(audited.to_json(), end="")

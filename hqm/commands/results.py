@@ -25,11 +25,12 @@ from hqm.commands.options import (
 from hqm.commands.shared import (
     command,
     find_audit,
+    report_files,
     session_of,
     writable,
     write_bytes,
-    write_report,
     write_text,
+    write_together,
 )
 from hqm.errors import UsageError
 
@@ -150,7 +151,7 @@ def report(
         )
         print(f"{figure}: {to}")
     elif suffix in (".html", ".htm"):
-        write_report(_joined(audits), to, Policy.load(policy))
+        write_together(report_files(_joined(audits), to, Policy.load(policy)))
         print(f"report: {to}")
     else:
         paper = importlib.import_module("hqm.reports.paper")
