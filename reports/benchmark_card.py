@@ -11,7 +11,7 @@ from typing import TypeGuard
 from xml.sax.saxutils import escape
 
 from hqm.reports.phrases import counted, in_words, listed
-from hqm.reports.sentences import MARKS, headline, seven
+from hqm.reports.sentences import MARKS, headline, mend_lines, seven
 from hqm.reports.tables import (
     Table,
     Text,
@@ -27,9 +27,9 @@ from hqm.reports.tables import (
     places,
 )
 from hqm.reports.units import in_units, is_share
-from hqm.reports.verdicts import all_advice
 
 from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, hold_against, short_signature
+from hqm.auditing.answers import to_mend
 
 # --- sentences to quote ---
 
@@ -240,7 +240,8 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         for answer in seven(benchmark, policy)
     ]
     missing = unmeasured(gate)
-    advice = [in_words([each.sentence]) for each in all_advice(benchmark, policy)[:_ADVICE]]
+    lines = mend_lines(benchmark, to_mend(benchmark))[:_ADVICE]
+    advice = [f"{line.title}. {line.sentence} {line.remedy}" for line in lines]
     signed = {quote.title: quote.short for quote in quotes(benchmark, audit.hqm_version)}
     made = ", ".join(
         (
@@ -249,7 +250,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
             counted(len(benchmark.respondents), "respondent"),
         )
     )
-    lines = [
+    text = [
         f"## Quality card: {_cell(benchmark.title)}",
         "",
         (
@@ -277,7 +278,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         ),
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(text)
 
 
 def _cell(text: str) -> str:

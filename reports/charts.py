@@ -7,42 +7,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from hqm.reports.drawings import (
     bland_altman,
-    curves,
-    ends_within,
     facet_pairs,
-    named_rows,
-    rank_flow,
     scatter,
-    spans,
 )
 from hqm.reports.item_tables import FACETS
-from hqm.reports.score_tables import in_order, made_of
-from hqm.reports.svg import ACCENT, FAINT, INK, QUIET, Drawing, fitting, width_of, wrapped
+from hqm.reports.svg import ACCENT, INK, QUIET, Drawing, fitting, width_of, wrapped
 from hqm.reports.tables import (
-    FAMILIES,
     ORACLE_TITLE,
-    by_oracle,
     cell,
     find,
     known,
     number,
-    rows,
     short,
-    statistic_name,
 )
 
-from hqm import BenchmarkAudit, Cell, Estimate, labelled_by
+from hqm import BenchmarkAudit, Cell, labelled_by
 
 _COLUMNS = 140
 """More items than this share columns of the response map."""
 _SHADES = 6
-_RADARS = 12
-"""How many respondents have a radar of their own."""
 _Z = 1.959963984540054
 
 
@@ -128,207 +115,6 @@ def _legend(
 _AGREEMENT = ("pearson", "icc_a1")
 
 
-def agreement(audit: BenchmarkAudit, metric: str) -> str:
-    """How well each other administration agrees with the first: r (the order) and ICC(A,1) (the
-    scores themselves).
-
-    The strong bar is the interval for these respondents, the thin line the one for others like
-    them.
-    """
-    shown = [
-        e
-        for e in audit.estimates
-        if e.metric == metric
-        and e.value is not None
-        and e.indicator.partition(".")[2] in _AGREEMENT
-        and e.other
-        and not by_oracle(e)
-    ]
-    if not shown:
-        return ""
-    kinds = {
-        "fixed_models": [e.interval("fixed_models") for e in shown],
-        "model_population": [e.interval("model_population") for e in shown],
-    }
-    values = [
-        v
-        for e in shown
-        for v in (
-            e.value or 0.0,
-            *(x for i in e.intervals if i.inference in kinds for x in (i.low, i.high)),
-        )
-    ]
-    drawn = named_rows([_named(e) for e in shown], ends_within([*values, 1.0], -0.25), width=520)
-    sheet = drawn.drawing
-    drawn.across(f"agreement of {metric} with the first administration", grid=True)
-    said = []
-    for i, e in enumerate(shown):
-        words = f"{_named(e)}: {number(e.value)}"
-        for kind, colour, width in (
-            ("model_population", QUIET, 1.0),
-            ("fixed_models", ACCENT, 3.0),
-        ):
-            span = e.interval(kind)
-            if span is not None:
-                low, high = max(span.low, drawn.x.low), min(span.high, drawn.x.high)
-                sheet.line([(drawn.x(low), drawn.y(i)), (drawn.x(high), drawn.y(i))], colour, width)
-                words += (
-                    f" [{number(span.low)}, {number(span.high)}] for"
-                    f" {'these respondents' if kind == 'fixed_models' else 'others'}"
-                )
-        sheet.dot(drawn.x(max(e.value or 0.0, drawn.x.low)), drawn.y(i), ACCENT, 4, words)
-        said.append(words)
-    return sheet.finish(f"Agreement of the administrations in {metric}", f"{'; '.join(said)}.")
-
-
-def _named(estimate: Estimate) -> str:
-    family, _, statistic = estimate.indicator.partition(".")
-    brief = {"pearson": "r", "icc_a1": "ICC(A,1)"}.get(statistic, statistic_name(statistic))
-    return f"{FAMILIES.get(family, family)}, {brief}"
-
-
-def type_reliability(audit: BenchmarkAudit, metric: str) -> str:
-    """Cronbach's alpha of each type's items with its interval over respondents, the most reliable
-    type on top.
-    """
-    alphas = [
-        (str(row["type"]), alpha, known(row.get("alpha_low")), known(row.get("alpha_high")))
-        for row in rows(find(audit, "types.index", metric), "types")
-        if (alpha := known(row.get("alpha"))) is not None
-    ]
-    if len(alphas) < 2:
-        return ""
-    alphas.sort(key=lambda row: -row[1])
-    unit = "Cronbach's alpha, 95% interval over respondents"
-    return spans(
-        alphas, unit, f"Reliability of {metric} by type", within=(1.0,), least=-0.25, mark=0.9
-    )
-
-
-def cost(estimate: Estimate | None) -> str:
-    """What precision costs: the standard error of a respondent's score against the answers that it
-    takes (D-study).
-    """
-    study = [row for row in rows(estimate, "curve") if known(row.get("error"))]
-    if estimate is None or len(study) < 2:
-        return ""
-    varied = str(estimate.detail.get("varied", "run"))
-    lines: dict[str, list[tuple[float, float]]] = {f"one {varied}": [], f"three {varied}s": []}
-    for row in study:
-        for (name, points), key, times in zip(
-            lines.items(), ("error", "error_of_3"), (1, 3), strict=True
-        ):
-            error = known(row.get(key))
-            if error is not None:
-                points.append((times * float(row["items"]), error))
-                lines[name] = points
-    kept = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
-    unit = f"answers per respondent (items × {varied}s)"
-    return curves(
-        kept,
-        unit,
-        f"standard error of {estimate.metric}",
-        top=None,
-        marked=[
-            (float(row["items"]), float(row["error"]), "this audit")
-            for row in study
-            if row["items"] == estimate.detail.get("items")
-        ],
-    )
-
-
-def radars(audit: BenchmarkAudit, metric: str) -> str:
-    """A radar of the types for each respondent, best first, over the median of all respondents.
-
-    The bars along the spokes are 1.96 standard errors of the type's score to either side (root mean
-    square over respondents). Empty for fewer than three types.
-    """
-    kinds = [
-        kind
-        for kind in audit.coverage
-        if any(row.by_type.get(kind) is not None for row in audit.respondents)
-    ]
-    if len(kinds) < 3:
-        return ""
-    errors = {
-        str(row["type"]): known(row.get("sem")) or 0.0
-        for row in rows(find(audit, "types.index", metric), "types")
-    }
-    every = {
-        kind: [v for row in audit.respondents if (v := row.by_type.get(kind)) is not None]
-        for kind in kinds
-    }
-    middle = {kind: median(values) for kind, values in every.items()}
-    most = max(
-        1.0 if max(map(max, every.values())) <= 1 else 0.0,
-        *(v for values in every.values() for v in values),
-    )
-    return "".join(
-        _radar(
-            short(row.name),
-            {kind: row.by_type.get(kind) for kind in kinds},
-            middle,
-            errors,
-            most,
-            metric,
-        )
-        for row in in_order(audit)[:_RADARS]
-    )
-
-
-def _radar(
-    who: str,
-    scores: Mapping[str, float | None],
-    middle: Mapping[str, float],
-    errors: Mapping[str, float],
-    most: float,
-    metric: str,
-) -> str:
-    sheet, centre, radius = Drawing(270, 228), (135.0, 122.0), 66.0
-
-    def place(i: int, value: float) -> tuple[float, float]:
-        turn = 2 * math.pi * i / len(scores) - math.pi / 2
-        reach = radius * max(0.0, min(value / most, 1.0))
-        return centre[0] + reach * math.cos(turn), centre[1] + reach * math.sin(turn)
-
-    sheet.text(135, 10, fitting(who, 30), side="middle", bold=True)
-    for part in (0.5, 1.0):
-        ring = [place(i, part * most) for i in range(len(scores))]
-        sheet.line([*ring, ring[0]], FAINT, 0.6)
-        sheet.text(
-            centre[0] + 3,
-            centre[1] - radius * part + 5,
-            number(part * most, 1),
-            size=9,
-            colour=QUIET,
-        )
-    for i, kind in enumerate(scores):
-        sheet.line([centre, place(i, most)], FAINT, 0.6)
-        x, y = place(i, most)
-        out = 11 / radius
-        x, y = x + out * (x - centre[0]), y + out * (y - centre[1])
-        side = "middle" if abs(x - centre[0]) < 8 else "start" if x > centre[0] else "end"
-        sheet.text(
-            x,
-            y,
-            kind,
-            size=10,
-            side="start" if side == "start" else "end" if side == "end" else "middle",
-        )
-    ring = [place(i, value) for i, value in enumerate(middle.values())]
-    sheet.line([*ring, ring[0]], QUIET, 1.2, "4 3")
-    own = [(i, kind, value) for i, (kind, value) in enumerate(scores.items()) if value is not None]
-    sheet.area([place(i, value) for i, _, value in own], ACCENT, 0.16, edge=ACCENT)
-    for i, kind, value in own:
-        error = _Z * errors.get(kind, 0.0)
-        sheet.line([place(i, value - error), place(i, value + error)], INK, 1.6)
-        sheet.dot(*place(i, value), ACCENT, 2.6, f"{kind}: {number(value)}")
-    said = ", ".join(
-        f"{kind} {number(value)} (median {number(middle[kind])})" for _, kind, value in own
-    )
-    return sheet.finish(f"{who}: {metric} by type", f"{said}.")
-
-
 def type_pairs(audit: BenchmarkAudit) -> str:
     """One picture with its question for each type that has items."""
     return "".join(_pair(row) for row in audit.pairs)
@@ -393,11 +179,6 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
     """The drawings that hold the first administration against every other one."""
     names = [short(row.name) for row in audit.respondents]
     pairs = facet_pairs(audit)
-    shown = (
-        "Agreement with the first administration: r compares the order, ICC(A,1) the scores"
-        " themselves. Strong: the interval for these respondents; thin: for others like them."
-    )
-    yield from drawn_if_any(agreement(audit, next(iter(audit.metrics))), shown, made_of(audit))
     for metric in list(audit.metrics)[:_DRAWN]:
         for facet, other in pairs:
             judged = other in audit.respondents[0].judged
@@ -431,14 +212,6 @@ def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
                 bland_altman(audit, metric, other, limits),
                 _limits_caption(FACETS[facet], metric, limits),
                 _signature(audit, metric, other),
-            )
-        if pairs:
-            yield from drawn_if_any(
-                rank_flow(audit, metric, [other for _, other in pairs]),
-                f"Rank flow of {metric}: each respondent's place in {cell(audit.reference)} and in"
-                " the other administrations. Strong lines mark places that changed a lot.",
-                made_of(audit, metric),
-                wide=True,
             )
 
 

@@ -6,16 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hqm.reports.score_tables import in_order
 from hqm.reports.svg import (
     ACCENT,
     FAINT,
     INK,
     QUIET,
     WARN,
-    Drawing,
     Plot,
-    Scale,
     ends,
     fitting,
     plot,
@@ -157,69 +154,6 @@ def _limits(estimate: Estimate | None) -> list[tuple[float, str]]:
     return lines
 
 
-def rank_flow(audit: BenchmarkAudit, metric: str, others: Sequence[str]) -> str:
-    """The place of each respondent in every administration, joined by lines."""
-    lower = audit.metrics[metric]["better"] == "lower"
-    columns: list[dict[str, int]] = []
-    names = [audit.reference, *others]
-    for name in names:
-        # a judge reports a share of faithful answers: higher is better, whatever the metric
-        judged = bool(audit.respondents) and name in audit.respondents[0].judged
-        scores = {row.name: other_score(row, metric, name) for row in audit.respondents}
-        known = {who: score for who, score in scores.items() if score is not None}
-        order = sorted(known, key=lambda who: known[who] if lower and not judged else -known[who])
-        columns.append({who: place for place, who in enumerate(order, 1)})
-    if len(names) < 2 or len(columns[0]) < 2:
-        return ""
-    count = len(columns[0])
-    room = max(width_of(fitting(short(who)), 11) for who in columns[0]) + 14
-    sheet = Drawing(2 * room + 150 * (len(names) - 1), 46 + 18 * count)
-    across, down = (
-        Scale(0, len(names) - 1, room, sheet.width - room),
-        Scale(1, max(count, 2), 50, 50 + 18 * (max(count, 2) - 1)),
-    )
-    said = []
-    for who in columns[0]:
-        places = [
-            (i, place) for i, column in enumerate(columns) if (place := column.get(who)) is not None
-        ]
-        moved = max(p for _, p in places) - min(p for _, p in places)
-        far = moved >= max(2, round(count / 5))
-        sheet.line(
-            [(across(i), down(p)) for i, p in places], ACCENT if far else FAINT, 1.8 if far else 1.1
-        )
-        for i, p in places:
-            sheet.dot(across(i), down(p), ACCENT if far else QUIET, 3)
-            if i in (0, len(names) - 1):
-                shift, side = (-8, "end") if i == 0 else (8, "start")
-                sheet.text(
-                    across(i) + shift,
-                    down(p),
-                    fitting(short(who)),
-                    size=11,
-                    side="end" if side == "end" else "start",
-                )
-        said.append(f"{short(who)} {', '.join(str(p) for _, p in places)}")
-    for i, name in enumerate(names):
-        for line, words in enumerate(cell(name).split(", ")[:2]):
-            sheet.text(across(i), 12 + 14 * line, words, size=11, side="middle", bold=line == 0)
-    return sheet.finish(
-        f"Places by {metric} in {', '.join(map(cell, names))}", f"{'; '.join(said)}."
-    )
-
-
-def intervals(audit: BenchmarkAudit, metric: str) -> str:
-    """The leaderboard as a drawing: every score with its interval."""
-    rows = [
-        (short(r.name), r.scores.get(metric), r.intervals.get(metric) or (None, None))
-        for r in in_order(audit)
-    ]
-    known = [(name, score, low, high) for name, score, (low, high) in rows if score is not None]
-    if not known:
-        return ""
-    return spans(known, f"{metric}, 95% interval over pictures", f"Leaderboard by {metric}")
-
-
 def spans(
     rows: Sequence[tuple[str, float, float | None, float | None]],
     unit: str,
@@ -331,45 +265,6 @@ def named_rows(
     for i, name in enumerate(names):
         drawn.drawing.text(room - 8, drawn.y(i), fitting(name, longest), size=11, side="end")
     return drawn
-
-
-def type_profile(audit: BenchmarkAudit, metric: str) -> str:
-    """The respondents' scores on every type: how hard the type is, and how far it spreads the
-    respondents.
-    """
-    kinds = [
-        kind
-        for kind in audit.coverage
-        if any(row.by_type.get(kind) is not None for row in audit.respondents)
-    ]
-    if len(kinds) < 2:
-        return ""
-    rows = [
-        (kind, sorted(v for r in audit.respondents if (v := r.by_type.get(kind)) is not None))
-        for kind in kinds
-    ]
-    rows.sort(key=lambda pair: -pair[1][len(pair[1]) // 2])
-    drawn = named_rows(
-        [kind for kind, _ in rows], ends(v for _, values in rows for v in values), step=26
-    )
-    sheet = drawn.drawing
-    drawn.across(f"{metric} (points: respondents; bar: median)", grid=True)
-    said = []
-    for i, (kind, values) in enumerate(rows):
-        y, median = drawn.y(i), values[len(values) // 2]
-        sheet.line([(drawn.x(values[0]), y), (drawn.x(values[-1]), y)], FAINT)
-        for value in values:
-            sheet.dot(drawn.x(value), y, QUIET, 3.4, opacity=0.8)
-        sheet.line(
-            [(drawn.x(median), y - 8), (drawn.x(median), y + 8)],
-            ACCENT,
-            3,
-            title=f"{kind}: {number(median)}",
-        )
-        said.append(
-            f"{kind}: median {number(median)}, from {number(values[0])} to {number(values[-1])}"
-        )
-    return sheet.finish(f"{metric} by type", f"{'; '.join(said)}.")
 
 
 def item_map(audit: BenchmarkAudit, metric: str) -> tuple[str, int]:

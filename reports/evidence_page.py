@@ -21,11 +21,11 @@ from hqm.reports.charts import Figure, administration_figures, drawn_if_any
 from hqm.reports.evidence_tables import estimates_by_family
 from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
 from hqm.reports.pages import Terms, environment, script
-from hqm.reports.phrases import Sentence
+from hqm.reports.sentences import MendLine, mend_lines
 from hqm.reports.tables import Table
-from hqm.reports.verdicts import GRADES, all_advice
 
 from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against
+from hqm.auditing.answers import to_mend
 
 BRIEF = {
     "Reliability by source of error": "Reliability",
@@ -69,8 +69,8 @@ class Section:
     types: tuple[str, ...]
     respondents: tuple[tuple[str, str], ...]
     gate: Table
-    advice: tuple[tuple[str, tuple[Sentence, ...]], ...]
-    """What to fix, by grade: the title of the grade, and all sentences in order."""
+    mend: tuple[MendLine, ...]
+    """Everything to mend, in order."""
     quotes: tuple[Quote, ...]
     bibtex: str
     to_read: tuple[ToRead, ...]
@@ -115,7 +115,7 @@ def sections_of(audit: Audit, policy: Policy) -> list[Section]:
     """The evidence on each benchmark."""
     held = hold_against(audit, policy)
     return [
-        _section(benchmark, i, held=held, policy=policy, version=audit.hqm_version)
+        _section(benchmark, i, held=held, version=audit.hqm_version)
         for i, benchmark in enumerate(audit.audits, 1)
     ]
 
@@ -164,7 +164,6 @@ def _section(
     i: int,
     *,
     held: Gate,
-    policy: Policy,
     version: str,
 ) -> Section:
     groups = []
@@ -199,23 +198,13 @@ def _section(
         types=tuple(kinds),
         respondents=tuple((name, tables.short(name)) for name in names),
         gate=gate_table(of_benchmark(held, audit)),
-        advice=_by_grade(audit, policy),
+        mend=tuple(mend_lines(audit, to_mend(audit))),
         quotes=quotes(audit, version),
         bibtex=bibtex(audit, version),
         to_read=to_read(audit),
         lists=lists(audit, f"b{i}"),
         made=tables.anchor(score_tables.made_of(audit)),
     )
-
-
-def _by_grade(
-    audit: BenchmarkAudit, policy: Policy
-) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
-    every = all_advice(audit, policy)
-    kept = {
-        grade: tuple(each.sentence for each in every if each.grade == grade) for grade in GRADES
-    }
-    return tuple((GRADES[grade], sentences) for grade, sentences in kept.items() if sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +242,6 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
                 audit, ["discriminability"], "How well it separates respondents"
             ),
         ],
-        drawn_if_any(
-            drawings.intervals(audit, metric),
-            f"Leaderboard by {metric}. Bars are 95% intervals over pictures.",
-            made_of,
-        ),
     )
     yield Part(side_tables.STOPS_TITLE, [side_tables.stops_table(audit)])
     yield Part(
@@ -310,12 +294,6 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
 
 def _figures_of_types(audit: BenchmarkAudit, metric: str, made_of: str) -> list[Figure]:
     return [
-        *drawn_if_any(
-            drawings.type_profile(audit, metric),
-            f"{metric} by type: each point is a respondent, and the type with the lowest median is"
-            " at the bottom.",
-            made_of,
-        ),
         *drawn_if_any(
             charts.type_pairs(audit),
             "What each type asks: its first item with a picture, not chosen by how it was"
@@ -405,14 +383,6 @@ def _variance(audit: BenchmarkAudit) -> Part:
             " this audit with its interval.",
             e.signature,
         )
-    figures += drawn_if_any(
-        side_tables.study_curve(audit, metric),
-        f"What a study costs: the smallest difference in {metric} between two respondents that a"
-        " test over pictures finds with 80% power, against answers, for several mixes of items,"
-        " wordings and runs. `hqm design audit.json --target 'mdd<=.02'` finds the cheapest that"
-        " reaches your targets.",
-        "",
-    )
     expected = tables.find(audit, "expected.reliability", metric)
     figures += drawn_if_any(
         drawings.decision_curve(expected),

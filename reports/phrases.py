@@ -65,19 +65,6 @@ def spans(estimate: Estimate) -> str:
     return f"{known[0][1].level:.0%} interval {ranges}"
 
 
-def backed(audit: BenchmarkAudit, estimate: Estimate, after: Estimate | None = None) -> Text:
-    """What stands behind a number, in parentheses: its intervals, or that it has none, and what it
-    was made from.
-
-    What it was made from is left out where the estimate said just before was made from as much.
-    """
-    absent = estimate.detail.get("no_interval_for_others")
-    parts = [spans(estimate) or "no interval", f"none for others: {absent}" if absent else ""]
-    if after is None or used(audit, after) != used(audit, estimate):
-        parts.append(used(audit, estimate))
-    return Text(f" ({'; '.join(filter(None, parts))})", muted=True)
-
-
 def used(audit: BenchmarkAudit, estimate: Estimate) -> str:
     """How many respondents and items an estimate was made from, with the shares that were left
     out.
@@ -422,25 +409,3 @@ TERMS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Term -> the pattern that finds it in a text, and what it means in one sentence."""
-
-
-class Reader:
-    """Remembers which terms a reader has met so far, block by block from the top of the page."""
-
-    def __init__(self) -> None:
-        self._met: set[str] = set()
-
-    def meets(self, texts: Iterable[str]) -> list[tuple[str, str]]:
-        """The terms that appear here for the first time, with their sentences.
-
-        >>> reader = Reader()
-        >>> [term for term, _ in reader.meets(["the noise floor"])], reader.meets(["a noise floor"])
-        (['noise floor'], [])
-        """
-        text = "\n".join(texts)
-        terms = []
-        for term, (pattern, sentence) in TERMS.items():
-            if term not in self._met and (place := re.search(pattern, text)):
-                self._met.add(term)
-                terms.append((place.start(), term, sentence))
-        return [(term, sentence) for _, term, sentence in sorted(terms)]

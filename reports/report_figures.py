@@ -23,7 +23,7 @@ from hqm.reports.sentences import (
     orders,
     tied_sets,
 )
-from hqm.reports.svg import Drawing, Scale, fitting_in, ticks
+from hqm.reports.svg import Drawing, Scale, Side, fitting_in, ticks
 from hqm.reports.tables import leading, number, short
 
 from hqm import BenchmarkAudit
@@ -102,7 +102,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
         x = place(mark)
         sheet.line([(x, 24), (x, height)], GRID)
         label = number(mark, decimals) + (" points" if mark == 0 else "")
-        side = "start" if narrow and mark == 0 else "middle"
+        side: Side = "start" if narrow and mark == 0 else "middle"
         sheet.text(x, 10, label, side=side, size=12, colour=QUIET)
     if not narrow:
         sheet.text(0, 10, "Only this changes", size=12, bold=True)
@@ -138,7 +138,7 @@ def _measured(sheet: Drawing, page: _Sheet, row: BudgetRow, top: float, points: 
     place, factor = page.scale, points.factor
     name, about = SOURCES[row.source]
     if row.source == "metric" and row.other:
-        about = f"{row.other[0]} instead, {about}"
+        about = f"{row.other[0]}, {about}"
     if row.source == "people":
         about = f"from {row.answers:,} labelled answers"
     bar = top + (20 if page.narrow else 8)
@@ -153,7 +153,7 @@ def _measured(sheet: Drawing, page: _Sheet, row: BudgetRow, top: float, points: 
         if row.any_wording is not None and len(row.other) == 1 and row.any_wording > row.half:
             far = min(place(row.any_wording * factor), place.end)
             sheet.boxes([(x, bar + 3, far - x, 6)], EMPTY)
-        hover = f"{name}: 95 % of the moves of one model are below {points.said(row.half)} points"
+        hover = f"{name}: 95% of the moves of one model are below {points.said(row.half)} points"
         sheet.boxes([(place.start, bar, x - place.start, 12)], BAR, title=hover)
         sheet.line([(x, bar), (x, bar + 12)], INK, 2)
     own = [move for move in row.moves.values() if move is not None]
@@ -239,7 +239,7 @@ def _gaps(
     sheet.line([(0, under), (page.width, under)], RULE)
     sheet.text(0, under + 17, "Gaps on the leaderboard", size=13, bold=True)
     if not page.narrow:
-        told = "beyond the dotted bar ends? whisker: other items"
+        told = "dotted: bar ends · whisker: other items"
         sheet.text(842, under + 17, told, size=11.5, colour=QUIET)
     for i, gap in enumerate(budget.gaps[: shown_gaps(budget)]):
         top = under + 32 + page.gap * i
@@ -350,7 +350,7 @@ def _slopes(
     """The order in each administration, a line a model; who moves three places or more stands out."""
     across = Scale(0, len(columns) - 1, left, right)
     for i, column in enumerate(columns):
-        side = "start" if i == 0 and left < 100 else "middle"
+        side: Side = "start" if i == 0 and left < 100 else "middle"
         sheet.text(
             across(i) - (10 if side == "start" else 0),
             top - 20,

@@ -215,6 +215,8 @@ def _fault(mend: Mend) -> str:
     many = several(mend.count, "{}")
     if mend.what == "keys":
         return many.format("key") + " to check" if mend.count else "a list of keys to check"
+    if mend.what == "unscored":
+        return f"{percent(mend.cost, 1)} of the answers unscored"
     if mend.what == "leaks":
         where = "in " + mend.names[0] if mend.count == 1 else f"in {several(mend.count, 'type')}"
         return f"answers leak {where}"
@@ -222,10 +224,9 @@ def _fault(mend: Mend) -> str:
         "two_keys": "{} with two keys",
         "pictures": "{} missing or broken",
         "repeats": "{} asked twice",
-        "unscored": "{} unscored",
         "empty_types": "{} without items",
     }
-    nouns = {"two_keys": "question", "unscored": "answer", "repeats": "item"}
+    nouns = {"two_keys": "question", "repeats": "item"}
     if mend.what in words:
         noun = nouns.get(mend.what, "picture" if mend.what == "pictures" else "type")
         return words[mend.what].format(several(mend.count, noun))
@@ -368,7 +369,7 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
     for row in budget.rows:
         far = [name for name, move in row.moves.items() if _beyond(row, move)]
         if far and row.source not in ("seed", "items", "metric", "blind") and len(row.moves) > 4:
-            rest = [move for name, move in row.moves.items() if name != far[0]]
+            rest = [move or 0.0 for name, move in row.moves.items() if name != far[0]]
             band = change_band(rest).half
             yield (
                 f"Without {short(far[0])}, the bar of {SOURCES[row.source][0].lower()} would end at"
@@ -383,7 +384,8 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
                 " times as many would halve it."
             )
     wording = budget.row("wording")
-    if wording.any_wording is not None and len(wording.other) == 1:
+    wide = 1.3 * (wording.half or 0.0)
+    if wording.any_wording is not None and len(wording.other) == 1 and wording.any_wording > wide:
         yield (
             "The bar of wording is about these two wordings; from two alone, any other could move"
             f" a model by up to {points.said(wording.any_wording)} points."
@@ -468,75 +470,116 @@ def board_title(audit: BenchmarkAudit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MendLine:
-    """One thing to mend, as the page shows it."""
+    """One thing to mend, as a page shows it."""
 
     code: Code
     title: str
     sentence: str
+    remedy: str
     link: str
     target: str
-    """The part of the evidence that it opens: `read`, `lists` or `fix`."""
+    """The part of the evidence that it opens: `read`, `lists`, `blind`, ..."""
 
 
 def mend_lines(audit: BenchmarkAudit, mend: Sequence[Mend]) -> list[MendLine]:
     """What to mend, a line each; notes that say the same of several types are one line."""
-    lines: dict[str, MendLine] = {}
+    lines: dict[str, list[MendLine]] = {}
     for each in mend:
         line = _mend_line(audit, each)
-        lines.setdefault(line.title, line)
-    return list(lines.values())
+        lines.setdefault(line.title, []).append(line)
+    return [
+        replace(same[0], sentence=f"{same[0].sentence} So with {len(same) - 1} more.")
+        if len(same) > 1
+        else same[0]
+        for same in lines.values()
+    ]
+
+
+_REMEDIES: Mapping[str, str] = {
+    "keys": "Read them, and correct only the keys that you find wrong.",
+    "two_keys": "Correct one of each.",
+    "leaks": "Balance the wordings, shuffle items and options, and number them anew.",
+    "pictures": "Put the files back, or take their items out.",
+    "repeats": "Keep one of each.",
+    "unscored": "Read them; then make the parser accept them, or ask again.",
+    "empty_types": "Add items, or take the claim back.",
+}
+_TARGETS: Mapping[str, str] = {
+    "keys": "read",
+    "two_keys": "lists",
+    "leaks": "blind",
+    "pictures": "lists",
+    "repeats": "lists",
+    "unscored": "states",
+    "empty_types": "types",
+}
 
 
 def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
-    code: Code = "wrong" if mend.severity == "fault" else "look"
-    points = Points.of(audit)
+    points, count = Points.of(audit), mend.count
     cost = ""
-    if mend.cost is not None and mend.cost * points.factor >= 0.05 and points.factor == 100:
-        cost = f" They can cost a model that answers right up to {points.said(mend.cost)} points."
-    named = listed([*mend.names[:3], *(["others"] if len(mend.names) > 3 else [])])
+    if mend.cost is not None and mend.cost >= 0.0005 and points.factor == 100:
+        cost = f" That costs a model that answers right up to {points.said(mend.cost)} points."
+    named = listed([*mend.names[:3], *([f"{count - 3:,} more"] if count > 3 else [])])
+    link = counted(count, "item")
     if mend.what == "keys":
-        many = f"About {mend.count:,} keys" if mend.count > 1 else "One key"
-        title = f"{many if mend.count else 'Keys'} to check"
-        where = "The answers speak against them" + _one_type(audit)
-        text = f"{where}; a weakness that models share looks alike, so read before you mend.{cost}"
-        return MendLine(code, title, text, counted(len(audit.to_read), "item") + " to read", "read")
-    if mend.what == "two_keys":
-        title = capital(several(mend.count, "question")) + " with two keys"
-        text = f"The same question about the same picture has different keys ({named}).{cost}"
-        return MendLine(code, title, text, counted(len(mend.names), "item"), "lists")
-    if mend.what == "leaks":
-        title = f"{'A leak' if mend.count == 1 else 'Leaks'} in {listed(list(mend.names[:3]))}"
-        more = f" and {mend.count - 3} more" if mend.count > 3 else ""
+        many = f"About {count:,} keys" if count > 1 else "One key" if count else "Keys"
+        title, link = f"{many} to check", counted(len(audit.to_read), "item") + " to read"
+        text = f"The answers speak against them{_one_type(audit)}; a weakness that strong models"
+        text += f" share looks alike.{cost}"
+    elif mend.what == "two_keys":
+        title, link = (
+            several(count, "question") + " with two keys",
+            counted(len(mend.names), "item"),
+        )
+        first = listed([*mend.names[:2]])
+        text = "The same question about the same picture has different right answers, as in"
+        text += f" {first}.{cost}"
+    elif mend.what == "leaks":
+        title, link = f"{'A leak' if count == 1 else 'Leaks'} in {named}", "all leaks"
         text = f"{capital(mend.by)} gives the answers away."
         if mend.accuracy is not None:
-            text = (
-                f"{capital(mend.by)} alone: {percent(mend.accuracy)} right in {mend.names[0]},"
-                f" where the most frequent answer has {percent(mend.baseline)}."
-            )
-        return MendLine(code, title + more, text, "all leaks", "blind")
-    if mend.what == "pictures":
-        title = capital(several(mend.count, "picture")) + " broken or missing"
-        text = f"Nobody who looks can answer what is asked about them.{cost}"
-        return MendLine(code, title, text, counted(mend.count, "picture"), "lists")
-    if mend.what == "repeats":
-        title = capital(several(mend.count, "item")) + " asked twice"
-        return MendLine(code, title, "Keep one of each.", counted(mend.count, "item"), "lists")
-    if mend.what == "unscored":
-        title = f"{percent(mend.cost, 1)} of the answers unscored"
-        return MendLine(
-            code, title, "They count for nobody: read them, or ask again.", "states", "states"
-        )
-    if mend.what == "empty_types":
-        title = f"No items of {listed(list(mend.names))}"
-        return MendLine(code, title, "The card claims them.", "types", "types")
-    title = capital(mend.names[0].replace("-", " ") if mend.names else "Unbalanced keys")
-    return MendLine(code, title, f"{capital(mend.sentence)}.", "the check", "fix")
+            alone = f"{percent(mend.accuracy)} right in {mend.names[0]}"
+            text = f"{_cue(mend.by)} alone: {alone}; the most frequent answer has"
+            text += f" {percent(mend.baseline)}."
+    elif mend.what == "pictures":
+        title, link = several(count, "picture") + " broken or missing", counted(count, "picture")
+        text = f"Nobody who looks can answer what is asked about {named}.{cost}"
+    elif mend.what == "repeats":
+        title, text = several(count, "item") + " asked twice", f"They weigh double: {named}."
+    elif mend.what == "unscored":
+        title, link = f"{percent(mend.cost, 1)} of the answers unscored", "states"
+        text = f"{counted(count, 'answer')} could not be read, or were not given."
+    elif mend.what == "empty_types":
+        title, text, link = f"No items of {named}", "The card claims them.", "types"
+    else:
+        title = mend.names[0].replace("-", " ") if mend.names else "unbalanced keys"
+        text, link = f"{capital(mend.sentence)}.", "the check"
+    return MendLine(
+        "wrong" if mend.severity == "fault" else "look",
+        capital(title),
+        text,
+        mend.remedy or _REMEDIES.get(mend.what, ""),
+        link,
+        _TARGETS.get(mend.what, "fix"),
+    )
+
+
+def _cue(by: str) -> str:
+    """What gives answers away, as the subject of a sentence."""
+    first = next((part for part in by.split(", ") if part != "words"), "words")
+    return f"The {first}" if not first.startswith("the ") else capital(first)
 
 
 def _one_type(audit: BenchmarkAudit) -> str:
+    """That the first items to read are of one type, where as many of it are no chance."""
     first = [row for row in audit.to_read if row.get("why") == "answers"][:10]
     kinds = {str(row.get("type") or "") for row in first}
-    return f", all first ones in {kinds.pop()}" if len(first) > 2 and len(kinds) == 1 else ""
+    name = kinds.pop() if len(kinds) == 1 else ""
+    share = (audit.coverage.get(name) or {}).get("items", 0) / max(audit.items, 1)
+    if not name or len(first) < 3 or share ** len(first) >= 0.01:
+        return ""
+    return f", the first {in_letters(len(first))} all in {name}"
 
 
 def reading_note(audit: BenchmarkAudit) -> str:
@@ -635,7 +678,7 @@ def _repeat(audit: BenchmarkAudit, answered: Answers, policy: Policy) -> tuple[S
     if row is not None and row.half is not None and mdc is not None:
         moved = replace(estimate_text(mdc), text=Points.of(audit).said(row.half), muted=False)
         sentences.append(
-            say("A rerun moves a typical model by less than {moved} points (95 %).", moved=moved)
+            say("A rerun moves a typical model by less than {moved} points (95%).", moved=moved)
             if row.half
             else say("Reruns gave the same answers.")
         )
