@@ -27,6 +27,7 @@ from hqm.reports.tables import (
     percent,
     places,
     short,
+    threshold,
 )
 from hqm.reports.units import is_share
 
@@ -314,8 +315,9 @@ def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
 
     def score(name: str, where: str) -> float:
         who = next(row for row in audit.respondents if row.name == name)
-        found_score = who.cells.get(where, {}).get(metric)
-        return -math.inf if found_score is None else sign * found_score
+        scores = who.scores if where == audit.reference else who.cells.get(where, {})
+        value = scores.get(metric)
+        return -math.inf if value is None else sign * value
 
     names = [row.name for row in audit.respondents]
     names.sort(key=lambda name: -score(name, audit.reference))
@@ -668,8 +670,8 @@ def _repeat(audit: BenchmarkAudit, answered: Answers, policy: Policy) -> tuple[S
     wanted = goal("test_retest.rho_g", policy)
     opened = {
         "fine": "Yes.",
-        "wrong": f"No, the goal of {_bare(number(wanted.at_least, 2))} is missed.",
-        "look": f"Not shown to reach {_bare(number(wanted.at_least, 2))}.",
+        "wrong": f"No, the goal of {_bare(threshold(wanted.at_least))} is missed.",
+        "look": f"Not shown to reach {_bare(threshold(wanted.at_least))}.",
         "not_measured": "This audit does not say.",
     }[answered.codes["repeat"]]
     sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, wanted.inference))]
@@ -759,7 +761,7 @@ def _faulty(audit: BenchmarkAudit, answered: Answers) -> tuple[Sentence, ...]:
         return (say(f"None shown. {reading_note(audit)}"),)
     reason = find(audit, "items.label_errors", leading(audit))
     why = f": {reason.reason}" if reason is not None and reason.reason else ""
-    return (say(f"The check of the data finds none; the answers cannot tell{why}."),)
+    return (say(f"The check of the data finds none; the answers do not say{why}."),)
 
 
 def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:

@@ -136,7 +136,8 @@ def wording_band(
         freedom = (a + b) ** 2 / (a**2 / df_w + b**2 / df_e)
         any_wording = float(student_quantile(0.5 + level / 2, freedom)) * math.sqrt(a + b)
     half = factor * math.sqrt(2 * ms_e * (1 + 1 / n))
-    return ErrorBand(half=half, moves=moves, factor=factor, any_wording=any_wording)
+    # a wording that nobody asked moves no less than those that were asked
+    return ErrorBand(half=half, moves=moves, factor=factor, any_wording=max(half, any_wording))
 
 
 def metric_band(scores: npt.ArrayLike, other: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
