@@ -270,18 +270,23 @@ def _order(audit: BenchmarkAudit) -> str:
     return f"{apart} of {pairs} pairs of models are told apart."
 
 
-def largest(budget: ErrorBudget | None, *among: Source) -> BudgetRow | None:
-    """The measured row with the longest bar, of some sources or of all."""
+def largest(budget: ErrorBudget | None) -> BudgetRow | None:
+    """The measured row with the longest bar."""
     measured = [row for row in budget.rows if row.half is not None] if budget else []
-    return max(
-        (row for row in measured if not among or row.source in among),
-        key=lambda row: row.half or 0.0,
-        default=None,
-    )
+    return max(measured, key=lambda row: row.half or 0.0, default=None)
+
+
+def of_wording(audit: BenchmarkAudit) -> BudgetRow | None:
+    """The row of other wordings, or of negated questions where those move more; None without."""
+    budget = audit.budget.get(leading(audit))
+    asked = [
+        row for row in (budget.rows if budget else ()) if row.source in ("wording", "negation")
+    ]
+    return max((row for row in asked if row.other), key=lambda row: row.half or 0.0, default=None)
 
 
 def _moved(audit: BenchmarkAudit) -> str:
-    row = largest(audit.budget.get(leading(audit)), "wording", "negation")
+    row = of_wording(audit)
     if row is None:
         return "Other wordings were not measured."
     points = Points.of(audit)
@@ -291,6 +296,8 @@ def _moved(audit: BenchmarkAudit) -> str:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
         order = " and reorders models" if changed > 1 else ""
         return f"{what} {verb} scores by {points.said(abs(row.shift or 0))} points{order}."
+    if row.half is None:
+        return f"That {what[0].lower()}{what[1:]} shifts the scores is not shown."
     return f"{what} can move one model by {points.said(row.half)} points."
 
 
@@ -675,13 +682,13 @@ def _repeat(audit: BenchmarkAudit, answered: Answers, policy: Policy) -> tuple[S
         "not_measured": "This audit does not say.",
     }[answered.codes["repeat"]]
     sentences = [say(f"{opened} Reliability {{rho}}.", rho=coefficient(rho, wanted.inference))]
-    mdc, budget = find(audit, "test_retest.mdc95", metric), audit.budget.get(metric)
-    row = budget.row("seed") if budget else None
-    if row is not None and row.half is not None and mdc is not None:
-        moved = replace(estimate_text(mdc), text=Points.of(audit).said(row.half), muted=False)
+    budget = audit.budget.get(metric)
+    half = budget.row("seed").half if budget else None
+    if half is not None:
+        moved = Points.of(audit).said(half)
         sentences.append(
-            say("A rerun moves a typical model by less than {moved} points (95%).", moved=moved)
-            if row.half
+            say(f"A rerun moves a typical model by less than {moved} points (95%).")
+            if half
             else say("Reruns gave the same answers.")
         )
     return tuple(sentences)
@@ -689,8 +696,7 @@ def _repeat(audit: BenchmarkAudit, answered: Answers, policy: Policy) -> tuple[S
 
 def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     metric, points = leading(audit), Points.of(audit)
-    budget = audit.budget.get(metric)
-    row = largest(budget, "wording", "negation")
+    row = of_wording(audit)
     if row is None:
         return _not_measured(audit, "wording")
     shift = find(audit, "parallel_forms.mean_shift", metric, row.other[0])
@@ -811,7 +817,7 @@ def statement(audit: BenchmarkAudit, version: str) -> str:
     parts = ["reruns not measured"]
     if rho is not None and rho.value is not None:
         parts = [f"rho_G {coefficient(rho, 'fixed_models').text}"]
-    row = largest(budget, "wording", "negation")
+    row = of_wording(audit)
     if row is None:
         parts.append("wording not measured")
     else:

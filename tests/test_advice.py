@@ -403,7 +403,7 @@ def test_a_group_opens_with_one_paragraph_and_one_table_in_the_first_screen(
     """Four benchmarks: every answer is in the table, and leads to its evidence inside a fold that
     opens.
     """
-    from hqm.reports.html import render
+    from hqm.reports.report_page import render
 
     parts = [
         replace(audit_in(audits[name][1]), title=f"Drawn {i}", examples=(), to_read=())

@@ -135,6 +135,11 @@ def code_of(audit: BenchmarkAudit, question: Question, policy: Policy | None = N
 
 
 RHO = est("test_retest.rho_g", 0.997, (0.9961, 0.9979), (0.99, 0.9991))
+FLOOR = est("test_retest.noise_floor", 0.996)
+OWN = {"a": 0.0006, "b": 0.0143, "c": 0.004}
+SEM = est("test_retest.sem", 0.006, detail={"by_respondent": OWN})
+MDC = est("test_retest.mdc95", 0.0166)
+SHIFT = est("parallel_forms.mean_shift", -0.093, (-0.116, -0.071), (-0.18, -0.007))
 NAMES = [f"recorded/{chr(97 + k)}-model" for k in range(10)]
 RANKED = [
     {"rank": 2, "item": "q8", "item_rest": -0.3, "fails": ["recorded/a-model"], "expected": 0.5},
