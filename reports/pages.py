@@ -103,6 +103,6 @@ class Terms:
         hits = [
             (match, term)
             for term, (pattern, _) in TERMS.items()
-            if term not in self._met and (match := re.search(rf"(?:{pattern})\w*", text))
+            if term not in self._met and (match := re.search(rf"(?<![\w,-])(?:{pattern})\w*", text))
         ]
         return min(hits, key=lambda hit: hit[0].start(), default=None)

@@ -73,6 +73,9 @@ def _axis(budget: ErrorBudget, factor: float) -> float:
         if row.source not in ("seed", "items"):
             reached += [abs((move or 0.0) - (row.shift or 0.0)) for move in row.moves.values()]
     reached += [gap.gap or 0.0 for gap in budget.gaps[: shown_gaps(budget)]]
+    own = [m or 0.0 for row in budget.rows[:2] for m in row.moves.values()]
+    # one very unsteady model does not make all bars short
+    reached.append(min(max(own, default=0.0), 1.3 * max(reached)))
     # the drop without the picture may be ten times as large as any error: its arrow ends the axis
     blind = budget.row("blind")
     others = [row for row in budget.rows if row.source != "blind"]
@@ -120,7 +123,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
             sheet.text(0, y, SOURCES[row.source][0], size=13, colour=QUIET)
             sheet.boxes([(place.start, y - 4, place.room, 8)], EMPTY)
             sheet.text(842, y, "not measured", size=12, colour=QUIET)
-            sheet.text(934, y, row.option, size=11.5, colour=QUIET, mono=True)
+            sheet.text(920, y, row.option, size=10.5, colour=QUIET, mono=True)
     if gaps:
         for x, top in bars:
             sheet.line([(x, top), (x, height)], QUIET, 1, "2 3")
@@ -295,6 +298,8 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
     known = [
         v for v in (*values, *(end for span in spans.values() for end in span)) if v is not None
     ]
+    if not known:
+        return ""
     low, high = min(known) * points.factor, max(known) * points.factor
     more = 0.05 * (high - low) or 1.0
     place = Scale(low - more, high + more, left, right)

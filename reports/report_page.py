@@ -12,7 +12,7 @@ from hqm.reports import evidence_page, tables
 from hqm.reports.benchmark_card import badge, bibtex
 from hqm.reports.item_tables import ToRead, to_read
 from hqm.reports.pages import Terms, environment, script
-from hqm.reports.phrases import counted, listed
+from hqm.reports.phrases import counted, in_words, listed
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
 from hqm.reports.sentences import (
     MARKS,
@@ -35,6 +35,7 @@ from hqm.reports.sentences import (
     statement,
     types_title,
 )
+from hqm.reports.side_tables import remarks, stopped
 from hqm.reports.tables import default_policy, find, leading, number, percent, short
 from hqm.reports.units import is_share
 
@@ -129,6 +130,8 @@ class Page:
     budget: Drawn | None
     budget_title: str
     strip: str
+    remarks: tuple[str, ...]
+    """What holds for all numbers: of a short form, or where a rule stopped the asking."""
     notes: tuple[str, ...]
     unmeasured: str
     board: Drawn | None
@@ -213,6 +216,7 @@ def _page(
     sizes += [counted(audit.images, "picture")] if audit.images else []
     sizes += [counted(len(audit.respondents), "model"), metric]
     missing = [row for row in budget.rows if row.status == "not_measured"] if budget else []
+    suspect = any(line.target in ("read", "lists") for line in mend)
     faulty = any(line.code == "wrong" for line in mend) or head.code == "look"
     return Page(
         audit=audit,
@@ -230,11 +234,12 @@ def _page(
         ),
         budget_title=budget_title(audit, budget) if budget else "The error budget",
         strip=budget_strip(audit, budget) if budget and len(whole.audits) > 1 else "",
+        remarks=(*remarks(audit), in_words(stopped(audit))),
         notes=tuple(budget_notes(audit, budget)) if budget else (),
         unmeasured=listed([f"{SOURCES[row.source][0].lower()} ({row.option})" for row in missing]),
         board=(
             Drawn(board_figure(audit), board_figure(audit, narrow=True))
-            if order_in(audit, audit.reference)
+            if board_figure(audit)
             else None
         ),
         board_title=board_title(audit),
@@ -243,7 +248,7 @@ def _page(
         mend_title="What to mend" if faulty else _nothing(head),
         examined="" if faulty else _examined(audit, len(mend)),
         more_mend=max(0, len(mend) - _LINES),
-        cards=tuple(_card(audit, item) for item in reading[:_CARDS]),
+        cards=tuple(_card(audit, item) for item in reading[: _CARDS if suspect else 0]),
         to_read=len(reading),
         reading_note=reading_note(audit),
         grid=_grid(audit, share),

@@ -296,6 +296,8 @@ def _moved(audit: BenchmarkAudit) -> str:
         verb = "lowers" if (row.shift or 0) < 0 else "raises"
         order = " and reorders models" if changed > 1 else ""
         return f"{what} {verb} scores by {points.said(abs(row.shift or 0))} points{order}."
+    if not row.half and row.status == "ok":
+        return f"{what} moves no score."
     if row.half is None:
         return f"That {what[0].lower()}{what[1:]} shifts the scores is not shown."
     return f"{what} can move one model by {points.said(row.half)} points."
@@ -553,7 +555,8 @@ def _mend_line(audit: BenchmarkAudit, mend: Mend) -> MendLine:
             text += f" {percent(mend.baseline)}."
     elif mend.what == "pictures":
         title, link = several(count, "picture") + " broken or missing", counted(count, "picture")
-        text = f"Nobody who looks can answer what is asked about {named}.{cost}"
+        text = f"{capital(mend.sentence)}: nobody who looks can answer what is asked about"
+        text += f" {named}.{cost}"
     elif mend.what == "repeats":
         title, text = several(count, "item") + " asked twice", f"They weigh double: {named}."
     elif mend.what == "unscored":

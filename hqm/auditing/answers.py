@@ -155,6 +155,10 @@ def _pictures(audit: BenchmarkAudit) -> Iterator[Mend]:
             count=count,
             names=tuple(str(image) for row in rows for image in row.get("images", ())),
             cost=_share(audit, len(items) or count),
+            sentence=" and ".join(
+                f"{int(finding.get('count') or 0)} {finding['name'].partition('-')[2]}"
+                for finding in faulty
+            ),
         )
 
 

@@ -662,6 +662,10 @@ class Audit:
     def to_json(self) -> str:
         """The text of `audit.json`."""
         data = _AUDIT.dump_python(self, warnings=False)
+        for audit in data["audits"]:
+            if not audit["budget"]:
+                # an earlier version made it: it is written as it was read
+                del audit["budget"], audit["mend"], audit["answers"]
         order = ("hqm_version", "command", "record", "audits")
         ordered = {name: data[name] for name in order}
         return json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -247,12 +247,13 @@ def error_budget(
         _other_metric(evidence, metric),
     ]
     scores, without = alone.scores[0], alone.without[0]
-    error = item_band(without[np.isfinite(scores)].mean(axis=0, keepdims=True))
+    scored = np.isfinite(scores)
+    error = item_band(without[scored].mean(axis=0, keepdims=True) if scored.any() else without)
     return ErrorBudget(
         metric=metric.name,
         rows=tuple(rows),
         gaps=tuple(_gaps(alone, rows, estimates)),
-        mean=finite(float(np.nanmean(scores))) if np.isfinite(scores).any() else None,
+        mean=finite(float(scores[scored].mean())) if scored.any() else None,
         mean_error=finite(error.half / error.factor / math.sqrt(2)),
     )
 

@@ -72,11 +72,13 @@ def item_band(without: npt.ArrayLike, *, level: float = 0.95) -> ErrorBand:
     - `without`: (respondents, pictures): the scores with each picture left out.
     """
     left = shaped(without, "respondents, pictures", "without")
-    pictures = left.shape[1]
-    if pictures < 2:
-        return _absent(np.full(len(left), np.nan), "other items need two pictures or more")
+    pictures, seen = left.shape[1], np.isfinite(left).all(axis=1)
+    if pictures < 2 or not seen.any():
+        return _absent(
+            np.full(len(left), np.nan), "other items need scores on two pictures or more"
+        )
     factor = float(student_quantile(0.5 + level / 2, pictures - 1))
-    reach = factor * math.sqrt(2 * _jackknife(np.nanmean(left, axis=0, keepdims=True))[0])
+    reach = factor * math.sqrt(2 * _jackknife(left[seen].mean(axis=0, keepdims=True))[0])
     band = _from_variances(2 * _jackknife(left), factor)
     shift = Bounds(-reach, reach, "cluster jackknife", level)
     return ErrorBand(half=band.half, moves=band.moves, factor=factor, shift=shift)
@@ -197,5 +199,5 @@ def _from_variances(variances: Array, factor: float) -> ErrorBand:
 def _jackknife(left: Array) -> Array:
     """(rows,): the variance of each row's statistic from its values with a cluster left out."""
     clusters = left.shape[1]
-    apart = left - np.nanmean(left, axis=1, keepdims=True)
-    return np.asarray((clusters - 1) / clusters * np.nansum(apart**2, axis=1))
+    apart = left - left.mean(axis=1, keepdims=True)
+    return np.asarray((clusters - 1) / clusters * (apart**2).sum(axis=1))
