@@ -56,6 +56,7 @@ from .commands.in_python import RunResult as RunResult
 from .commands.in_python import audit as audit
 from .commands.in_python import compare as compare
 from .commands.in_python import evidence_of as evidence_of
+from .commands.in_python import from_logs as from_logs
 from .commands.in_python import plan as plan
 from .commands.in_python import run as run
 from .commands.rescoring import read_again as read_again

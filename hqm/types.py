@@ -143,6 +143,17 @@ def _make_storable(value: Item | Judgement) -> None:
             object.__setattr__(value, name, clean)
 
 
+def types_in(items: Iterable[Item], claimed: Iterable[str] = ()) -> tuple[str, ...]:
+    """The types by which items are looked at: the eight of hallucination, or, where an item or the
+    card has another one, the benchmark's own.
+
+    >>> types_in([Item("1", "?", "vqa", type="algebra")], ["geometry"])
+    ('geometry', 'algebra')
+    """
+    own = tuple(dict.fromkeys([*claimed, *(item.type for item in items if item.type)]))
+    return HALLUCINATION_TYPES if set(own) <= set(HALLUCINATION_TYPES) else own
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """An item that a form could not take over, and why."""

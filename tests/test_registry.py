@@ -102,8 +102,8 @@ def test_data_that_do_not_come_with_hqm_are_asked_for(
         ),
         ('name = "x"\ntitle = "X"\nversion = "1"\ntask = "essay"', "'task' is wrong"),
         (
-            'name = "x"\ntitle = "X"\nversion = "1"\ntask = "vqa"\ntypes = ["smell"]',
-            "unknown smell",
+            'name = "x"\ntitle = "X"\nversion = "1"\ntask = "vqa"\ntypes = ["existense"]',
+            "unknown existense",
         ),
         ("name = ", "no TOML"),
     ],

@@ -17,7 +17,7 @@ from hqm.auditing.audit import BenchmarkAudit
 from hqm.benchmark.findings import SEVERITIES, Severity
 from hqm.imports.human_labels import labelled_by
 from hqm.scoring.rules import unscored
-from hqm.types import HALLUCINATION_TYPES, Cell, Estimate, Form, Item
+from hqm.types import Cell, Estimate, Form, Item, types_in
 
 MEASURABLE = 0.03
 """The standard error that makes a type measurable."""
@@ -387,7 +387,7 @@ def pair_of_each_type(form: Form, thumbnail: Callable[[str], str]) -> Iterator[d
     Nothing is chosen by what respondents answered: the pair shows what is asked, not what is hard.
     """
     shown: set[str] = set()
-    for kind in HALLUCINATION_TYPES:
+    for kind in types_in(form.items):
         items = [item for item in form.items if item.type == kind][:_LOOKED_AT]
         items.sort(key=lambda item: not item.image or item.image in shown)
         pair = next(

@@ -385,6 +385,7 @@ def gather(
     DesignError
         The store holds no answer of the reference administration by any of these respondents.
     """
+    recorded = recorded or benchmark.tool_scored
     asks = asks or Asks(store)
     answers = Answers(asks)
     respondents = tuple(respondents_in(asks, benchmark) if respondents is None else respondents)
@@ -454,6 +455,7 @@ def gather(
     asked = [
         by_name[name] for name in dict.fromkeys(cell.form for cell in cells) if name != ORIGINAL
     ]
+    pictures = pictures and not benchmark.brought
     seen = pictures_of(benchmark, by_name[ORIGINAL]) if pictures else None
     return Evidence(
         benchmark=benchmark,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hqm.benchmark.adapter import Benchmark
@@ -168,7 +168,10 @@ def tool_matrices(
         what = f"{benchmark.name} is judged by a model, so a tool's scores are judgements"
         raise DesignError(what, remedy="Bring them with `hqm audit NAME --judgements FILE`.")
     matrices = {
-        cell: _matrix(benchmark, answers, cell, forms[cell.form], respondents) for cell in cells
+        by_judge: _matrix(benchmark, answers, by_judge, forms[cell.form], respondents, judge)
+        for cell in cells
+        for judge in _judges(benchmark, answers, cell, forms[cell.form], respondents)
+        for by_judge in [replace(cell, judge=judge or cell.judge)]
     }
     scored = {
         cell: matrix for cell, matrix in matrices.items() if matrix.unscored() < matrix.values.size
@@ -184,12 +187,30 @@ def tool_matrices(
     return scored
 
 
+def _judges(
+    benchmark: Benchmark,
+    answers: Answers,
+    cell: Cell,
+    form: Form,
+    respondents: Sequence[StoredRespondent],
+) -> list[str]:
+    """Who scored the answers of an administration; empty for the tool itself."""
+    if not benchmark.tool_scored:
+        return [""]
+    names: dict[str, None] = {}
+    for who in respondents:
+        for detail in answers.details(benchmark, form, who, cell.run):
+            names.update(dict.fromkeys(detail.get("scores", ())))
+    return list(names) or [""]
+
+
 def _matrix(
     benchmark: Benchmark,
     answers: Answers,
     cell: Cell,
     form: Form,
     respondents: Sequence[StoredRespondent],
+    judge: str,
 ) -> ScoreMatrix:
     builder = MatrixBuilder(
         cell, form, benchmark.verdict, benchmark.subsets, benchmark.groupings, benchmark.relate
@@ -198,8 +219,14 @@ def _matrix(
     for who in respondents:
         there = answers.at(cell.resolution)
         row = there.responses(benchmark, form, who, cell.run)
-        kept = [_recorded(detail) for detail in there.details(benchmark, form, who, cell.run)]
-        verdicts = [_verdict(benchmark, *each) for each in zip(form.items, row, kept, strict=True)]
+        details = there.details(benchmark, form, who, cell.run)
+        if benchmark.tool_scored:
+            verdicts = [_by_scores(benchmark, judge, detail) for detail in details]
+        else:
+            kept = [_recorded(detail) for detail in details]
+            verdicts = [
+                _verdict(benchmark, *each) for each in zip(form.items, row, kept, strict=True)
+            ]
         builder.add_verdicts(who.name, row, verdicts)
         hashes.append(digest([None if v.value is None else repr(v.value) for v in verdicts]))
     return builder.build(digest_all(hashes))
@@ -208,6 +235,11 @@ def _matrix(
 def _recorded(detail: Mapping[str, Any]) -> Mapping[str, Any]:
     recorded = detail.get(RECORDED)
     return recorded if isinstance(recorded, Mapping) else {}
+
+
+def _by_scores(benchmark: Benchmark, judge: str, detail: Mapping[str, Any]) -> Verdict:
+    scores = detail.get("scores", {}).get(judge, {})
+    return benchmark.verdict_of_scores(scores, str(_recorded(detail).get("read", "")))
 
 
 def _verdict(

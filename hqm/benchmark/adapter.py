@@ -202,8 +202,9 @@ class Adapter:
     `__init__`.
 
     ========  ==============================================================================================
-    items     read, parallel, rewording, more_forms, check, prepare_images
-    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses
+    items     read, parallel, rewording, more_forms, check, prepare_images; seldom: brought
+    scores    metrics, score, subsets, groupings; seldom: decides, reader, relate, group_metrics, scorings, recipes, analyses,
+              tool_scored, verdict_of_scores
     judges    roles, judge, read_replies, official_prompt; seldom: modes, judges, jointly, judge_together, beside,
               read_judgements, replies_saying, verdict_of_people, stages, decide, parts
     files     read_answers, recordings, read_criterion, spelled; seldom: make_files
@@ -219,6 +220,10 @@ class Adapter:
     """The names of the judge procedures where a release has several; the mode `rule` asks no
     judge.
     """
+    brought: Sequence[Recording] = ()
+    """Administrations that it comes with, as one that is made from logs does."""
+    tool_scored: bool = False
+    """Whether the tool that recorded the answers scored them, and not a rule of ours."""
     recipes: ClassVar[Mapping[str, Recipe]] = {}
     """The named choices of parts for questions about words, the default first; empty where no such
     question is asked.
@@ -439,6 +444,12 @@ class Adapter:
         sums what the tally lacks is left out.
         """
         return None
+
+    def verdict_of_scores(self, scores: Mapping[str, float], read: str) -> Verdict:
+        """The verdict that a tool's own scores of an answer are, of a benchmark that the tool
+        scored.
+        """
+        return Verdict.unscored("missing", "no tool scores this benchmark")
 
     @classmethod
     def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:

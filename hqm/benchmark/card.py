@@ -217,7 +217,7 @@ class Card(_Section):
     there is one.
     """
     types: tuple[str, ...] = ()
-    """The hallucination types it claims to measure."""
+    """The types it claims to measure: those of hallucination, or its own."""
     labelled: bool = False
     """Whether its items carry type labels."""
     citation: str = ""
@@ -238,14 +238,11 @@ class Card(_Section):
 
     @field_validator("types")
     @classmethod
-    def _known_types(cls, types: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = sorted(set(types) - set(HALLUCINATION_TYPES))
-        if unknown:
-            near = meant(unknown[0], HALLUCINATION_TYPES)
-            raise ValueError(
-                f"unknown {', '.join(unknown)}; the types are {', '.join(HALLUCINATION_TYPES)}."
-                f" {near}".strip(" .")
-            )
+    def _none_misspelt(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+        for unknown in sorted(set(types) - set(HALLUCINATION_TYPES)):
+            if near := meant(unknown, HALLUCINATION_TYPES):
+                known = ", ".join(HALLUCINATION_TYPES)
+                raise ValueError(f"unknown {unknown}; the types are {known}. {near}".strip(" ."))
         return types
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -77,7 +77,7 @@ def item_of(record: Mapping[str, Any], card: Card, place: str) -> Item:
         task=card.task,
         target=_target(record.get(names.target), card, options, place),
         image=image,
-        type=hallucination_type(_text(record.get(names.type), names.type, place), place),
+        type=item_type(_text(record.get(names.type), names.type, place), place, card.types),
         part=_text(record.get(names.part), names.part, place),
         cluster=_text(record.get(names.cluster), names.cluster, place) or image or "",
         options=options,
@@ -245,21 +245,26 @@ def _is_short(target: Any) -> bool:
     )
 
 
-def hallucination_type(label: Any, place: str = "") -> str | None:
-    """The hallucination type that a label names; None without a label.
+def item_type(label: Any, place: str = "", own: Sequence[str] = ()) -> str | None:
+    """The type that a label names, one of hallucination or of the card's own; None without a label.
 
-    >>> hallucination_type("OCR"), hallucination_type("Count"), hallucination_type(None)
-    ('ocr', 'counting', None)
+    >>> item_type("OCR"), item_type("Count"), item_type(None), item_type("Algebra", own=["Algebra"])
+    ('ocr', 'counting', None, 'Algebra')
     """
     if label is None or label == "":
         return None
+    if str(label).strip() in own:
+        return str(label).strip()
     name = str(label).strip().lower()
     name = _SYNONYMS.get(name, name)
     if name not in HALLUCINATION_TYPES:
         raise DataError(
             f"{label!r} is no hallucination type",
             place=place,
-            remedy=f"The types are {', '.join(HALLUCINATION_TYPES)}.",
+            remedy=(
+                f"The types are {', '.join(HALLUCINATION_TYPES)}; types of its own stand in the"
+                " card: types = [...]."
+            ),
             given=name,
             known=HALLUCINATION_TYPES,
         )

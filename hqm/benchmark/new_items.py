@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hqm.benchmark.card import Card
-from hqm.benchmark.items import hallucination_type, item_of
+from hqm.benchmark.items import item_of, item_type
 from hqm.benchmark.new_sources import Gathered, Name, Source, SourceRow
 from hqm.errors import DataError, HQMError, UsageError
 from hqm.files.cache import is_url
@@ -234,7 +234,9 @@ def answers_of(cells: Sequence[Cells], chosen: Chosen, task: Task | None) -> Ans
         if chosen_task == "yes_no":
             rows.append(Answered(_yes_or_no(target, place, said=task is not None)))
         elif chosen_task == "choice":
-            letter = _letter(target, listed, names, zero_based, place, _options_place(row, chosen))
+            letter = letter_of(
+                target, listed, names, zero_based, place, _options_place(row, chosen)
+            )
             rows.append(Answered(letter, listed))
         else:
             if target in (None, "", []) and chosen_task == "vqa":
@@ -402,7 +404,7 @@ def _counts_from_zero(targets: Sequence[Any], options: Sequence[tuple[str, ...]]
     )
 
 
-def _letter(
+def letter_of(
     target: Any,
     options: tuple[str, ...],
     names: Sequence[str],
@@ -710,7 +712,7 @@ def _use_of_types(drafts: Sequence[_Draft], chosen: Chosen) -> str:
 
 def _is_type(label: str) -> bool:
     try:
-        return hallucination_type(label) is not None
+        return item_type(label) is not None
     except DataError:
         return False
 

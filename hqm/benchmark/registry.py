@@ -428,6 +428,24 @@ def _from_entry_point(name: str) -> tuple[type[Benchmark], Card, Path]:
     return _from_module(module, name)
 
 
+def is_log(name: str) -> bool:
+    """Whether a name is no benchmark's, but that of a file or folder with answers of others.
+
+    >>> is_log("pope"), is_log("no-such-file.jsonl")
+    (False, False)
+    """
+    path = Path(folder_of_card(name))
+    if path.suffix == ".py" or (path / "card.toml").is_file():
+        return False
+    if path.is_file():
+        return True
+    if not path.is_dir() or name in (*names(), *groups()):
+        return False
+    from hqm.imports.detect import files_in
+
+    return bool(files_in(path)) and not any(path.glob("*/card.toml"))
+
+
 def unknown(name: str) -> UsageError:
     """The error for a name of no benchmark; it names the nearest benchmark or folder with a card,
     and all benchmarks.

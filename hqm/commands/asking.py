@@ -17,6 +17,7 @@ from hqm.commands.option_decorators import with_options
 from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
 from hqm.commands.published_table import TableOptions, audit_published
 from hqm.commands.shared import (
+    benchmarks_named,
     command,
     labelled,
     readable,
@@ -98,7 +99,10 @@ def audit(
         list[str] | None,
         typer.Argument(
             rich_help_panel=WHAT,
-            help="Names, folders with a card.toml, or Python files; none with --table.",
+            help=(
+                "Names, folders with a card.toml, or Python files; or the logs of other tools and"
+                " tables of scores, of benchmarks that HQM need not know; none with --table."
+            ),
         ),
     ] = None,
     offline: Annotated[
@@ -142,8 +146,12 @@ def audit(
         str | None,
         typer.Option(
             rich_help_panel=WHAT,
-            metavar="FIRST,OTHER",
-            help="Two columns of the table that are two administrations.",
+            metavar="COLUMNS",
+            help=(
+                "FIRST,OTHER: two columns of --table that are two administrations."
+                " FIELD=COLUMN,...: which columns of a table of answers or scores are model, item,"
+                " score, run, form, judge, cluster, category, answer and target."
+            ),
         ),
     ] = None,
     items: Annotated[
@@ -217,8 +225,10 @@ def audit(
         raise UsageError(
             "no benchmark is named", remedy="Name one, or a published table with --table."
         )
-    folder = out or (report.parent if report else Path("out") / stem(benchmarks))
-    path = store_path(benchmarks, options.output.store, folder)
+    chosen = benchmarks_named(benchmarks, columns, partial=options.who.partial)
+    names = [each if isinstance(each, str) else each.name for each in chosen]
+    folder = out or (report.parent if report else Path("out") / stem(names[:3]))
+    path = store_path(names, options.output.store, folder)
     if not offline:
         _expect_workers(path, options)
     from hqm.auditing.auditor import audit as audit_of
@@ -235,8 +245,9 @@ def audit(
         )
     else:
         store = writable(path, wanted.no_wait)
+    show.logs_taken(chosen)
     with store as opened:
-        session = session_of(benchmarks, opened, options)
+        session = session_of(chosen, opened, options)
         session.offline = offline
         session.check_labels()
         session.check_judgements()
@@ -370,7 +381,8 @@ def _tell(
 
     for name, error in outcome.failed:
         print(f"hqm: {name} was given up: {error}", file=sys.stderr)
-    if outcome.errors > outcome.refused:
+    live = any(job.assignment.respondent.live for job in jobs)
+    if outcome.errors > outcome.refused and live:
         again = outcome.errors - outcome.refused
         print(
             f"hqm: {again} answers are errors; run the same command again to ask them again.",

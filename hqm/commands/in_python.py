@@ -8,18 +8,19 @@ Their keywords are the options of the commands, by the names of the fields in
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hqm.administration.administering import Outcome, added, administer
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit as audit_of
 from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark
-from hqm.benchmark.registry import load
+from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
+from hqm.benchmark.registry import is_log, load
 from hqm.commands.comparing import COMPARED, Readings, comparison_of
 from hqm.commands.option_decorators import with_keywords
 from hqm.commands.options import RunOptions
@@ -28,7 +29,13 @@ from hqm.commands.shared import readable, writable
 from hqm.comparison.measures import Comparison
 from hqm.decisions.stopping import StoppedRun
 from hqm.errors import UsageError
+from hqm.imports.answer_table import read_table
+from hqm.imports.detect import read_logs
+from hqm.imports.log_answers import LogSettings
 from hqm.store.database import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _AUDITED = ("what", "who", "asking", "reading", "judging", "machine", "price_in", "price_out")
 _NOT_ASKED = ("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin")
@@ -39,7 +46,7 @@ _ALONE: dict[str, Any] = {"workers": 1}
 
 @with_keywords(*_AUDITED, second="recorded", **_ALONE)
 def audit(
-    benchmark: Evidence | Benchmark | str | Path,
+    benchmark: Evidence | Benchmark | str | Path | pd.DataFrame,
     *,
     store: Store | str | Path | None = None,
     options: RunOptions,
@@ -49,8 +56,9 @@ def audit(
     Parameters
     ----------
     benchmark
-        A name, a folder with a card.toml, a Python file, what `hqm.load` gave, or an `Evidence`, of
-        which nothing more can be said.
+        A name, a folder with a card.toml, a Python file, what `hqm.load` gave; a log of another
+        tool or a table of scores, as a file or frame; or an `Evidence`, of which nothing more can
+        be said.
     recorded, store
         As in `hqm.evidence_of`.
 
@@ -83,7 +91,7 @@ def audit(
 
 @with_keywords(*_AUDITED, second="recorded", **_ALONE)
 def evidence_of(
-    benchmark: Benchmark | str | Path,
+    benchmark: Benchmark | str | Path | pd.DataFrame,
     *,
     store: Store | str | Path | None = None,
     options: RunOptions,
@@ -114,15 +122,17 @@ def evidence_of(
 
 
 def _gathered(
-    benchmark: Benchmark | str | Path, store: Store | str | Path | None, options: RunOptions
+    benchmark: Benchmark | str | Path | pd.DataFrame,
+    store: Store | str | Path | None,
+    options: RunOptions,
 ) -> Evidence:
     who, judging = options.who, options.judging
-    answered = bool(who.recorded or who.respondents)
+    loaded, part = _loaded(benchmark, options)
+    answered = bool(who.recorded or who.respondents or loaded.brought)
     if not answered and store is None:
         raise UsageError(
             "there are no answers to look at", remedy="Give recorded=FILE, or store=FILE."
         )
-    loaded, part = _loaded(benchmark, options)
     options = replace(options, what=replace(options.what, part=part))
     writes = bool(answered or judging.judges or judging.criterion or judging.judgements)
     with _opened(store, writes) as opened:
@@ -272,9 +282,54 @@ def _named(benchmark: Benchmark | str | Path) -> Benchmark | str:
     return benchmark if isinstance(benchmark, Benchmark) else str(benchmark)
 
 
-def _loaded(benchmark: Benchmark | str | Path, options: RunOptions) -> tuple[Benchmark, str | None]:
+def from_logs(
+    what: pd.DataFrame | str | Path | Sequence[str | Path],
+    columns: Mapping[str, str] | None = None,
+    *,
+    partial: bool = False,
+) -> list[LogBenchmark]:
+    """The benchmarks of logs that other tools wrote, or of a table of answers or scores.
+
+    Parameters
+    ----------
+    what
+        Files or folders; or a frame with a row an answer (model, item, score) or a row a model.
+    columns
+        Field -> column of a table, where the names do not say it.
+    partial
+        Whether rows that contradict others are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("a", 1, 0.5), ("a", 2, 1.0), ("b", 1, 0.0), ("b", 2, 0.5)]
+    >>> (made,) = from_logs(pd.DataFrame(rows, columns=["model", "item", "f1"]))
+    >>> [metric.name for metric in made.metrics], len(made.original), len(made.brought)
+    (['f1'], 2, 2)
+    """
+    settings = LogSettings(partial=partial)
+    if isinstance(what, (str, Path, Sequence)):
+        paths = [what] if isinstance(what, (str, Path)) else what
+        return benchmarks_of_logs(read_logs(map(Path, paths), columns=columns), settings)
+    cells = what.astype(object).where(what.notna(), None)
+    records = [dict(zip(map(str, cells.columns), row, strict=True)) for row in cells.to_numpy()]
+    return benchmarks_of_logs([read_table("table", records, columns)], settings)
+
+
+def _loaded(
+    benchmark: Benchmark | str | Path | pd.DataFrame, options: RunOptions
+) -> tuple[Benchmark, str | None]:
     """The whole benchmark and the part that is asked for: logs are matched against all items."""
     part = options.what.part
+    if not isinstance(benchmark, (Benchmark, str, Path)) or (
+        not isinstance(benchmark, Benchmark) and is_log(str(benchmark))
+    ):
+        made = from_logs(benchmark, partial=options.who.partial)
+        if len(made) > 1:
+            names = ", ".join(each.name for each in made)
+            what = f"the logs hold {len(made)} benchmarks ({names})"
+            raise UsageError(what, remedy="Audit each of hqm.from_logs(...).")
+        return made[0], part
     if not isinstance(benchmark, Benchmark):
         return load(benchmark, **options.loading), part
     default: dict[str, Any] = RunOptions().loading

@@ -22,7 +22,7 @@ import numpy as np
 
 from hqm.auditing.gate import default_text
 from hqm.benchmark.card import Card
-from hqm.benchmark.items import hallucination_type, read_items
+from hqm.benchmark.items import item_type, read_items
 from hqm.benchmark.new_items import parse_columns, read_questions
 from hqm.benchmark.new_sources import Gathered, open_source
 from hqm.errors import DataError, UsageError
@@ -297,7 +297,7 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     types = []
     for row in rows:
         try:
-            types.append(hallucination_type(row.get("type")))
+            types.append(item_type(row.get("type")))
         except DataError:
             continue
     return list(dict.fromkeys(kind for kind in types if kind))

@@ -175,7 +175,8 @@ class Session:
             paths = [*map(Path, recorded), *self.options.who.recorded]
             if not names and not paths:
                 live = list(benchmark.card.respondents.embedded)
-            respondents: list[Respondent] = self._recorded(benchmark, paths) if paths else []
+            brought = bool(paths or benchmark.brought)
+            respondents: list[Respondent] = self._recorded(benchmark, paths) if brought else []
             self._respondents[benchmark.name] = respondents + [self._live(name) for name in live]
         return self._respondents[benchmark.name]
 
@@ -218,7 +219,7 @@ class Session:
         read = (
             {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
         )
-        recordings: list[Recording] = []
+        recordings: list[Recording] = list(benchmark.brought)
         logs = []
         for path in paths:
             released = benchmark.recordings(path)
@@ -454,6 +455,9 @@ class Session:
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """The forms that the options ask for, in their order."""
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
+        if benchmark.brought:
+            put = {recording.form for recording in benchmark.brought}
+            wanted = [ORIGINAL, *sorted(put - {ORIGINAL})]
         forms = forms_of(benchmark, self.forms_from_files(benchmark), rewordings=wanted)
         every = {form.name: form for form in forms}
         unknown = [name for name in wanted if name not in every]

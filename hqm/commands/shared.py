@@ -17,6 +17,8 @@ from hqm.errors import DataError, UsageError
 if TYPE_CHECKING:
     from hqm.auditing.audit import Audit
     from hqm.auditing.gate import Policy
+    from hqm.benchmark.adapter import Benchmark
+    from hqm.benchmark.log_benchmark import LogBenchmark
     from hqm.commands.options import RunOptions
     from hqm.commands.session import Session
     from hqm.store.database import Store
@@ -142,7 +144,35 @@ def find_audit(path: Path) -> Path:
     return path
 
 
-def session_of(names: Sequence[str], store: Store, options: RunOptions) -> Session:
+def benchmarks_named(
+    names: Sequence[str], columns: str | None = None, *, partial: bool = False
+) -> list[str | LogBenchmark]:
+    """The names of benchmarks as they are; in place of files and folders of logs the benchmarks
+    that are made from them.
+
+    Raises
+    ------
+    AnswerError
+        A log cannot be read.
+    """
+    from hqm.benchmark.registry import is_log
+    from hqm.respondents.base import waiting
+
+    logs = [Path(name) for name in names if is_log(name)]
+    if not logs:
+        return list(names)
+    from hqm.benchmark.log_benchmark import benchmarks_of_logs
+    from hqm.imports.answer_table import parse_table_columns
+    from hqm.imports.detect import read_logs
+    from hqm.imports.log_answers import LogSettings
+
+    with waiting("reading the logs"):
+        read = read_logs(logs, columns=parse_table_columns([columns] if columns else []))
+        made = benchmarks_of_logs(read, LogSettings(partial=partial))
+    return [*(name for name in names if not is_log(name)), *made]
+
+
+def session_of(names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> Session:
     """The benchmarks, put before one store."""
     from hqm.commands.session import Session
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hqm.benchmark.card import Card
     from hqm.benchmark.download import Fetched
     from hqm.benchmark.findings import Finding
+    from hqm.benchmark.log_benchmark import LogBenchmark
     from hqm.commands.new_benchmark import Made
     from hqm.commands.session import Plan, Session
     from hqm.comparison.key_effects import KeyEffect
@@ -197,6 +198,16 @@ def taken(
         print(matching.sentence)
     for comparison in compared:
         recorded_scores(comparison.to_dict())
+    print(logs.sentence)
+
+
+def logs_taken(benchmarks: Sequence[LogBenchmark | str]) -> None:
+    """How the rows of logs found their questions, of the benchmarks that are made from logs."""
+    for benchmark in benchmarks:
+        if not isinstance(benchmark, str):
+            for note in (*benchmark.taken.notes, *benchmark.notes):
+                print(f"note: {note}", file=sys.stderr)
+            print(f"{benchmark.card.title}: {benchmark.taken.sentence}", file=sys.stderr)
 
 
 def recorded_scores(compared: Mapping[str, Any]) -> None:

@@ -1,22 +1,58 @@
 """Answer files of releases and of people: LLaVA's `answers/*.jsonl`, caption files, and plain
-tables of answers or scores.
+tables of answers or scores, a row an answer or a row a respondent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from hqm.imports.row import Log, Row, answers_in
+from hqm.errors import AnswerError, UsageError
+from hqm.imports import row as fields
+from hqm.imports.row import Log, Row, answers_in, number, score_of
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "model": fields.RESPONDENTS,
+    "item": fields.IDS,
+    "score": ("score",),
+    "run": ("run",),
+    "form": ("form",),
+    "judge": fields.JUDGES,
+    "cluster": fields.CLUSTERS,
+    "category": fields.PARTS,
+    "answer": fields.ANSWERS,
+    "target": fields.KEYS,
+    "question": fields.QUESTIONS,
+    "image": fields.IMAGES,
+    "options": ("options", "choices"),
+    "benchmark": fields.TASKS,
+}
+"""The fields of a row of a table, and the names of columns that are taken for each."""
+_FEWEST_ITEMS = 5
+_KNOWN = frozenset(name for names in COLUMNS.values() for name in names) | {
+    "answer_id",
+    "metadata",
+    "state",
+    "reason",
+    "detail",
+    "resolution",
+    "epoch",
+}
 
 
 def holds_answers(records: list[dict[str, Any]]) -> bool:
     """Whether these rows answer questions; a file of questions has `text` and `image`, and nothing
     that is an answer.
     """
-    return bool(records) and ("score" in records[0] or bool(answers_in(records[0])))
+    if not records:
+        return False
+    first = records[0]
+    named = any(name in first for name in fields.RESPONDENTS)
+    asks = any(name in first for name in (*fields.QUESTIONS, "image"))
+    # beside a question, and with nobody who gave it, an answer is the right one
+    answers = [name for name in answers_in(first) if named or not asks or name != "answer"]
+    return "score" in first or bool(answers)
 
 
 def is_foreign(records: list[dict[str, Any]]) -> bool:
@@ -35,17 +71,123 @@ def _is_llava(record: Mapping[str, Any]) -> bool:
     return {"question_id", "text", "model_id"} <= record.keys()
 
 
-def read_table(path: Path, records: list[dict[str, Any]]) -> Log:
-    """The rows of a file of answers, whatever its fields are called.
+def parse_table_columns(texts: Sequence[str]) -> dict[str, str]:
+    """What `--columns` says of a table of answers or scores: field -> column.
+
+    >>> parse_table_columns(["model=LLM,score=f1"])
+    {'model': 'LLM', 'score': 'f1'}
+
+    Raises
+    ------
+    UsageError
+        A part names no field.
+    """
+    said = {}
+    for pair in ",".join(texts).split(",") if texts else ():
+        name, equals, column = pair.partition("=")
+        if not equals or name.strip() not in COLUMNS:
+            raise UsageError(
+                f"--columns {pair.strip()!r} names no field",
+                remedy=f"Write FIELD=COLUMN; the fields are {', '.join(COLUMNS)}.",
+            )
+        said[name.strip()] = column.strip()
+    return said
+
+
+def read_table(
+    path: str, records: list[dict[str, Any]], columns: Mapping[str, str] | None = None
+) -> Log:
+    """The rows of a table of answers or scores, whatever its columns are called.
+
+    Every column of numbers that is no other field is a score of that name. A table without any
+    field of an answer has a row a respondent and a column an item, or the other way round.
+
+    Parameters
+    ----------
+    columns
+        Field -> column, where the names do not say it.
 
     Raises
     ------
     AnswerError
-        A row has neither an answer nor a score.
+        A row has neither an answer nor a score, or there is no such column.
     """
+    said = dict(columns or {})
+    for field, column in said.items():
+        if records and column not in records[0]:
+            there = ", ".join(map(repr, records[0]))
+            what = f"there is no column {column!r} for the field {field!r}"
+            raise AnswerError(what, place=path, remedy=f"The columns are {there}.")
+    if not said and (turned := _of_wide(records)):
+        records = turned
+    scores = _score_columns(records, said)
+    stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or path
+    llava = bool(records) and _is_llava(records[0])
+    named = {COLUMNS[field][0]: column for field, column in said.items() if field != "score"}
     rows = []
     for i, record in enumerate(records):
+        if named:
+            record = {**record, **{field: record[column] for field, column in named.items()}}
+        given = {name: score_of(record.get(name)) for name in scores}
+        known = {name: score for name, score in given.items() if score is not None}
+        if scores:
+            record = {**record, "score": next(iter(known.values()), None)}
         row = Row.of(record, f"{path}: record {i + 1}", position=i, score_alone=True)
-        rows.append(row if row.respondent else replace(row, respondent=path.stem))
-    llava = bool(records) and _is_llava(records[0])
-    return Log(path=str(path), tool="LLaVA" if llava else "a table of answers", rows=tuple(rows))
+        rows.append(
+            replace(
+                row,
+                respondent=row.respondent or stem,
+                scores=known,
+                position=None if row.ids and scores else row.position,
+            )
+        )
+    return Log(path=path, tool="LLaVA" if llava else "a table of answers", rows=tuple(rows))
+
+
+def _score_columns(records: Sequence[Mapping[str, Any]], said: Mapping[str, str]) -> list[str]:
+    """The columns of scores: the one that was said, else `score` and every other column of numbers
+    beside the fields of a row.
+    """
+    if not records or "score" in said:
+        return [said["score"]] if records else []
+    first = records[0]
+    named = any(name in first for name in (*fields.RESPONDENTS, *answers_in(first)))
+    if not said and not named and "score" not in first:
+        return []
+    others = [name for name in first if name not in _KNOWN and name not in said.values()]
+    return [
+        name
+        for name in ["score", *others]
+        if name in first and _all_numbers(record.get(name) for record in records)
+    ]
+
+
+def _all_numbers(cells: Any) -> bool:
+    """Whether every cell that is not empty is a number or truth, and one is."""
+    filled = [cell for cell in cells if cell not in (None, "")]
+    return bool(filled) and all(number(cell) is not None for cell in filled)
+
+
+def _of_wide(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a table with a row a respondent and a column an item; empty where it is none.
+
+    The heading of the first column says which way it lies: the name of an item's field makes the
+    rows items. With fewer columns it is a table of results, whose columns are no items.
+    """
+    if not records or len(records[0]) <= _FEWEST_ITEMS:
+        return []
+    first, *others = records[0]
+    if any(name in _KNOWN for name in others):
+        return []
+    names = [str(record.get(first) or "") for record in records]
+    if len(set(names)) < len(names) or not all(names):
+        return []
+    if not all(_all_numbers(record.get(name) for record in records) for name in others):
+        return []
+    by_item = first.strip().lower() in fields.IDS
+    return [
+        {"item": name if by_item else other, "model": other if by_item else name, "score": cell}
+        for record, name in zip(records, names, strict=True)
+        for other in others
+        if (cell := record.get(other)) not in (None, "")
+    ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol, cast
 
-from hqm.errors import AnswerError, UsageError
+from hqm.errors import AnswerError, HQMError, UsageError
 from hqm.imports import answer_table, readers
 from hqm.imports.row import Log, LogFile
 
@@ -33,7 +33,7 @@ class Reader(Protocol):
 TABLE = "table"
 """The source of LLaVA's answers and plain tables, which no tool wrote."""
 
-_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".eval")
+_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
 _PICKLES = (".pkl", ".pickle")
 _FOREIGN = (".eval", ".tsv", ".xlsx", *_PICKLES)
 """Files that HQM's own formats never are."""
@@ -49,15 +49,19 @@ def known_readers() -> Mapping[str, Reader]:
     return {module.SOURCE: module for module in modules}
 
 
-def read_logs(paths: Iterable[Path], source: str = "auto") -> list[Log]:
+def read_logs(
+    paths: Iterable[Path], source: str = "auto", columns: Mapping[str, str] | None = None
+) -> list[Log]:
     """The logs in files and folders, in the order of their names.
+
+    `columns` says which column of a table is which field, where their names do not.
 
     Raises
     ------
     UsageError
         There is no such source.
     AnswerError
-        A file is none that a known tool wrote, or a folder has none.
+        A file is none that a known tool wrote, or a folder has none that can be read.
     """
     sources = ("auto", *known_readers(), TABLE)
     if source not in sources:
@@ -69,16 +73,27 @@ def read_logs(paths: Iterable[Path], source: str = "auto") -> list[Log]:
         )
     logs = []
     for path in paths:
-        inside = [
-            log
-            for file in files_in(path)
-            if (log := _read(file, source, named=not path.is_dir())) is not None
-        ]
-        if not inside:
+        if not path.is_dir():
+            log = _read(path, source, columns, named=True)
+            logs += [log] if log is not None else []
+            continue
+        inside = [log for file in files_in(path) for log in _in_folder(file, source, columns)]
+        if not any(log.rows for log in inside):
             what = f"the folder has no file of answers ({', '.join(_SUFFIXES)})"
-            raise AnswerError(what, place=str(path), remedy="Name the files that a tool wrote.")
+            faults = [f"{log.path}: {note}" for log in inside for note in log.notes]
+            remedy = "Name the files that a tool wrote."
+            raise AnswerError("; ".join([what, *faults[:3]]), place=str(path), remedy=remedy)
         logs += inside
     return logs
+
+
+def _in_folder(path: Path, source: str, columns: Mapping[str, str] | None) -> list[Log]:
+    """The log of a file in a folder; one that cannot be read has no rows, and a note on why."""
+    try:
+        log = _read(path, source, columns, named=False)
+    except HQMError as error:
+        return [Log(path=str(path), tool="", rows=(), notes=(f"it is left out: {error.what}",))]
+    return [] if log is None else [log]
 
 
 def files_in(path: Path) -> list[Path]:
@@ -106,7 +121,7 @@ def _may_answer(path: Path) -> bool:
     return not beside and not aggregate
 
 
-def _read(path: Path, source: str, *, named: bool) -> Log | None:
+def _read(path: Path, source: str, columns: Mapping[str, str] | None, *, named: bool) -> Log | None:
     """One log; None for a file in a folder that answers nothing."""
     file = LogFile(path)
     if file.suffix in _PICKLES:
@@ -124,7 +139,7 @@ def _read(path: Path, source: str, *, named: bool) -> Log | None:
             remedy="Leave out --from.",
         )
     if named or answer_table.holds_answers(file.records):
-        return answer_table.read_table(path, file.records)
+        return answer_table.read_table(str(path), file.records, columns)
     return None
 
 

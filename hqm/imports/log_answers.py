@@ -51,6 +51,22 @@ class Taken:
     matchings: tuple[MatchReport, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """How many rows found their items, and how many answers are missing."""
+        reports = self.matchings
+        missing = sum(report.of - report.items for report in reports)
+        keys = sum(report.other_keys for report in reports)
+        parts = [
+            f"{sum(report.matched for report in reports)} of"
+            f" {sum(report.rows for report in reports)} rows matched",
+            f"{sum(len(report.contradicting) for report in reports)} contradicting",
+            f"{sum(len(report.unmatched) for report in reports)} unmatched",
+            f"{missing} of {sum(report.of for report in reports)} answers missing",
+            *([f"{keys} with another key"] if keys else []),
+        ]
+        return ", ".join(parts)
+
     def only(self, forms: Mapping[str, Form]) -> Taken:
         """The administrations with the items of these forms alone, as where one part is audited."""
         cut = (
@@ -76,7 +92,8 @@ def take_logs(
     `forms` are those that may have been asked, by name; a log that names none answers the original
     one. `spelling` maps a text to how the benchmark's copies agree on it (`Benchmark.spelled`).
 
-    A file that equals another byte for byte is left out: it is a copy, not a second run. Files of
+    A file that equals another byte for byte, about the same respondent, is left out: it is a copy,
+    not a second run. Files of
     one respondent become runs one after another where they answer the same items, and one run where
     they answer different ones.
 
@@ -85,7 +102,25 @@ def take_logs(
     AnswerError
         A row matches no item or several, and `settings.partial` is not set; or a form is unknown.
     """
-    logs, notes = _without_copies(read_logs(paths, settings.source))
+    return match_logs(forms, read_logs(paths, settings.source), settings, spelling)
+
+
+def match_logs(
+    forms: Mapping[str, Form],
+    logs: Sequence[Log],
+    settings: LogSettings = LogSettings(),
+    spelling: Callable[[str], str] = str,
+) -> Taken:
+    """Match the rows of logs to the items of a benchmark, as `take_logs` does with files.
+
+    Of several files, one that answers no item at all is left out with a note.
+
+    Raises
+    ------
+    AnswerError
+        As `take_logs`.
+    """
+    logs, notes = _without_copies(logs, settings.respondent)
     _check_name(logs, settings.respondent)
     recorded: dict[Key, dict[str, Response]] = {}
     origin: dict[Key, list[str]] = defaultdict(list)
@@ -121,6 +156,13 @@ def take_logs(
                     ambiguous=tuple(rows[i].described for i in matched.ambiguous),
                 )
             )
+    of_file: dict[str, int] = defaultdict(int)
+    for matching in matchings:
+        of_file[matching.path] += matching.matched
+    foreign = [path for path, matched in of_file.items() if not matched]
+    if len(foreign) < len(of_file):
+        notes += [f"{path} is left out: none of its rows is about an item" for path in foreign]
+        matchings = [matching for matching in matchings if matching.path not in foreign]
     refused = [matching for matching in matchings if not matching.complete]
     if refused and not settings.partial:
         raise AnswerError(
@@ -139,17 +181,24 @@ def take_logs(
     if not recordings:
         raise AnswerError(
             "no row answers an item",
-            place=", ".join(map(str, paths)),
+            place=", ".join(log.path for log in logs),
             remedy="Check the benchmark.",
         )
     return Taken(tuple(recordings), tuple(matchings), (*notes, *_same_answers(recordings)))
 
 
-def _without_copies(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
-    first: dict[str, str] = {}
+def _without_copies(logs: Sequence[Log], respondent: str | None) -> tuple[list[Log], list[str]]:
+    """The logs without a second file of the same content about the same respondents: two equal
+    files of two respondents are two respondents.
+    """
+    first: dict[tuple[str, ...], str] = {}
     kept, notes = [], []
     for log in logs:
-        content = sha256_file(Path(log.path))
+        names = {respondent or row.respondent for row in log.rows}
+        content = (
+            sha256_file(Path(log.path)) if Path(log.path).is_file() else log.path,
+            *sorted(names),
+        )
         if content in first:
             notes.append(
                 f"{log.path} is left out: it equals {first[content]} byte for byte, so it is a copy"
@@ -166,6 +215,8 @@ def _same_answers(recordings: Sequence[Recording]) -> list[str]:
     notes = []
     for recording in recordings:
         content = tuple(sorted((key, answer.text) for key, answer in recording.answers.items()))
+        if not any(text for _, text in content):  # of tables of scores no answer is known
+            continue
         other = first.setdefault(content, recording)
         if other is recording:
             continue

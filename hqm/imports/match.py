@@ -18,8 +18,9 @@ from typing import Literal, NoReturn
 from hqm.errors import AnswerError, HQMError
 from hqm.files.records import read_records
 from hqm.imports.row import IMAGES, PARTS, QUESTIONS, Row, first_text, ids_in, parts_in
-from hqm.types import Form, Item
+from hqm.types import LETTERS, Form, Item
 
+_INSTRUCTION = re.compile(r"(?<=[.?!:])\s*(?:please )?(?:answer|respond|reply)\b[^.?!]*[.?!]*$")
 SHOWN = 3
 """How many of the rows that match nothing are named."""
 
@@ -41,7 +42,8 @@ def asks_same(said: str, item: Item, spelling: Callable[[str], str] = str) -> bo
     >>> asks_same("Is there a dog?\\nAnswer yes or no.", Item("1", "Is there a dog?", "yes_no"))
     True
     """
-    return normalised(spelling(item.prompt)) in normalised(spelling(said))
+    asked, prompt = spelling(said), spelling(item.prompt)
+    return _core(prompt) in normalised(asked) or _core(prompt) == _core(asked)
 
 
 def picture_key(name: str) -> str:
@@ -278,14 +280,33 @@ class MatchReport:
 
 
 def has_other_key(row: Row, item: Item) -> bool:
-    """Whether a row names another right answer than a yes/no item has.
+    """Whether a row names another right answer than an item has; of options, in whatever order.
 
     >>> item = Item("1", "Is there a dog?", "yes_no", "yes")
     >>> has_other_key(Row(place="", key="No"), item), has_other_key(Row(place="", key="Yes"), item)
     (True, False)
     """
     key = normalised(row.key).rstrip(".")
-    return item.task == "yes_no" and key in ("yes", "no") and key != item.target
+    if item.task == "yes_no":
+        return key in ("yes", "no") and key != item.target
+    if item.task == "choice":
+        right = _option(str(item.target), item.options)
+        said = _option(row.key.strip(), row.options or item.options)
+        return bool(right and said) and right != said
+    return (
+        item.task == "vqa"
+        and isinstance(item.target, str)
+        and key != ""
+        and key != normalised(item.target).rstrip(".")
+    )
+
+
+def _option(key: str, options: Sequence[str]) -> str:
+    """The text of the option that a letter or a text names; empty where none is named."""
+    texts = [normalised(option) for option in options]
+    if key in LETTERS[: len(texts)]:
+        return texts[LETTERS.index(key)]
+    return normalised(key) if normalised(key) in texts else ""
 
 
 def first_of(records: Sequence[str]) -> str:
@@ -381,16 +402,17 @@ class _Index:
             self.tails[item.id.rpartition("/")[2]].append(item.id)
             if item.image:
                 self.pictures[picture_key(item.image)].append(item.id)
-            self.questions[_bare(spelling(item.prompt))].append(item.id)
+            for text in dict.fromkeys((_bare(spelling(item.prompt)), _core(spelling(item.prompt)))):
+                self.questions[text].append(item.id)
 
     def fitting(self, row: Row) -> tuple[tuple[str, ...], How]:
         """The items that contradict nothing the row says."""
         named = self._named(row)
         if named:
             return named, "id"
-        if row.image and picture_key(row.image) in self.pictures:
+        if self._knows_picture(row):
             return self.pictured(row), "picture and question"
-        if row.image and self.pictures:
+        if row.image and self.pictures and not row.question:
             return (), "picture and question"
         if row.question:
             keys = next(
@@ -428,18 +450,27 @@ class _Index:
         return [name] if name in self.form.by_id else self.tails.get(name, [])
 
     def _agrees(self, row: Row, item: Item) -> bool:
-        """Whether an item of the row's id has the row's picture and text; ids of other tools may be
-        numbers of their own.
+        """Whether an item of the row's id has the row's picture, text and options; ids of other
+        tools may be numbers of their own.
+
+        Where the question is equal, a picture of a name that the benchmark does not know is another
+        name of the same picture.
         """
-        if row.image and item.image and picture_key(row.image) != picture_key(item.image):
+        another = row.image and item.image and picture_key(row.image) != picture_key(item.image)
+        if another and (self._knows_picture(row) or not row.question):
             return False
+        if row.options and item.options:
+            named = [sorted(map(normalised, options)) for options in (row.options, item.options)]
+            if named[0] != named[1]:
+                return False
         return self._asks(row, item)
 
+    def _knows_picture(self, row: Row) -> bool:
+        return bool(row.image) and picture_key(row.image) in self.pictures
+
     def _asks(self, row: Row, item: Item) -> bool:
-        """Whether a row's text holds an item's question; true where the row has no text."""
-        return not row.question or _bare(self.spelling(item.prompt)) in normalised(
-            self.spelling(row.question)
-        )
+        """Whether a row asks an item's question; true where one of them has no text."""
+        return not row.question or not item.prompt or asks_same(row.question, item, self.spelling)
 
     def _of_parts(self, keys: Iterable[str], row: Row) -> tuple[str, ...]:
         keys = tuple(keys)
@@ -471,11 +502,24 @@ def _bare(text: str) -> str:
     return normalised(text).rstrip(" .")
 
 
+def _core(text: str) -> str:
+    """A question without the instruction on how to answer it, which one tool writes into the
+    question, another behind it, and a third leaves out.
+
+    >>> _core("Is there a dog? Please answer yes or no."), _core("Answer yes.")
+    ('is there a dog?', 'answer yes')
+    """
+    core = _bare(text)
+    while (shorter := _INSTRUCTION.sub("", core).rstrip(" .")) not in ("", core):
+        core = shorter
+    return core
+
+
 def _asked(question: str) -> list[str]:
     """What a prompt may ask, without the instruction that a tool puts behind or before it."""
     lines = [line for line in question.splitlines() if line.strip()]
     texts = [question, "\n".join(lines[:-1]), "\n".join(lines[1:]), *lines[:1], *lines[-1:]]
     cut = re.match(r"(?s)(.*[?？])", question)
     texts += [cut[1]] if cut else []
-    texts.append(re.sub(r"(?is)\s*(?:please )?answer\b[^.?!]*[.?!]?\s*$", "", question))
+    texts.append(_core(question))
     return list(dict.fromkeys(bare for text in texts if (bare := _bare(text))))

@@ -4,17 +4,19 @@ and corrected keys.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 from hqm.errors import AnswerError, DataError
 from hqm.files.records import begins_with, read_json, read_records, read_text, whole_number
-from hqm.types import STATES, Form, Response, State
+from hqm.types import LETTERS, STATES, Form, Response, State
 
 _TRUTHS = {
     "true": 1.0,
@@ -95,6 +97,12 @@ class Row:
     """
     key: str = ""
     """The right answer that the row names."""
+    options: tuple[str, ...] = ()
+    """The options that the row names, in their order."""
+    cluster: str = ""
+    """What the question shares with others, where the row says it."""
+    task: str = ""
+    """What the tool calls the benchmark."""
     position: int | None = None
     """The row number of the question in the data that the tool read, from 0."""
     respondent: str = ""
@@ -104,10 +112,13 @@ class Row:
     answer: Response | None = None
     """The answer; of a judgement the one that was judged, where the row has it."""
     score: float | None = None
-    """What the tool made of the answer, 1 for right."""
+    """What the tool made of the answer, 1 for right: the first of its scores."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Every score that the tool gave the answer, under the tool's own names."""
     read: str = ""
     """What the tool read out of the answer."""
     judge: str = ""
+    """Who gave the scores or the judgement, where it was a judge."""
     asking: int | None = None
     """Which time the judge was asked."""
     stem: str | None = None
@@ -136,6 +147,9 @@ class Row:
             No field holds an answer, or the answer is no text.
         """
         names = answers_in(record)
+        if names[:1] == ["answer"] and set(names) & _OF_A_MODEL:
+            # beside what a model wrote, the field `answer` has the right answer
+            names, record = names[1:], {"target": record["answer"], **record}
         if not names and not (score_alone and "score" in record):
             wanted = (*ANSWERS, "score") if score_alone else ANSWERS
             raise AnswerError(no_field(wanted, record), place=place)
@@ -152,12 +166,16 @@ class Row:
             question=first_text(record, questions),
             parts=parts_in(first_text(record, PARTS)),
             key=first_text(record, KEYS),
+            options=options_in(record),
+            cluster=first_text(record, CLUSTERS),
+            task=first_text(record, TASKS),
             position=position,
             respondent=first_text(record, RESPONDENTS),
             form=first_text(record, ("form",)),
             run=count_in(record, "run", place) or 0,
             answer=answer,
             score=number(record.get("score")),
+            judge=first_text(record, JUDGES),
         )
 
     @property
@@ -189,6 +207,10 @@ class Log:
     notes: tuple[str, ...] = ()
     """What a reader should know of it: a run that crashed, rows without an answer."""
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    totals: Mapping[str, float] = field(default_factory=dict)
+    """Score -> the total that the tool printed, where the log has it."""
+    lower: frozenset[str] = frozenset()
+    """The scores of which the tool says that lower is better."""
 
 
 class LogFile:
@@ -228,7 +250,7 @@ class LogFile:
 
 # --- what the fields of a record are called ---
 
-IDS = ("item", "question_id", "id", "sample_id", "index")
+IDS = ("item", "item_id", "question_id", "id", "sample_id", "index", "doc_id")
 IMAGES = ("image", "image_id", "image_source", "image_path", "filename")
 QUESTIONS = ("question", "prompt", "query", "instruction")
 ANSWERS = (
@@ -240,9 +262,13 @@ ANSWERS = (
     "text",
     "caption",
 )
+_OF_A_MODEL = frozenset(("response", "prediction", "model_answer", "model_prediction"))
 KEYS = ("target", "label", "gold", "ground_truth", "gt_answer")
-RESPONDENTS = ("respondent", "model_id", "model")
+RESPONDENTS = ("respondent", "model_id", "model", "model_name")
 PARTS = ("category", "split", "part")
+CLUSTERS = ("cluster", "document", "group")
+TASKS = ("benchmark", "dataset", "task", "evaluation_name")
+JUDGES = ("judge", "judge_model", "judge_name")
 
 
 def answers_in(record: Mapping[str, Any]) -> list[str]:
@@ -260,6 +286,26 @@ def ids_in(record: Mapping[str, Any], names: Iterable[str] = IDS) -> tuple[str, 
     """The ids of a record, each once."""
     ids = [str(record[name]) for name in names if isinstance(record.get(name), (str, int))]
     return tuple(dict.fromkeys(name for name in ids if name.strip()))
+
+
+def options_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options of a record: a list of texts, or the columns A, B, C, ...
+
+    >>> options_in({"choices": ["red", "blue"]}), options_in({"A": "red", "B": "blue", "C": ""})
+    (('red', 'blue'), ('red', 'blue'))
+    """
+    for name in ("options", "choices"):
+        value = record.get(name)
+        if isinstance(value, str) and value.startswith("["):
+            try:
+                value = ast.literal_eval(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+        if isinstance(value, (list, tuple)):
+            return tuple(str(option).strip() for option in value)
+    lettered = (str(record.get(letter) or "").strip() for letter in LETTERS)
+    options = tuple(takewhile(bool, lettered))
+    return options if len(options) > 1 else ()
 
 
 def parts_in(text: str) -> tuple[str, ...]:
@@ -393,6 +439,43 @@ def number(value: Any) -> float | None:
         except ValueError:
             return None
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+_SCORES = (
+    "score",
+    "correct",
+    "is_correct",
+    "true_false",
+    "accuracy",
+    "acc",
+    "acc_score",
+    "exact_match",
+    "match_success",
+    "rating",
+    "hit",
+    "eval_score",
+)
+_READ = ("parsed_pred", "pred_answer", "extracted_answer", "prediction", "predicted", "pred")
+_RIGHT = ("answer", "gt_answer", "gt", "ground_truth", "target")
+
+
+def score_of(value: Any) -> float | None:
+    """The score in what a tool wrote for an answer: a number or truth, or an object that has one;
+    of an object with what was read and the right answer, whether they are equal.
+
+    >>> score_of(True), score_of({"score": 0.5}), score_of({"parsed_pred": ["B"], "answer": "B"})
+    (1.0, 0.5, 1.0)
+    """
+    if not isinstance(value, Mapping):
+        return number(value)
+    for name in _SCORES:
+        if (known := number(value.get(name))) is not None:
+            return known
+    read = next((texts(value[name])[0] for name in _READ if name in value), None)
+    right = next((value[name] for name in _RIGHT if name in value), None)
+    if read is None or right is None:
+        return None
+    return float(read.strip().casefold() in {text.strip().casefold() for text in texts(right)})
 
 
 def texts(value: Any) -> list[str]:

@@ -31,7 +31,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.coverage import FEWEST_CLUSTERS
 from hqm.psychometrics.distributions import binomial_above
-from hqm.types import HALLUCINATION_TYPES, Count, Form, finite
+from hqm.types import Count, Form, finite, types_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class TypeCoverage:
 
 
 def coverage(form: Form, claimed: Iterable[str], labelled: bool = True) -> tuple[TypeCoverage, ...]:
-    """The eight hallucination types with their items, pictures and distinct wordings.
+    """The types of a benchmark with their items, pictures and distinct wordings.
 
     A type that the card claims but no item has counts as claimed, never as covered. `labelled` says
     whether the release itself carries the labels.
     """
     said = set(claimed)
     rows = []
-    for kind in HALLUCINATION_TYPES:
+    for kind in types_in(form.items, said):
         items = [item for item in form.items if item.type == kind]
         images = {item.image for item in items if item.image}
         wordings = {" ".join(item.prompt.lower().split()) for item in items}
@@ -78,7 +78,7 @@ def _coverage(case: Case) -> Coverage:
     plain = case.additive and not case.metric.group
     return type_coverage(
         [item.type for item in items],
-        HALLUCINATION_TYPES,
+        types_in(items, case.claimed),
         images=[item.cluster or item.id for item in items],
         questions=[item.prompt for item in items],
         claimed=set(case.claimed),

@@ -26,7 +26,7 @@ from hqm.psychometrics import (
 )
 from hqm.psychometrics.bootstrap import stream
 from hqm.psychometrics.distributions import binomial_above
-from hqm.types import HALLUCINATION_TYPES, Form, Item
+from hqm.types import Form, Item, types_in
 
 MOST = 12_000
 """The most items that the words are tried on, drawn at random.
@@ -360,11 +360,11 @@ def check_types(form: Form, claimed: Iterable[str], labelled: bool) -> Iterable[
             rows=tuple({"type": kind} for kind in empty),
         )
     least = items_for_error(LARGEST_ERROR)
-    counts = {kind: len(groups.get(kind, ())) for kind in HALLUCINATION_TYPES}
+    counts = {kind: len(groups.get(kind, ())) for kind in types_in(form.items)}
     yield from too_few(
         {kind: TooFew(n, 0.5 / n**0.5, least - n) for kind, n in counts.items() if 0 < n < least}
     )
-    extra = [kind for kind in HALLUCINATION_TYPES if kind in groups and kind not in claimed]
+    extra = [kind for kind in types_in(form.items) if kind in groups and kind not in claimed]
     if extra:
         n = sum(len(groups[kind]) for kind in extra)
         yield Finding(

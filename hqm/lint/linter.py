@@ -26,7 +26,7 @@ from hqm.benchmark.findings import (
     code_of,
     group_by_type,
 )
-from hqm.benchmark.items import cut, hallucination_type, item_of
+from hqm.benchmark.items import cut, item_of, item_type
 from hqm.benchmark.registry import folder_of_card, groups, load, make
 from hqm.errors import DataError, FieldError, HQMError, ImageError, UsageError
 from hqm.files.cache import is_url, safe_name
@@ -164,7 +164,7 @@ def _item(record: Mapping[str, Any], card: Card, place: str, faults: Faults) -> 
         )
         faults.add("field-missing", f"the field {name!r} {state}", place)
     try:
-        hallucination_type(record.get(names.type))
+        item_type(record.get(names.type), own=card.types)
     except DataError as error:
         faults.add("type-unknown", error.what, place)
         record[names.type] = None

@@ -389,7 +389,11 @@ class RecordedRespondent:
     def _digest(self) -> str:
         parts = {
             f"{form}#{run}{f'@{scale}' if scale else ''}": digest(
-                {key: [r.text, r.state] for key, r in answers.items()}
+                # what a tool made of an answer belongs to it where the tool's scores are audited
+                {
+                    key: [r.text, r.state, *([r.detail["scores"]] if "scores" in r.detail else [])]
+                    for key, r in answers.items()
+                }
             )
             for (form, run, scale), answers in self._by_cell.items()
         }

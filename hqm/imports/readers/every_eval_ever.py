@@ -4,11 +4,13 @@ beside them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast, get_args
 
 from hqm.files.records import whole_number
-from hqm.imports.row import Log, LogFile, Row, number, texts, tokens_in
+from hqm.imports.row import Log, LogFile, Row, number, options_in, texts, tokens_in
 from hqm.types import Response, State
 
 SOURCE = "eee"
@@ -32,7 +34,9 @@ def read_log(file: LogFile) -> Log:
         text = row.answer.text if row.answer else ""
         same = (row.respondent, row.form, row.run, row.ids, text)
         # without the name of a result, a second row is a second answer
-        rows.setdefault(same if result else (*same, i), row)
+        key = same if result else (*same, i)
+        first = rows.setdefault(key, row)
+        rows[key] = replace(first, scores={**row.scores, **first.scores})
     tool = f"Every Eval Ever {file.records[0].get('schema_version', '')}".strip()
     return Log(path=str(file.path), tool=tool, rows=tuple(rows.values()))
 
@@ -60,7 +64,9 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
         ),
         "",
     )
-    score = number(evaluation.get("score"))
+    given = number(evaluation.get("score"))
+    right = number(evaluation.get("is_correct"))
+    score = None if metadata.get("scored") == "false" else right if given is None else given
     epoch = metadata.get("epoch")
     return Row(
         place=place,
@@ -76,15 +82,20 @@ def _row(record: Mapping[str, Any], place: str) -> Row:
             if epoch is None
             else max(whole_number(epoch, "epoch", place) - 1, 0)
         ),
-        score=(
-            None
-            if metadata.get("scored") == "false"
-            else number(evaluation.get("is_correct"))
-            if score is None
-            else score
-        ),
+        task=str(record.get("evaluation_name") or ""),
+        options=options_in(asked),
+        score=score,
+        scores={} if score is None else {_score_name(record): score},
         read=str(read or ""),
     )
+
+
+def _score_name(record: Mapping[str, Any]) -> str:
+    """What the score of a row is called: the end of the result that it counts for, where it says
+    which.
+    """
+    result = str(record.get("evaluation_result_id") or "")
+    return re.split(r"[/#:|]", result)[-1] or "score"
 
 
 def _object(value: Any) -> Mapping[str, Any]:

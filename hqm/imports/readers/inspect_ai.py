@@ -11,11 +11,23 @@ import json
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import DataError
-from hqm.imports.row import Log, LogFile, Row, number, stopped, texts, tokens_in
+from hqm.imports.row import (
+    PARTS,
+    Log,
+    LogFile,
+    Row,
+    first_text,
+    number,
+    parts_in,
+    stopped,
+    texts,
+    tokens_in,
+)
 from hqm.types import Response
 
 _ZSTANDARD = 93
@@ -116,22 +128,51 @@ def _log(
         notes.append(f"the run ended with the status {status}{f': {error}' if error else ''}")
     form = str((run.get("task_args") or {}).get("form") or "")
     model = str(run.get("model") or path.stem)
+    task = str(run.get("task") or path.stem).rpartition("/")[2]
     rows = [
-        row for name, sample in samples for row in _rows(f"{path}: {name}", sample, model, form)
+        row
+        for name, sample in samples
+        for row in _rows(
+            f"{path}: {name}", sample, Row(place="", respondent=model, form=form, task=task)
+        )
     ]
     tool = f"inspect_ai {(run.get('packages') or {}).get('inspect_ai', '')}".strip()
-    return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
+    return Log(
+        path=str(path),
+        tool=tool,
+        rows=tuple(rows),
+        notes=tuple(notes),
+        settings=settings,
+        totals=_totals(header.get("results") or {}),
+    )
 
 
-def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[Row]:
+def _totals(results: Mapping[str, Any]) -> dict[str, float]:
+    """Score -> the mean that the log prints of it."""
+    totals: dict[str, float] = {}
+    for printed in results.get("scores") or ():
+        metrics = printed.get("metrics") or {}
+        named = [metrics[name] for name in ("accuracy", "mean") if name in metrics]
+        value = number(named[0].get("value")) if named else None
+        if value is not None:
+            totals.setdefault(str(printed.get("name") or printed.get("scorer")), value)
+    return totals
+
+
+def _rows(place: str, sample: Any, run: Row) -> Iterator[Row]:
+    """The rows of a sample, of a run that says what all its rows share: one, and one more for each
+    judge.
+    """
     if not isinstance(sample, Mapping) or "id" not in sample:
         raise DataError("it is no sample: it has no id", place=place)
     metadata = sample.get("metadata") or {}
     question, image = _asked(sample)
-    score, read = _score(sample.get("scores") or {})
-    yield Row(
+    scored = sample.get("scores") or {}
+    scores, read = _scores(scored)
+    choices = sample.get("choices") or ()
+    yield replace(
+        run,
         place=place,
-        respondent=model,
         answer=_answer(sample),
         ids=tuple(
             str(value) for value in (metadata.get("item"), sample["id"]) if value is not None
@@ -139,10 +180,14 @@ def _rows(place: str, sample: Any, model: str, form: str) -> Iterator[Row]:
         image=str(metadata.get("image") or image),
         question=question,
         key=texts(sample.get("target"))[0],
-        form=str(metadata.get("form") or form),
+        options=tuple(str(choice) for choice in choices),
+        parts=parts_in(first_text(metadata, PARTS)),
+        form=str(metadata.get("form") or run.form),
         run=max(int(sample.get("epoch") or 1) - 1, 0),
-        score=score,
+        score=next(iter(scores.values()), None),
+        scores=scores,
         read=read,
+        judge=_judge(scored),
     )
 
 
@@ -205,8 +250,30 @@ def _text(content: Any, sample: Mapping[str, Any]) -> str:
     return text
 
 
-def _score(scores: Mapping[str, Any]) -> tuple[float | None, str]:
-    for scored in scores.values():
-        if isinstance(scored, Mapping) and (known := number(scored.get("value"))) is not None:
-            return known, str(scored.get("answer") or "")
-    return None, ""
+def _scores(scored: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+    """Every score of a sample by its scorer, and what the first one read; a scorer of several
+    values gives each its name.
+    """
+    scores: dict[str, float] = {}
+    read = ""
+    for scorer, score in scored.items():
+        value = score.get("value") if isinstance(score, Mapping) else None
+        parts = value if isinstance(value, Mapping) else {"": value}
+        for name, part in parts.items():
+            known = number(part)
+            if known is not None:
+                scores[name or scorer] = known
+                read = read or str(score.get("answer") or "")
+    return scores, read
+
+
+def _judge(scored: Mapping[str, Any]) -> str:
+    """The scorer that put the answer to a model, where it is the only scorer; inspect keeps the
+    conversation with it.
+    """
+    graded = [
+        name
+        for name, score in scored.items()
+        if isinstance(score, Mapping) and "grading" in (score.get("metadata") or {})
+    ]
+    return graded[0] if len(graded) == len(scored) == 1 else ""

@@ -10,13 +10,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hqm.errors import HQMError
 from hqm.files.records import read_json
-from hqm.imports.row import Log, LogFile, Row, first_text, number, parts_in, texts, tokens_in
+from hqm.imports.row import (
+    Log,
+    LogFile,
+    Row,
+    first_text,
+    options_in,
+    parts_in,
+    score_of,
+    texts,
+    tokens_in,
+)
 from hqm.types import Response
 
 _SAMPLES = re.compile(
@@ -30,6 +41,8 @@ _PLACES = ("category", "subcategory", "set_id", "figure_id", "question_id")
 _IMAGES = ("image_id", "image", "image_source", "filename", "image_path")
 _QUESTIONS = ("question", "text", "query", "prompt")
 
+
+_STDERR = ("_stderr", "_stderr_clt", "_stderr_clustered")
 
 SOURCE = "lmms-eval"
 
@@ -61,12 +74,45 @@ def read_log(file: LogFile) -> Log:
     rows = [
         row
         for i, record in enumerate(file.records, 1)
-        for row in _rows(record, f"{path}: record {i}", respondent)
+        for row in _rows(record, f"{path}: record {i}", respondent, task)
     ]
     settings = dict(results.get("configs", {}).get(task, {}).get("generation_kwargs", {}) or {})
     version = str(results.get("lmms_eval_version") or "").partition("@")[0]
     tool = f"lmms-eval {version}" if version not in ("", "unknown") else "lmms-eval"
-    return Log(path=str(path), tool=tool, rows=tuple(rows), notes=tuple(notes), settings=settings)
+    better = results.get("higher_is_better", {}).get(task, {})
+    return Log(
+        path=str(path),
+        tool=tool,
+        rows=_of_filters(rows),
+        notes=tuple(notes),
+        settings=settings,
+        totals=_totals(results.get("results", {}).get(task, {})),
+        lower=frozenset(name for name, higher in better.items() if higher is False),
+    )
+
+
+def _totals(printed: Mapping[str, Any]) -> dict[str, float]:
+    """Score -> what the results file prints, under the names that `_scores` gives."""
+    totals = {}
+    for name, value in printed.items():
+        metric, _, kept = name.partition(",")
+        if isinstance(value, (int, float)) and not metric.endswith(_STDERR):
+            totals[metric if kept in ("", "none") else name] = float(value)
+    return totals
+
+
+def _of_filters(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows, those of one answer joined that lm-eval writes once for each of its filters."""
+    joined: dict[tuple[object, ...], Row] = {}
+    for i, row in enumerate(rows):
+        text = row.answer.text if row.answer else ""
+        key = (row.position, row.run, text)
+        first = joined.get(key)
+        if first is None or row.position is None or row.scores.keys() & first.scores.keys():
+            joined[key if first is None else (*key, i)] = row
+        else:
+            joined[key] = replace(first, scores={**first.scores, **row.scores})
+    return tuple(joined.values())
 
 
 def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
@@ -78,7 +124,7 @@ def _read_old(path: Path, document: Mapping[str, Any]) -> Log:
         row
         for i, record in enumerate(document["logs"], 1)
         if isinstance(record, Mapping)
-        for row in _rows(record, f"{path}: record {i}", respondent)
+        for row in _rows(record, f"{path}: record {i}", respondent, path.stem)
     ]
     return Log(path=str(path), tool="lmms-eval 0.3", rows=tuple(rows))
 
@@ -118,11 +164,11 @@ def _pretrained(arguments: str) -> str:
     return named[1].strip() if named else ""
 
 
-def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Row]:
+def _rows(record: Mapping[str, Any], place: str, respondent: str, task: str) -> Iterator[Row]:
     doc = record.get("doc")
     said = {**(doc if isinstance(doc, Mapping) else {}), **_of_metrics(record)}
     answers = texts(record["resps"] if "resps" in record else record.get("filtered_resps"))
-    score, read = _score(record)
+    scores, read = _scores(record)
     position = record.get("doc_id")
     tokens = record.get("token_counts") or []
     for run, text in enumerate(answers):
@@ -142,11 +188,14 @@ def _rows(record: Mapping[str, Any], place: str, respondent: str) -> Iterator[Ro
             image=first_text(said, _IMAGES),
             question=_prompt(record) or first_text(said, _QUESTIONS),
             parts=parts_in(str(said.get("category") or "")),
-            key=str(record.get("target") or ""),
+            key=texts(record.get("target"))[0],
+            options=options_in(said),
+            task=task,
             position=position if isinstance(position, int) else None,
             form=str(said.get("form") or ""),
             run=run,
-            score=score,
+            score=next(iter(scores.values()), None),
+            scores=scores,
             read=read,
         )
 
@@ -167,15 +216,22 @@ def _of_metrics(record: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _score(record: Mapping[str, Any]) -> tuple[float | None, str]:
+def _scores(record: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+    """Every score of a row by its name, and what the tool read.
+
+    Scores of a filter of lm-eval carry its name, as in the tool's own results.
+    """
+    kept = record.get("filter")
+    behind = f",{kept}" if isinstance(kept, str) and kept not in ("", "none") else ""
+    scores: dict[str, float] = {}
+    read = ""
     for name, value in record.items():
-        if name in _OWN:
+        if name in _OWN or (known := score_of(value)) is None:
             continue
-        if isinstance(value, Mapping) and "score" in value:
-            return number(value["score"]), str(value.get("prediction", ""))
-        if not isinstance(value, Mapping) and (known := number(value)) is not None:
-            return known, ""
-    return None, ""
+        scores[f"{name}{behind}"] = known
+        if isinstance(value, Mapping):
+            read = read or str(value.get("prediction", ""))
+    return scores, read
 
 
 def _ids(said: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hqm.imports.row import Log, LogFile, Row, number, parts_in
+from hqm.imports.row import Log, LogFile, Row, number, options_in, parts_in
 from hqm.types import Response
 
 _FAILED = "Failed to obtain answer"
 _CUT = 32_767
 _FOLDER = re.compile(r"T\d{8}")
+_SCORED = re.compile(r"_(?:auxmatch|results?|judge|score)$")
+_JUDGE = re.compile(r"_(?:exact_matching|(?:chatgpt|gpt|claude|qwen|llama|deepseek)-?[\w.-]*)$")
+_SCORES = ("score", "hit", "eval_score", "gpt4_score", "match")
 
 
 SOURCE = "vlmevalkit"
@@ -28,8 +32,9 @@ def is_log(file: LogFile) -> bool:
 def read_log(file: LogFile) -> Log:
     """The rows of one file."""
     path, records = file.path, file.records
-    respondent = _respondent(path, str(records[0].get("dataset") or ""))
-    rows = [_row(record, f"{path}: record {i}", respondent) for i, record in enumerate(records, 1)]
+    respondent, dataset = _named(path, str(records[0].get("dataset") or ""))
+    shared = Row(place="", respondent=respondent, task=dataset)
+    rows = [_row(record, f"{path}: record {i}", shared) for i, record in enumerate(records, 1)]
     notes = []
     if file.suffix == ".xlsx":
         cut = sum(len(str(record["prediction"])) >= _CUT for record in records)
@@ -38,20 +43,23 @@ def read_log(file: LogFile) -> Log:
     return Log(path=str(path), tool="VLMEvalKit", rows=tuple(rows), notes=tuple(notes))
 
 
-def _respondent(path: Path, dataset: str) -> str:
-    """`<model>_<dataset>`: the folder is named after the model; else what stands before the last
-    underscore.
+def _named(path: Path, dataset: str) -> tuple[str, str]:
+    """The respondent and the dataset of `<model>_<dataset>`: the folder is named after the model;
+    else what stands before the last underscore.
+
+    What the evaluation writes behind the name (`_auxmatch`, `_<judge>_result`) is left out.
     """
-    stem = path.stem.removesuffix("_auxmatch")
+    stem = _JUDGE.sub("", _SCORED.sub("", path.stem))
     folder = path.parent.parent.name if _FOLDER.match(path.parent.name) else path.parent.name
     if folder and stem.startswith(f"{folder}_"):
-        return folder
+        return folder, dataset or stem.removeprefix(f"{folder}_")
     if dataset and stem.endswith(f"_{dataset}"):
-        return stem.removesuffix(f"_{dataset}")
-    return stem.rpartition("_")[0] or stem
+        return stem.removesuffix(f"_{dataset}"), dataset
+    model, _, rest = stem.rpartition("_")
+    return model or stem, dataset or rest
 
 
-def _row(record: Mapping[str, Any], place: str, respondent: str) -> Row:
+def _row(record: Mapping[str, Any], place: str, shared: Row) -> Row:
     def said(name: str) -> str:
         return str(record.get(name) if record.get(name) is not None else "")
 
@@ -61,15 +69,19 @@ def _row(record: Mapping[str, Any], place: str, respondent: str) -> Row:
     pieces = index.split("_")
     # HallusionBench: <category>_<subcategory>_<visual input>_<set>_<figure>_<question>
     composed = "_".join(pieces[:2] + pieces[3:]) if len(pieces) == 6 else ""
-    return Row(
+    given = {name: number(record.get(name)) for name in _SCORES}
+    scores = {name: score for name, score in given.items() if score is not None}
+    return replace(
+        shared,
         place=place,
-        respondent=respondent,
         answer=Response("", "error", text) if failed else Response(text),
         ids=tuple(filter(None, [composed, index])),
         image=said("image_path"),
         question=said("question"),
         key=said("answer"),
+        options=options_in(record),
         parts=parts_in(said("category")),
-        score=number(record.get("score")),
+        score=next(iter(scores.values()), None),
+        scores=scores,
         read=said("extracted"),
     )

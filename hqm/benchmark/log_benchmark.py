@@ -1,0 +1,413 @@
+"""A benchmark that is made from logs: its questions, respondents and scores are those of the rows.
+
+The score of an answer is the tool's own. Where a log has none, the answers are read as those of any
+benchmark whose card names no reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hqm.benchmark.adapter import Benchmark
+from hqm.benchmark.card import Card
+from hqm.benchmark.new_items import letter_of, task_of
+from hqm.errors import AnswerError, DataError
+from hqm.imports.log_answers import LogSettings, Taken, match_logs
+from hqm.imports.match import normalised, picture_key
+from hqm.imports.row import Log, Row
+from hqm.scoring.metrics import UNIT, Metric, mean_of
+from hqm.types import ORIGINAL, PARALLEL, Form, Item, Response, Task, Verdict
+
+SCORES = "scores"
+"""The key under which an answer keeps every score: judge -> score's name -> value."""
+_POOLED = "score"
+_MOST_AUDITED = 3
+_MOST_TYPES = 50
+
+
+class LogBenchmark(Benchmark):
+    """The benchmark of logs.
+
+    Parameters
+    ----------
+    card, forms
+        What is known of it, and its questions in every form that was asked, the original first.
+    taken
+        The recorded administrations, and how the rows were matched.
+    metrics
+        The tool's scores; empty where it gave none, so that HQM's readers score the answers.
+    notes
+        Where the tool's totals are no means of its rows.
+    """
+
+    def __init__(
+        self,
+        card: Card,
+        forms: Sequence[Form],
+        taken: Taken,
+        metrics: Sequence[Metric],
+        notes: Sequence[str] = (),
+    ) -> None:
+        super().__init__(card, Path())
+        self.forms, self.taken, self.notes = tuple(forms), taken, tuple(notes)
+        self._metrics = tuple(metrics)
+        self.tool_scored = bool(metrics)
+        self.brought = taken.recordings
+
+    def read(self) -> Form:
+        """The questions of the original form."""
+        return self.forms[0]
+
+    def more_forms(self, form: Form) -> tuple[Form, ...]:
+        """The other forms of the logs."""
+        return self.forms[1:]
+
+    def parallel(self, form: Form) -> Form:
+        """None: nobody was asked it."""
+        return Form(PARALLEL, ())
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The tool's scores, else those of HQM's readers."""
+        return self._metrics or super().metrics
+
+    @property
+    def audited(self) -> tuple[Metric, ...]:
+        """The first few scores over all questions."""
+        whole = [metric for metric in self.metrics if not metric.subset]
+        return tuple(whole[:_MOST_AUDITED]) if self._metrics else super().audited
+
+    def subsets(self, item: Item) -> Sequence[str]:
+        """The item's type and part, and the scores that only some questions have."""
+        return [*super().subsets(item), *item.meta.get(SCORES, ())]
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """HQM's own reading of an answer, where the log has a right answer that it can read."""
+        if item.target in (None, ""):
+            return Verdict.unscored("unparsed", "the log has no right answer")
+        return super().score(item, response)
+
+    def verdict_of_scores(self, scores: Mapping[str, float], read: str) -> Verdict:
+        """The verdict that the tool's scores of an answer are; unscored where it gave none."""
+        known = {
+            metric.name: scores[metric.name] for metric in self._metrics if metric.name in scores
+        }
+        if not known:
+            return Verdict.unscored("missing", "the tool recorded no score of this answer")
+        first = next(iter(known.values()))
+        tally = {_POOLED: first, _count(_POOLED): 1.0}
+        for name, score in known.items():
+            tally |= {name: score, _count(name): 1.0}
+        return Verdict(first, tally, "ok", read)
+
+
+def _count(name: str) -> str:
+    return f"answers with {name}"
+
+
+def benchmarks_of_logs(
+    logs: Sequence[Log], settings: LogSettings | None = None
+) -> list[LogBenchmark]:
+    """A benchmark for everything that the logs call one, with its respondents and scores.
+
+    Raises
+    ------
+    AnswerError
+        No row has an answer or score, or rows of one id ask different questions.
+    """
+    by_task: dict[str, list[Log]] = defaultdict(list)
+    for log in logs:
+        for task in dict.fromkeys(row.task or Path(log.path).stem for row in log.rows):
+            rows = tuple(row for row in log.rows if (row.task or Path(log.path).stem) == task)
+            by_task[task].append(replace(log, rows=rows))
+    if not by_task:
+        raise AnswerError(
+            "no row has an answer or a score", remedy="Name the files that a tool wrote."
+        )
+    if len(by_task) > 1 and all(not row.task for log in logs for row in log.rows):
+        # tables that name no benchmark are tables of one: a file a respondent
+        by_task = {_common([log.path for log in logs]): [log for log in logs if log.rows]}
+    names: dict[str, str] = {}
+    made: list[LogBenchmark] = []
+    refused: list[AnswerError] = []
+    for task, of_task in by_task.items():
+        try:
+            made.append(
+                _benchmark(_free_name(task, names), task, of_task, settings or LogSettings())
+            )
+        except AnswerError as error:
+            refused.append(error)
+    if not made:
+        raise refused[0]
+    made[0].notes += tuple(f"left out: {error}" for error in refused)
+    made[0].notes += tuple(
+        f"{log.path}: {note}" for log in logs if not log.rows for note in log.notes
+    )
+    return made
+
+
+def _common(paths: Sequence[str]) -> str:
+    return Path(paths[0]).resolve().parent.name if len(paths) > 1 else Path(paths[0]).stem
+
+
+def _free_name(task: str, names: dict[str, str]) -> str:
+    """A name for commands and signatures, which no other task of these logs has."""
+    plain = re.sub(r"[^a-z0-9]+", "_", task.lower()).strip("_")[:90] or "log"
+    name, number = plain, 1
+    while name in names:
+        number += 1
+        name = f"{plain}_{number}"
+    names[name] = task
+    return name
+
+
+def _benchmark(name: str, title: str, logs: Sequence[Log], settings: LogSettings) -> LogBenchmark:
+    keyed = _with_keys([replace(log, rows=_of_judges(log.rows)) for log in logs])
+    first_form = _first_form(keyed)
+    forms = [Form(form or ORIGINAL, items) for form, items in _items(keyed, first_form).items()]
+    card = _card(name, title, forms[0], keyed)
+    rows = [row for log in keyed for row in log.rows]
+    metrics = _metrics(rows, {s for log in keyed for s in log.lower}, keyed[0].tool)
+    logs_of_form = [
+        replace(log, rows=tuple(replace(row, form=_form(row, first_form)) for row in log.rows))
+        for log in keyed
+    ]
+    taken = match_logs({form.name: form for form in forms}, logs_of_form, settings)
+    if not metrics and not any(item.target for form in forms for item in form.items):
+        raise AnswerError(
+            "it has neither a score nor a right answer for any answer",
+            place=", ".join(log.path for log in logs[:3]),
+            remedy="Name the column of scores with --columns score=NAME, or log the scores.",
+        )
+    return LogBenchmark(card, forms, taken, metrics, tuple(_notes(keyed)))
+
+
+def _first_form(logs: Sequence[Log]) -> str:
+    """The form that stands for the original one: that without a name, else the first."""
+    names = list(dict.fromkeys(row.form for log in logs for row in log.rows))
+    return "" if "" in names or ORIGINAL in names else names[0]
+
+
+def _form(row: Row, first_form: str) -> str:
+    return ORIGINAL if row.form in ("", ORIGINAL, first_form) else row.form
+
+
+# --- the rows of one answer, and the question that each is about ---
+
+
+def _of_judges(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with all scores of an answer in its detail; rows of several judges about one answer
+    are one row.
+    """
+    joined: dict[tuple[object, ...], Row] = {}
+    said: dict[tuple[object, ...], dict[str, Mapping[str, float]]] = defaultdict(dict)
+    for i, row in enumerate(rows):
+        text = row.answer.text if row.answer else ""
+        about = (row.respondent, row.form, row.run, row.ids, row.question, row.image, text)
+        key = about if row.judge else (*about, i)
+        if row.judge in said[key]:
+            key = (*key, i)
+        joined.setdefault(key, row)
+        said[key][row.judge] = row.scores
+    return tuple(replace(row, answer=_with_scores(row, said[key])) for key, row in joined.items())
+
+
+def _with_scores(row: Row, scores: Mapping[str, Mapping[str, float]]) -> Response:
+    answer = row.answer or Response("", "missing")
+    if answer.state == "missing":
+        answer = Response("", "ok", "only its score is recorded", answer.detail)
+    known = {judge: dict(of_judge) for judge, of_judge in scores.items() if of_judge}
+    return answer._replace(detail={**answer.detail, SCORES: known}) if known else answer
+
+
+Key = Callable[[Row, int], str]
+_KEYS: tuple[Key, ...] = (
+    lambda row, _: row.id,
+    lambda row, _: f"{row.id}/{','.join(row.parts)}" if row.ids and row.parts else "",
+    lambda row, _: "" if row.position is None else str(row.position),
+    lambda row, _: f"{picture_key(row.image)} {normalised(row.question)}" if row.question else "",
+    lambda _, number: f"row{number}",
+)
+"""What may name a question, the most telling first."""
+
+
+def _with_keys(logs: Sequence[Log]) -> list[Log]:
+    """The logs with one id for every row: the first kind that every row has, and that no two rows
+    of one administration share.
+    """
+    for key in _KEYS:
+        keyed = [[(row, key(row, number)) for number, row in enumerate(log.rows)] for log in logs]
+        if all(_tells_apart(rows) for rows in keyed):
+            break
+    return [
+        replace(
+            log,
+            rows=tuple(
+                replace(row, ids=(name,), own_ids=True, position=None) for row, name in rows
+            ),
+        )
+        for log, rows in zip(logs, keyed, strict=True)
+    ]
+
+
+def _tells_apart(rows: Sequence[tuple[Row, str]]) -> bool:
+    within = [(row.respondent, row.form, row.run, name) for row, name in rows]
+    return all(name for *_, name in within) and len(set(within)) == len(within)
+
+
+# --- items, card and metrics ---
+
+
+def _items(logs: Sequence[Log], first_form: str) -> dict[str, tuple[Item, ...]]:
+    """Form -> its items, each from the first row about it, with what further rows add."""
+    rows: dict[str, dict[str, Row]] = {ORIGINAL: {}}
+    names: dict[str, set[str]] = defaultdict(set)
+    for log in logs:
+        for row in log.rows:
+            of_form = rows.setdefault(_form(row, first_form), {})
+            before = of_form.get(row.id)
+            of_form[row.id] = row if before is None else _filled(before, row)
+            names[row.id] |= row.scores.keys()
+    every = [row for of_form in rows.values() for row in of_form.values()]
+    task = _task(every)
+    types = {",".join(row.parts) for row in every}
+    labelled = 1 < len(types - {""}) <= _MOST_TYPES
+    whole = set.intersection(*names.values()) if names else set()
+    return {
+        form: tuple(
+            _item(row, task, labelled, sorted(names[row.id] - whole)) for row in of_form.values()
+        )
+        for form, of_form in rows.items()
+        if of_form
+    }
+
+
+def _filled(first: Row, other: Row) -> Row:
+    """A row with what it lacks from another one about the same question."""
+    fields = ("question", "image", "parts", "key", "options", "cluster")
+    lacking = {name: getattr(other, name) for name in fields if not getattr(first, name)}
+    return replace(first, **lacking) if any(lacking.values()) else first
+
+
+def _task(rows: Sequence[Row]) -> Task:
+    tasks = Counter(
+        task_of(
+            [
+                {
+                    **({"target": row.key} if row.key else {}),
+                    **({"options": row.options} if len(row.options) > 1 else {}),
+                }
+            ]
+        )
+        for row in rows
+    )
+    if tasks["yes_no"] == sum(tasks.values()) - tasks["caption"] > 0:
+        return "yes_no"
+    if tasks["choice"]:
+        return "choice"
+    return "vqa" if tasks["vqa"] or tasks["yes_no"] else "caption"
+
+
+def _item(row: Row, task: Task, labelled: bool, scores: Sequence[str]) -> Item:
+    target: Any = row.key or None
+    if task == "yes_no" and target:
+        target = normalised(row.key).rstrip(".")
+    elif task == "choice":
+        task = "vqa" if target else "caption"
+        if len(row.options) > 1 and target:
+            try:
+                target = letter_of(row.key, row.options, (), False, row.place, row.place)
+                task = "choice"
+            except DataError:
+                task = "vqa"
+    part = ",".join(row.parts)
+    return Item(
+        id=row.id,
+        prompt=row.question,
+        task=task,
+        target=target,
+        image=row.image or None,
+        type=part if labelled and part else None,
+        part="" if labelled else part,
+        cluster=row.cluster or row.image,
+        options=row.options if task == "choice" else (),
+        meta={SCORES: list(scores)} if scores else {},
+    )
+
+
+def _card(name: str, title: str, form: Form, logs: Sequence[Log]) -> Card:
+    tools = ", ".join(dict.fromkeys(log.tool for log in logs if log.tool))
+    types = tuple(dict.fromkeys(item.type for item in form.items if item.type))
+    common = Counter(item.task for item in form.items).most_common(1)[0][0]
+    card = Card(name=name, title=title, version="log", task=common, summary=f"From {tools}.")
+    # its own words for its types, however near they are to those of hallucination
+    return card.model_copy(update={"types": types, "labelled": bool(types)})
+
+
+def _metrics(rows: Sequence[Row], lower: set[str], tool: str) -> tuple[Metric, ...]:
+    """A metric for each score that differs from those before it; one over all questions leads."""
+    columns: dict[str, dict[tuple[object, ...], float]] = defaultdict(dict)
+    scored = 0
+    for i, row in enumerate(rows):
+        kept = row.answer.detail.get(SCORES, {}) if row.answer else {}
+        scored += bool(kept)
+        for judge, scores in kept.items():
+            for name, score in scores.items():
+                columns[name][i, judge] = score
+    different: dict[str, dict[tuple[object, ...], float]] = {}
+    for name, values in sorted(columns.items(), key=lambda each: -len(each[1])):
+        if not any(values == other for other in different.values()):
+            different[name] = values
+    metrics = [
+        _metric(name, values, lower, tool, partial=len({i for i, _ in values}) < scored)
+        for name, values in different.items()
+    ]
+    if metrics and all(metric.subset for metric in metrics):
+        values = {key: v for each in reversed(different.values()) for key, v in each.items()}
+        metrics.insert(0, _metric(_POOLED, values, set(), tool, partial=False))
+    return tuple(metrics)
+
+
+def _metric(
+    name: str,
+    values: Mapping[tuple[object, ...], float],
+    lower: set[str],
+    tool: str,
+    *,
+    partial: bool,
+) -> Metric:
+    inside = all(0 <= value <= 1 for value in values.values())
+    return Metric(
+        name,
+        mean_of(name, _count(name)),
+        "lower" if name in lower else "higher",
+        subset=name if partial else "",
+        share=all(value in (0.0, 1.0) for value in values.values()),
+        about=f"Mean of {name}, as {tool} scored each answer.",
+        scale=UNIT if inside else (None, None),
+    )
+
+
+def _notes(logs: Sequence[Log]) -> Iterator[str]:
+    """What the tools printed in total, beside the mean of their own rows."""
+    met = 0
+    for log in logs:
+        for name, total in log.totals.items():
+            scores = [row.scores[name] for row in log.rows if name in row.scores]
+            if not scores:
+                continue
+            mean = sum(scores) / len(scores)
+            same = abs(mean - total) < 5e-4 or abs(100 * mean - total) < 5e-2
+            met += same
+            if not same:
+                yield (
+                    f"{log.path}: the tool prints {name} {total:g}, and the mean of its"
+                    f" {len(scores)} rows is {mean:g}"
+                )
+    if met:
+        yield f"{met} totals that the tool prints equal the means of its rows"

@@ -1,0 +1,238 @@
+"""`hqm audit LOGS`: a report from the logs of benchmarks that HQM does not know.
+
+Files stand in the tools' own layouts; `HQM_INSPECT` has inspect itself write some.
+"""
+
+import csv
+import json
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hqm
+from hqm.errors import AnswerError, UsageError
+from hqm.imports.row import score_of
+from tests.conftest import Run
+from tests.messages import pattern_of, tells
+
+MODELS = ("alpha", "beta", "gamma")
+
+
+def lmms(folder: Path, model: str, task: str, rows: list[dict[str, Any]], **totals: float) -> Path:
+    """The samples file of a task, and the results file beside it, as lmms-eval lays them out."""
+    (folder / model).mkdir(parents=True, exist_ok=True)
+    date = "20260101_120000"
+    results = {
+        "model_name": model,
+        "results": {task: {f"{name},none": total for name, total in totals.items()}},
+        "configs": {task: {}},
+        "higher_is_better": {task: {"wer": False}},
+    }
+    # one results file a run, whatever the number of its tasks
+    beside = folder / model / f"{date}_results.json"
+    if beside.exists():
+        earlier = json.loads(beside.read_text())
+        results["results"] |= earlier["results"]
+        results["higher_is_better"] |= earlier["higher_is_better"]
+    beside.write_text(json.dumps(results))
+    path = folder / model / f"{date}_samples_{task}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def sample(number: int, answer: str, **metrics: Any) -> dict[str, Any]:
+    return {
+        "doc_id": number,
+        "target": str(number),
+        "filtered_resps": answer,
+        "input": f"What is number {number}?",
+        **metrics,
+    }
+
+
+def table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def scored(number: int, model: str) -> float:
+    """A score between 0 and 1 that differs between models and questions."""
+    return round(abs(math.sin(number * 7 + len(model) + ord(model[0]))), 3)
+
+
+def scores_of(benchmark: hqm.Benchmark) -> dict[tuple[str, str, int], dict[str, float]]:
+    """(Respondent, item, run) -> the scores that were kept with the answer."""
+    return {
+        (each.respondent, key, each.run): answer.detail["scores"][""]
+        for each in benchmark.brought
+        for key, answer in each.answers.items()
+    }
+
+
+def test_every_score_and_total_of_a_task_are_the_tools(tmp_path: Path, run: Run) -> None:
+    for model in MODELS:
+        scores = [scored(i, model) for i in range(30)]
+        rows = [sample(i, f"it is {i}", anls=s, wer=1 - s) for i, s in enumerate(scores)]
+        mean = statistics.fmean(scores)
+        lmms(tmp_path / "logs", model, "docs", rows, anls=mean, wer=1 - mean)
+    (made,) = hqm.from_logs(tmp_path / "logs")
+    assert [(m.name, m.better) for m in made.metrics] == [("anls", "higher"), ("wer", "lower")]
+    assert scores_of(made) == {
+        (model, str(i), 0): {"anls": scored(i, model), "wer": 1 - scored(i, model)}
+        for model in MODELS
+        for i in range(30)
+    }
+    status, _, err = run("audit", tmp_path / "logs", "--out", tmp_path / "out", "--quiet")
+    assert status == 0, err
+    assert tells(err, "log.totals", totals=6)
+    audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
+    assert (audit.benchmark, audit.items, audit.scoring) == ("docs", 30, "recorded")
+    means = audit.to_frame("scores").query("metric == 'anls'").set_index("respondent")["score"]
+    for model in MODELS:
+        assert means[f"recorded/{model}"] == pytest.approx(
+            statistics.fmean(scored(i, model) for i in range(30))
+        )
+    assert run("gate", tmp_path / "out", "--json")[0] == 1  # nothing says that it is good
+    assert run("report", tmp_path / "out", "--to", tmp_path / "page.html")[0] == 0
+
+
+def test_scores_are_read_from_what_tasks_write() -> None:
+    assert score_of({"question_id": 1, "score": 0.25, "category": "ocr"}) == 0.25
+    assert score_of({"true_false": True, "prediction": "7", "answer": "8"}) == 1.0
+    assert score_of({"parsed_pred": ["B"], "answer": "B"}) == 1.0
+    assert score_of({"pred": "yes", "answer": "no"}) == 0.0
+    assert score_of({"answer": ["a dog"], "pred": "A dog "}) == 1.0
+    assert score_of({"id": "x", "submission": "B"}) is None
+
+
+def test_a_score_that_only_some_questions_have_is_one_of_a_subset(tmp_path: Path) -> None:
+    """MME scores perception and cognition under two names, and no question has both."""
+    for model in MODELS:
+        rows = [
+            sample(i, "yes", **{("perception", "cognition")[i % 2]: {"score": float(i % 3 == 0)}})
+            for i in range(12)
+        ]
+        lmms(tmp_path, model, "mme", rows)
+    (made,) = hqm.from_logs(tmp_path)
+    assert [(m.name, m.subset) for m in made.metrics] == [
+        ("score", ""),
+        ("perception", "perception"),
+        ("cognition", "cognition"),
+    ]
+    audit = hqm.audit(made)
+    assert list(audit.metrics) == ["score"]
+    means = audit.to_frame("scores").query("metric == 'score'")["score"]
+    assert means.tolist() == [pytest.approx(4 / 12)] * 3
+
+
+def test_several_benchmarks_of_one_folder_are_audited_one_by_one(tmp_path: Path, run: Run) -> None:
+    for model in MODELS:
+        for task in ("one", "two"):
+            rows = [sample(i, "x", acc=scored(i + len(task), model) > 0.5) for i in range(8)]
+            lmms(tmp_path / "logs", model, task, rows)
+    (tmp_path / "logs" / "alpha" / "20260101_120000_samples_broken.jsonl").write_text("{")
+    (tmp_path / "logs" / "questions.jsonl").write_text('{"question": "Why?", "answer": "so"}\n')
+    status, _, err = run("audit", tmp_path / "logs", "--out", tmp_path / "out", "--quiet")
+    assert status == 0, err
+    audits = hqm.Audit.load(tmp_path / "out" / "audit.json").audits
+    assert [(a.benchmark, a.items, len(a.respondents)) for a in audits] == [
+        ("one", 8, 3),
+        ("two", 8, 3),
+    ]
+    assert "broken.jsonl" in err
+    with pytest.raises(UsageError, match=pattern_of("log.several", benchmarks=2)):
+        hqm.audit(tmp_path / "logs")
+
+
+@pytest.mark.parametrize("shape", ["long", "wide", "turned", "frame"])
+def test_tables_of_scores_in_every_shape_say_the_same(shape: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    items = [f"q{i}" for i in range(20)]
+    cells = {(model, item): scored(i, model) for model in MODELS for i, item in enumerate(items)}
+    if shape == "long":
+        rows = [{"model": m, "item": q, "f1": score} for (m, q), score in cells.items()]
+    elif shape == "turned":
+        rows = [{"item": q, **{m: cells[m, q] for m in MODELS}, "d": 1, "e": 0} for q in items]
+    else:
+        rows = [{"model": m, **{q: cells[m, q] for q in items}} for m in MODELS]
+    what = pandas.DataFrame(rows) if shape == "frame" else table(tmp_path / "scores.csv", rows)
+    (made,) = hqm.from_logs(what)
+    got = {(m, q): next(iter(s.values())) for (m, q, _), s in scores_of(made).items()}
+    assert {key: got[key] for key in cells} == cells
+    assert made.metrics[0].name == ("f1" if shape == "long" else "score")
+
+
+def test_columns_of_other_names_runs_judges_and_clusters(tmp_path: Path) -> None:
+    rows = [
+        {"LLM": m, "q": f"q{i}", "points": 10 * scored(i + run, m), "run": run, "doc": i // 4}
+        for m in MODELS
+        for i in range(16)
+        for run in (0, 1)
+    ]
+    path = table(tmp_path / "t.csv", rows)
+    columns = {"model": "LLM", "item": "q", "score": "points", "cluster": "doc"}
+    (made,) = hqm.from_logs(path, columns)
+    assert {item.cluster for item in made.original.items} == {"0", "1", "2", "3"}
+    assert (made.metrics[0].name, made.metrics[0].share) == ("points", False)
+    audit = hqm.audit(made)
+    assert [str(cell) for cell in audit.cells] == [
+        "form=original|run=0|judge=rule",
+        "form=original|run=1|judge=rule",
+    ]
+    judged = [
+        {"model": m, "item": f"q{i}", "judge": j, "score": scored(i + len(j), m)}
+        for m in MODELS
+        for i in range(16)
+        for j in ("gpt", "claude")
+    ]
+    audit = hqm.audit(table(tmp_path / "j.csv", judged))
+    assert [hqm.Cell.parse(cell).judge for cell in audit.cells] == ["claude", "gpt"]
+    with pytest.raises(AnswerError, match=pattern_of("column.missing", column="x", field="score")):
+        hqm.from_logs(path, {"score": "x"})
+
+
+def test_predictions_of_vlmevalkit_with_and_without_scores(tmp_path: Path) -> None:
+    """Columns of its source: the TSV's own with `prediction`, then `hit` after the evaluation."""
+    for model in MODELS:
+        for name, more in ((f"{model}_MMB", {}), (f"{model}_MMB_gpt-4o-mini_result", {"hit": 1})):
+            rows = [
+                {
+                    "index": i,
+                    "question": f"Which is {i}?",
+                    "A": "red",
+                    "B": "blue",
+                    "answer": "AB"[i % 2],
+                    "category": ("hue", "shade")[i % 2],
+                    "prediction": "A",
+                    **({"hit": int(i % 2 == 0)} if more else {}),
+                }
+                for i in range(10)
+            ]
+            folder = tmp_path / ("scored" if more else "plain") / model
+            folder.mkdir(parents=True)
+            (folder / f"{name}.json").write_text(json.dumps(rows))
+    for folder, metric in (("scored", "hit"), ("plain", "accuracy")):
+        (made,) = hqm.from_logs(tmp_path / folder)
+        assert made.card.title == "MMB"
+        assert {item.type for item in made.original.items} == {"hue", "shade"}
+        assert made.original.items[0].options == ("red", "blue")
+        audit = hqm.audit(made)
+        assert (list(audit.metrics), set(audit.coverage)) == ([metric], {"hue", "shade"})
+        assert set(audit.to_frame("scores")["score"]) == {0.5}
+
+
+def test_rows_of_one_id_that_ask_different_questions_are_refused(tmp_path: Path) -> None:
+    rows = [sample(i, "x", acc=1) for i in range(4)]
+    lmms(tmp_path, "alpha", "t", rows)
+    other = [{**row, "input": "What is the other thing?"} for row in rows[:2]]
+    lmms(tmp_path, "beta", "t", [*other, *rows[2:]])
+    with pytest.raises(AnswerError, match=pattern_of("log.contradicting", contradicting=2)):
+        hqm.from_logs(tmp_path)
+    (made,) = hqm.from_logs(tmp_path, partial=True)
+    assert sorted(len(each.answers) for each in made.brought) == [2, 4]
