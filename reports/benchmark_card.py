@@ -28,8 +28,16 @@ from hqm.reports.tables import (
 )
 from hqm.reports.units import in_units, is_share
 
-from hqm import Audit, BenchmarkAudit, Estimate, Gate, Policy, hold_against, short_signature
-from hqm.auditing.answers import to_mend
+from hqm import (
+    Audit,
+    BenchmarkAudit,
+    Estimate,
+    Gate,
+    Policy,
+    hold_against,
+    short_signature,
+    to_mend,
+)
 
 # --- sentences to quote ---
 

@@ -20,8 +20,8 @@ from hqm.reports.comparison_answers import (
     tests_said,
 )
 from hqm.reports.drawings import difference_rows, spans
+from hqm.reports.evidence_page import environment
 from hqm.reports.latex_tables import Column, Entry, Mark, PaperTable, measured, plain
-from hqm.reports.pages import environment
 from hqm.reports.phrases import counted, listed
 from hqm.reports.side_tables import harness_tables
 from hqm.reports.tables import number, short

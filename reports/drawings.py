@@ -1,26 +1,33 @@
-"""Drawings: scatter, differences, rank flow, intervals, types, the item map and decision curves."""
+"""Drawings of the evidence: scatter, differences, intervals, the item map, the response map and
+decision curves.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from hqm.reports.item_tables import FACETS
 from hqm.reports.svg import (
     ACCENT,
     FAINT,
     INK,
     QUIET,
     WARN,
+    Drawing,
     Plot,
     ends,
     fitting,
     plot,
     width_of,
+    wrapped,
 )
-from hqm.reports.tables import cell, find, known, number, rows, short
+from hqm.reports.tables import ORACLE_TITLE, cell, find, known, number, rows, short
 
-from hqm import BenchmarkAudit, Cell, Estimate, RespondentScores
+from hqm import BenchmarkAudit, Cell, Estimate, RespondentScores, labelled_by
 
 # --- two administrations against each other ---
 
@@ -431,3 +438,220 @@ def curves(
     drawn.across(unit)
     drawn.up(title)
     return sheet.finish(f"{title[:1].upper()}{title[1:]} by {unit}", f"{'; '.join(said)}.")
+
+
+# --- items and respondents, and what stands in the evidence ---
+
+_COLUMNS = 140
+"""More items than this share columns of the response map."""
+_SHADES = 6
+_Z = 1.959963984540054
+
+
+def response_map(audit: BenchmarkAudit, metric: str) -> str:
+    """Who got which item right: respondents from the ablest down, items from the most
+    discriminating to the right.
+
+    Where there are more items than columns, neighbours share one, and its shade is their mean.
+    """
+    estimate = find(audit, "items.discrimination", metric)
+    points = estimate.detail.get("map") if estimate is not None else None
+    answers = points.get("responses") if isinstance(points, Mapping) else None
+    if not isinstance(points, Mapping) or not isinstance(answers, Mapping) or not answers:
+        return ""
+    rest = [known(r) for r in points["item_rest"]]
+    order = sorted(range(len(rest)), key=lambda i: (rest[i] is None, -(rest[i] or 0.0)))
+    share = max(1, math.ceil(len(order) / _COLUMNS))
+    groups = [order[k : k + share] for k in range(0, len(order), share)]
+    able = sorted(answers, key=lambda who: -_right(answers[who], order))
+    room = max(width_of(fitting(short(who)), 11) for who in able) + 12
+    wide, high = min(12.0, 420 / len(groups)), 17.0
+    sheet = Drawing(room + wide * len(groups) + 60, high * len(able) + 84)
+    shades: dict[int, list[tuple[float, float, float, float]]] = {}
+    unscored = []
+    for row, who in enumerate(able):
+        y = 16 + high * row
+        sheet.text(room - 8, y + high / 2 - 0.5, fitting(short(who)), size=11, side="end")
+        sheet.text(
+            room + wide * len(groups) + 8,
+            y + high / 2 - 0.5,
+            number(_right(answers[who], order), 2),
+            size=11,
+        )
+        for column, group in enumerate(groups):
+            share_right = _right(answers[who], group)
+            corner = (room + wide * column, y, wide + 0.1, high - 1.5)
+            if math.isnan(share_right):
+                unscored.append((corner[0], y + high / 2 - 1.5, wide, 1.5))
+            else:
+                shades.setdefault(round(share_right * _SHADES), []).append(corner)
+    for shade, corners in sorted(shades.items()):
+        sheet.boxes(corners, ACCENT, 0.07 + 0.93 * shade / _SHADES)
+    sheet.boxes(unscored, QUIET)
+    _legend(sheet, room, high * len(able) + 22, [rest[i] for i in order], wide * len(groups))
+    sheet.text(room + wide * len(groups) + 8, 8, "right", size=10, colour=QUIET)
+    said = "; ".join(f"{short(who)} {number(_right(answers[who], order), 2)}" for who in able)
+    varying = sum(r is not None for r in rest)
+    about = (
+        f"{len(order):,} items, of which {varying:,} discriminate between respondents at all. Share"
+        f" right: {said}."
+    )
+    return sheet.finish("Which respondent got which item right", about)
+
+
+def _right(digits: str, places: Sequence[int]) -> float:
+    scored = [int(digits[i]) for i in places if digits[i] != "."]
+    return sum(scored) / (9 * len(scored)) if scored else math.nan
+
+
+def _legend(
+    sheet: Drawing, left: float, top: float, rest: Sequence[float | None], width: float
+) -> None:
+    """Under the map: the discrimination at some places, what the horizontal axis is, and what a
+    shade means.
+    """
+    last = max((i for i, r in enumerate(rest) if r is not None), default=-1)
+    for i in dict.fromkeys(round(last * k / 4) for k in range(5)) if last >= 0 else ():
+        x = left + width * (i + 0.5) / len(rest)
+        sheet.line([(x, top - 5), (x, top - 1)], INK)
+        sheet.text(x, top + 7, number(rest[i], 2), size=10, side="middle")
+    sheet.text(
+        left, top + 24, "items by discrimination (correlation with the rest), best first", size=11
+    )
+    x = left
+    for shade, words in ((0, "wrong"), (_SHADES // 2, "half"), (_SHADES, "right")):
+        sheet.boxes([(x, top + 37, 12, 12)], ACCENT, 0.07 + 0.93 * shade / _SHADES)
+        sheet.text(x + 16, top + 43, words, size=11)
+        x += 26 + width_of(words, 11)
+    sheet.boxes([(x, top + 42, 12, 1.5)], QUIET)
+    sheet.text(x + 16, top + 43, "not scored", size=11)
+
+
+_AGREEMENT = ("pearson", "icc_a1")
+
+
+def type_pairs(audit: BenchmarkAudit) -> str:
+    """One picture with its question for each type that has items."""
+    return "".join(_pair(row) for row in audit.pairs)
+
+
+def _pair(row: Mapping[str, object]) -> str:
+    width, top = 210.0, 22.0
+    options = row.get("options")
+    choices = (
+        [f"{chr(65 + i)}. {option}" for i, option in enumerate(options)]
+        if isinstance(options, (list, tuple))
+        else []
+    )
+    asked = wrapped(str(row["prompt"]), width, 11.5, 5)
+    answers = [line for choice in choices[:6] for line in wrapped(choice, width, 11, 1)]
+    key = wrapped(f"Key: {row['target']}", width, 11.5, 2) if row["target"] else []
+    pictured = 150.0 if row["thumbnail"] else 0.0
+    sheet = Drawing(width, top + pictured + 15 * (len(asked) + len(answers) + len(key)) + 16)
+    sheet.text(0, 8, str(row["type"]), bold=True)
+    if row["thumbnail"]:
+        sheet.picture(str(row["thumbnail"]), 0, top, width, pictured - 6)
+    y = top + pictured + 8
+    for lines, colour in ((asked, INK), (answers, QUIET), (key, ACCENT)):
+        for line in lines:
+            sheet.text(0, y, line, size=11.5, colour=colour)
+            y += 15
+    said = " ".join(
+        filter(
+            None,
+            (
+                str(row["prompt"]),
+                "; ".join(choices),
+                f"Key: {row['target']}." if row["target"] else "",
+            ),
+        )
+    )
+    return sheet.finish(f"{row['type']}: item {row['item']}", said)
+
+
+# --- the first administration against the others ---
+
+_DRAWN = 3
+"""How many metrics are drawn; the tables have all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing, which says its numbers to screen readers, with its caption."""
+
+    svg: str
+    caption: str
+    signature: str = ""
+    wide: bool = False
+
+
+def drawn_if_any(svg: str, caption: str, signature: str, *, wide: bool = False) -> list[Figure]:
+    """The drawing in a list; an empty list where there was nothing to draw."""
+    return [Figure(svg, caption, signature, wide)] if svg else []
+
+
+def administration_figures(audit: BenchmarkAudit) -> Iterable[Figure]:
+    """The drawings that hold the first administration against every other one."""
+    names = [short(row.name) for row in audit.respondents]
+    pairs = facet_pairs(audit)
+    for metric in list(audit.metrics)[:_DRAWN]:
+        for facet, other in pairs:
+            judged = other in audit.respondents[0].judged
+            measured = "share of faithful answers" if facet == "judge" else metric
+            on_line = "" if judged else "; a point on the line has the same score in both"
+            figures = drawn_if_any(
+                scatter(
+                    audit,
+                    metric,
+                    other,
+                    f"{metric}, {cell(audit.reference)}",
+                    f"{measured}, {cell(other)}",
+                    names,
+                ),
+                f"{_varied(audit, facet, other)}: {metric}. Each point is a respondent{on_line}.",
+                _signature(audit, metric, other),
+            )
+            yield from figures
+            if judged or not figures:
+                continue
+            limits = next(
+                (
+                    e
+                    for e in audit.estimates
+                    if (e.metric, e.other) == (metric, other)
+                    and e.indicator.endswith(".limits_of_agreement")
+                ),
+                None,
+            )
+            yield from drawn_if_any(
+                bland_altman(audit, metric, other, limits),
+                _limits_caption(FACETS[facet], metric, limits),
+                _signature(audit, metric, other),
+            )
+
+
+def _varied(audit: BenchmarkAudit, facet: str, other: str) -> str:
+    if facet == "judge" and other in audit.respondents[0].judged:
+        return FACETS["human"] if labelled_by(Cell.parse(other).judge) == "people" else ORACLE_TITLE
+    return FACETS[facet]
+
+
+def _limits_caption(facet: str, metric: str, limits: Any) -> str:
+    caption = f"{facet}: differences in {metric} (Bland and Altman)."
+    if limits is None or limits.value is None:
+        reason = limits.reason if limits is not None else "no estimate"
+        return f"{caption} Limits of agreement: not measured ({reason})."
+    ends = [limits.detail.get(key) or [None] for key in ("lower", "upper")]
+    shown = (
+        f" Mean difference {number(limits.value)}, limits of agreement"
+        f" {number(ends[0][0])} to {number(ends[1][0])}."
+    )
+    return caption + shown
+
+
+def _signature(audit: BenchmarkAudit, metric: str, other: str) -> str:
+    estimates = [e for e in audit.estimates if (e.metric, e.other) == (metric, other)]
+    return next(
+        (e.signature for e in estimates if e.indicator.endswith(".pearson")),
+        estimates[0].signature if estimates else "",
+    )

@@ -1,13 +1,19 @@
-"""The evidence behind a report: every table, figure, list and signature, folded by section."""
+"""The evidence behind a report: every table, figure, list and signature, folded by section; and the
+templates and scripts of all pages.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hqm.reports import (
-    charts,
     drawings,
     evidence_tables,
     item_tables,
@@ -17,15 +23,75 @@ from hqm.reports import (
     type_tables,
 )
 from hqm.reports.benchmark_card import Quote, bibtex, gate_table, of_benchmark, quotes
-from hqm.reports.charts import Figure, administration_figures, drawn_if_any
+from hqm.reports.drawings import Figure, administration_figures, drawn_if_any
 from hqm.reports.evidence_tables import estimates_by_family
 from hqm.reports.item_tables import FACETS, MARKS, Listed, ToRead, as_shown, lists, to_read
-from hqm.reports.pages import Terms, environment, script
+from hqm.reports.phrases import Terms
 from hqm.reports.sentences import MendLine, mend_lines
-from hqm.reports.tables import Table
+from hqm.reports.tables import Table, short
 
-from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against
-from hqm.auditing.answers import to_mend
+from hqm import Audit, BenchmarkAudit, Gate, Policy, hold_against, to_mend
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: (?:[A-Z]+|[0-9]+)\b)?")
+
+
+@cache
+def environment(style: str = "evidence.css") -> jinja2.Environment:
+    """The templates of all pages, compiled once however many are written."""
+    import jinja2
+    from markupsafe import Markup
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["options"] = _unbroken
+    made.filters["short"] = short
+
+    @jinja2.pass_context
+    def explained(context: jinja2.runtime.Context, text: str) -> Markup:
+        return Markup(context["terms_met"].explain(text))  # escaped there
+
+    made.filters["terms"] = explained
+    # our own file, no data in it
+    made.globals["style"] = Markup((_TEMPLATES / style).read_text(encoding="utf-8"))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script of ours, and the hash by which alone a page lets it run."""
+
+    text: Markup
+    hash: str
+
+
+def script(name: str) -> Script:
+    """A script among the templates."""
+    from markupsafe import Markup
+
+    text = (_TEMPLATES / name).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return Script(Markup(text), digest)  # our own file, no data in it
+
+
+def _unbroken(text: str) -> Markup:
+    """Text for the page whose options of the command line (`--criterion FILE`) stay on one line."""
+    from markupsafe import Markup, escape
+
+    # escaped first
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
+
+
+# --- the page of the evidence ---
 
 BRIEF = {
     "Reliability by source of error": "Reliability",
@@ -295,7 +361,7 @@ def _parts(audit: BenchmarkAudit) -> Iterable[Part]:
 def _figures_of_types(audit: BenchmarkAudit, metric: str, made_of: str) -> list[Figure]:
     return [
         *drawn_if_any(
-            charts.type_pairs(audit),
+            drawings.type_pairs(audit),
             "What each type asks: its first item with a picture, not chosen by how it was"
             " answered.",
             "",
@@ -349,7 +415,7 @@ def _items(audit: BenchmarkAudit, metric: str, made_of: str) -> Part:
                 made_of,
             ),
             *drawn_if_any(
-                charts.response_map(audit, metric),
+                drawings.response_map(audit, metric),
                 "Response map: a row is a respondent, the ablest on top; a column is an item, or"
                 " neighbouring items where there are many.",
                 made_of,

@@ -409,3 +409,37 @@ TERMS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Term -> the pattern that finds it in a text, and what it means in one sentence."""
+
+
+class Terms:
+    """Remembers which terms a page has explained so far, from its top."""
+
+    def __init__(self) -> None:
+        self._met: set[str] = set()
+
+    def explain(self, text: str) -> str:
+        """A text with every term that appears for the first time marked with its meaning.
+
+        >>> terms = Terms()
+        >>> "<dfn" in terms.explain("its noise floor"), "<dfn" in terms.explain("its noise floor")
+        (True, False)
+        """
+        from markupsafe import escape
+
+        out, rest = "", text
+        while place := self._first(rest):
+            found_at, term = place
+            self._met.add(term)
+            meaning = escape(f"{term}: {TERMS[term][1]}.")
+            word = escape(found_at[0])
+            out += f'{escape(rest[: found_at.start()])}<dfn tabindex="0" data-means="{meaning}">{word}</dfn>'
+            rest = rest[found_at.end() :]
+        return f"{out}{escape(rest)}"
+
+    def _first(self, text: str) -> tuple[re.Match[str], str] | None:
+        hits = [
+            (match, term)
+            for term, (pattern, _) in TERMS.items()
+            if term not in self._met and (match := re.search(rf"(?<![\w,-])(?:{pattern})\w*", text))
+        ]
+        return min(hits, key=lambda hit: hit[0].start(), default=None)

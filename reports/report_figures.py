@@ -9,29 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hqm.reports.score_tables import Order, order_in, orders, tied_sets
 from hqm.reports.sentences import (
     IN_A_LINE,
     MARKS,
     SOURCES,
-    Order,
     Points,
     board_title,
     budget_title,
     gap_code,
     gap_in_words,
-    order_in,
-    orders,
-    tied_sets,
 )
 from hqm.reports.svg import Drawing, Scale, Side, fitting_in, ticks
 from hqm.reports.tables import leading, number, short
 
-from hqm import BenchmarkAudit
-from hqm.auditing.budget import BudgetRow, Code, ErrorBudget
+from hqm import BenchmarkAudit, BudgetRow, ErrorBudget
 
 INK, QUIET, GRID, RULE = "var(--ink)", "var(--quiet)", "var(--grid)", "var(--rule)"
 BAR, DOT, EMPTY, TIED = "var(--bar)", "var(--dot)", "var(--empty)", "var(--tied)"
-OF_CODE: Mapping[Code, str] = {
+OF_CODE: Mapping[str, str] = {
     "fine": "var(--fine)",
     "look": "var(--look)",
     "wrong": "var(--wrong)",
@@ -242,8 +238,8 @@ def _gaps(
     sheet.line([(0, under), (page.width, under)], RULE)
     sheet.text(0, under + 17, "Gaps on the leaderboard", size=13, bold=True)
     if not page.narrow:
-        told = "dotted: bar ends · whisker: other items"
-        sheet.text(842, under + 17, told, size=11.5, colour=QUIET)
+        hint = "dotted: bar ends · whisker: other items"
+        sheet.text(842, under + 17, hint, size=11.5, colour=QUIET)
     for i, gap in enumerate(budget.gaps[: shown_gaps(budget)]):
         top = under + 32 + page.gap * i
         y = top + (21 if page.narrow else 8)

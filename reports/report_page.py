@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from hqm.reports import evidence_page, tables
 from hqm.reports.benchmark_card import badge, bibtex
+from hqm.reports.evidence_page import environment, script
 from hqm.reports.item_tables import ToRead, to_read
-from hqm.reports.pages import Terms, environment, script
-from hqm.reports.phrases import counted, in_words, listed
+from hqm.reports.phrases import Terms, counted, in_words, listed
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
+from hqm.reports.score_tables import order_in, orders, pairs_apart
 from hqm.reports.sentences import (
     MARKS,
     SOURCES,
@@ -26,9 +27,6 @@ from hqm.reports.sentences import (
     budget_title,
     headline,
     mend_lines,
-    order_in,
-    orders,
-    pairs_apart,
     reading_note,
     seven,
     several_benchmarks,
@@ -39,11 +37,9 @@ from hqm.reports.side_tables import remarks, stopped
 from hqm.reports.tables import default_policy, find, leading, number, percent, short
 from hqm.reports.units import is_share
 
-from hqm import Audit, BenchmarkAudit, Policy, types_measured
-from hqm.auditing.answers import to_mend
-from hqm.auditing.budget import Code
+from hqm import Audit, BenchmarkAudit, Policy, to_mend, types_measured
 
-SPOKEN: Mapping[Code, str] = {
+SPOKEN: Mapping[str, str] = {
     "fine": "fine",
     "look": "look at this",
     "wrong": "wrong",
@@ -84,7 +80,7 @@ class Kind:
 
     name: str
     items: int
-    code: Code
+    code: str
     status: str
 
 
@@ -180,7 +176,7 @@ def render(audit: Audit, policy: Policy | None = None, evidence: str = "evidence
         for own, section in zip(audit.audits, sections, strict=True)
     ]
     heads = [page.head for page in pages]
-    worst: tuple[Code, ...] = ("wrong", "look", "not_measured", "fine")
+    worst: tuple[str, ...] = ("wrong", "look", "not_measured", "fine")
     code = script("report.js")
     made = environment("report.css").get_template("report.html")
     report = made.render(
@@ -309,7 +305,7 @@ def _grid(audit: BenchmarkAudit, share: bool) -> Grid | None:
     kinds = []
     for name in names[:_KINDS]:
         row = measured.get(name)
-        code: Code = "not_measured"
+        code: str = "not_measured"
         status = ""
         if row is not None and row.at_chance:
             code, status = "wrong", "at chance"

@@ -2,7 +2,8 @@
 answers to seven questions.
 
 Every number is one of the audit's. Scores are said in points, coefficients with the digits that
-tell the ends of their intervals apart, and names stand for themselves.
+tell the ends of their intervals apart, and names stand for themselves. They stand in one module
+because one thing is said in one way, wherever it is said.
 """
 
 from __future__ import annotations
@@ -11,8 +12,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from hqm.reports.phrases import Sentence, counted, listed, say
+from hqm.reports.score_tables import (
+    first_place,
+    order_in,
+    pairs_apart,
+    pairs_changed,
+    tied_sets,
+)
 from hqm.reports.tables import (
     Text,
     by_people,
@@ -34,20 +41,25 @@ from hqm.reports.units import is_share
 from hqm import (
     Audit,
     BenchmarkAudit,
+    BudgetRow,
+    ErrorBudget,
     Estimate,
+    Gap,
     Gate,
+    Mend,
     Policy,
+    SevenAnswers,
     hold_against,
+    more_items,
+    seven_answers,
     short_signature,
     types_measured,
 )
-from hqm.auditing.answers import Answers, State, answers, more_items
-from hqm.auditing.budget import BudgetRow, Code, ErrorBudget, Gap, Mend, Question, Source
 from hqm.psychometrics.error_budget import change_band
 
-MARKS: Mapping[Code, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
+MARKS: Mapping[str, str] = {"fine": "✓", "look": "◐", "wrong": "✕", "not_measured": "–"}
 """What stands beside a colour, so that no colour is needed."""
-OF_STATE: Mapping[State, tuple[str, Code]] = {
+OF_STATE: Mapping[str, tuple[str, str]] = {
     "not_ready": ("Not ready", "wrong"),
     "check": ("Check first", "look"),
     "nothing": ("Nothing to mend in the items", "fine"),
@@ -55,7 +67,7 @@ OF_STATE: Mapping[State, tuple[str, Code]] = {
 }
 LONGEST = 35
 """Words of the verdict at most."""
-QUESTIONS: Mapping[Question, str] = {
+QUESTIONS: Mapping[str, str] = {
     "repeat": "Do the scores repeat?",
     "wording": "Does the wording change them?",
     "people": "Do people agree?",
@@ -64,7 +76,7 @@ QUESTIONS: Mapping[Question, str] = {
     "more": "How many more items?",
     "quote": "Can I quote it?",
 }
-SOURCES: Mapping[Source, tuple[str, str]] = {
+SOURCES: Mapping[str, tuple[str, str]] = {
     "seed": ("Another seed", "same questions, asked again"),
     "items": ("Other items", "as many again, other pictures"),
     "wording": ("Another wording", "the same questions in other words"),
@@ -75,8 +87,8 @@ SOURCES: Mapping[Source, tuple[str, str]] = {
     "blind": ("Without the picture", "the drop should be large"),
     "metric": ("Another metric", "at the same mean and spread"),
 }
-"""Source -> what a row of the error budget is called, and what changes."""
-IN_A_LINE: Mapping[Source, str] = {
+"""str -> what a row of the error budget is called, and what changes."""
+IN_A_LINE: Mapping[str, str] = {
     "seed": "seed",
     "items": "items",
     "wording": "wording",
@@ -172,7 +184,7 @@ class Headline:
     """The verdict: what the audit comes to, its code, and the sentences behind it."""
 
     state: str
-    code: Code
+    code: str
     rest: str
 
     @property
@@ -183,7 +195,7 @@ class Headline:
 
 def headline(audit: BenchmarkAudit, policy: Policy | None = None) -> Headline:
     """The verdict of at most 35 words: state, items, order, wording, types."""
-    answered = answers(audit, policy)
+    answered = seven_answers(audit, policy)
     state, code = OF_STATE[answered.state]
     sentences = []
     if answered.state == "too_little":
@@ -232,28 +244,6 @@ def _fault(mend: Mend) -> str:
         noun = nouns.get(mend.what, "picture" if mend.what == "pictures" else "type")
         return words[mend.what].format(several(mend.count, noun))
     return (mend.names[0] if mend.names else mend.what).replace("-", " ")
-
-
-def tied_sets(audit: BenchmarkAudit) -> list[list[str]]:
-    """The sets of models that no test tells apart, the one with the first place first."""
-    apart = find(audit, "discriminability.separable_pairs", leading(audit))
-    sets = (apart.detail.get("tied_sets") or ()) if apart is not None else ()
-    return [[str(name) for name in group] for group in sets if len(group) > 1]
-
-
-def pairs_apart(audit: BenchmarkAudit) -> tuple[int, int]:
-    """How many pairs are told apart, and how many there are."""
-    apart = find(audit, "discriminability.separable_pairs", leading(audit))
-    if apart is None or apart.value is None:
-        return 0, 0
-    return int(apart.detail.get("apart") or 0), int(apart.detail.get("pairs") or 0)
-
-
-def first_place(audit: BenchmarkAudit) -> list[str]:
-    """Who shares the first place."""
-    ordered = order_in(audit, audit.reference)
-    holders = next((group for group in tied_sets(audit) if ordered and ordered[0] in group), None)
-    return holders or ordered[:1]
 
 
 def _order(audit: BenchmarkAudit) -> str:
@@ -314,38 +304,6 @@ def _types(audit: BenchmarkAudit) -> str:
     return f"{many} can be scored alone."
 
 
-# --- orders ---
-
-
-def order_in(audit: BenchmarkAudit, cell: str) -> list[str]:
-    """The models from the best to the worst in an administration, equals as in the reference."""
-    metric = leading(audit)
-    sign = -1 if audit.metrics[metric].get("better") == "lower" else 1
-
-    def score(name: str, where: str) -> float:
-        who = next(row for row in audit.respondents if row.name == name)
-        scores = who.scores if where == audit.reference else who.cells.get(where, {})
-        value = scores.get(metric)
-        return -math.inf if value is None else sign * value
-
-    names = [row.name for row in audit.respondents]
-    names.sort(key=lambda name: -score(name, audit.reference))
-    return sorted(names, key=lambda name: -score(name, cell))
-
-
-def pairs_changed(audit: BenchmarkAudit, cell: str) -> int:
-    """How many pairs of models another administration puts in the other order."""
-    metric = leading(audit)
-    scores = np.array(
-        [
-            [who.cells.get(where, {}).get(metric) or np.nan for who in audit.respondents]
-            for where in (audit.reference, cell)
-        ]
-    )
-    apart = np.sign(scores[:, :, None] - scores[:, None, :])
-    return int((apart[0] * apart[1] < 0).sum() // 2)
-
-
 # --- the error budget ---
 
 
@@ -386,10 +344,10 @@ def budget_notes(audit: BenchmarkAudit, budget: ErrorBudget) -> Iterator[str]:
                 f"Without {short(far[0])}, the bar of {SOURCES[row.source][0].lower()} would end at"
                 f" {points.said(band)} points."
             )
-    people = budget.row("people")
-    if people.half is not None and people.answers < _FEW_LABELS * people.respondents:
-        many = round(people.answers / max(people.respondents, 1))
-        if people == largest(budget):
+    labels = budget.row("people")
+    if labels.half is not None and labels.answers < _FEW_LABELS * labels.respondents:
+        many = round(labels.answers / max(labels.respondents, 1))
+        if labels == largest(budget):
             yield (
                 f"The bar of people is wide because each model has about {many:,} labels; four"
                 " times as many would halve it."
@@ -417,47 +375,12 @@ def gap_in_words(gap: Gap) -> str:
     return f"not clear of {', '.join(rest)}" if len(rest) <= 2 else f"clear of {', '.join(clear)}"
 
 
-def gap_code(gap: Gap) -> Code:
+def gap_code(gap: Gap) -> str:
     """The code of a gap: clear of all, of some, or of none."""
     return "fine" if not gap.not_clear else "look" if gap.clear else "not_measured"
 
 
 # --- the leaderboard ---
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The order of the models in one administration, or by people's labels."""
-
-    title: str
-    names: tuple[str, ...]
-
-
-def orders(audit: BenchmarkAudit) -> tuple[Order, ...]:
-    """The order when asked, asked again, in other words, by another judge and by people."""
-    budget = audit.budget.get(leading(audit))
-    columns = [Order("asked", tuple(order_in(audit, audit.reference)))]
-    if budget is None:
-        return tuple(columns)
-    titles: Mapping[Source, str] = {
-        "seed": "asked again",
-        "wording": "other wording",
-        "negation": "negated",
-        "judge": "other judge",
-    }
-    for source, title in titles.items():
-        columns += [Order(title, tuple(order_in(audit, c))) for c in budget.row(source).other[:1]]
-    moves = budget.row("people").moves
-    if len(moves) == len(audit.respondents):
-        metric = leading(audit)
-        sign = -1 if audit.metrics[metric].get("better") == "lower" else 1
-        by_people_then = {
-            who.name: sign * ((who.scores.get(metric) or 0.0) + (moves[who.name] or 0.0))
-            for who in audit.respondents
-        }
-        ranked = sorted(columns[0].names, key=lambda name: -by_people_then[name])
-        columns.append(Order("by people", tuple(ranked)))
-    return tuple(columns)
 
 
 def board_title(audit: BenchmarkAudit) -> str:
@@ -483,7 +406,7 @@ def board_title(audit: BenchmarkAudit) -> str:
 class MendLine:
     """One thing to mend, as a page shows it."""
 
-    code: Code
+    code: str
     title: str
     sentence: str
     remedy: str
@@ -636,8 +559,8 @@ def types_title(audit: BenchmarkAudit) -> str:
 class Answer:
     """The answer to one of the seven questions."""
 
-    question: Question
-    code: Code
+    question: str
+    code: str
     sentences: tuple[Sentence, ...]
     evidence: str
     """The title of the part of the evidence that it opens."""
@@ -651,9 +574,9 @@ class Answer:
 def seven(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, ...]:
     """The answers to the seven questions, a line each."""
     policy = policy or default_policy()
-    answered = answers(audit, policy)
+    answered = seven_answers(audit, policy)
     gate = hold_against(Audit((audit,)), policy)
-    written: Mapping[Question, tuple[tuple[Sentence, ...], str]] = {
+    written: Mapping[str, tuple[tuple[Sentence, ...], str]] = {
         "repeat": (_repeat(audit, answered, policy), "Reliability by source of error"),
         "wording": (_wording(audit), "First and other administrations compared"),
         "people": (_people(audit), "People"),
@@ -663,20 +586,21 @@ def seven(audit: BenchmarkAudit, policy: Policy | None = None) -> tuple[Answer, 
         "quote": (_quote(gate, answered), "Quote this"),
     }
     return tuple(
-        Answer(question, answered.codes[question], sentences, evidence)
-        for question, (sentences, evidence) in written.items()
+        Answer(question, code, *written[question]) for question, code in answered.codes.items()
     )
 
 
-def _not_measured(audit: BenchmarkAudit, source: Source) -> tuple[Sentence, ...]:
-    return (say(f"Not measured: {BudgetRow(source=source).option} adds it."),)
+def _not_measured(row: BudgetRow) -> tuple[Sentence, ...]:
+    return (say(f"Not measured: {row.option} adds it."),)
 
 
-def _repeat(audit: BenchmarkAudit, answered: Answers, policy: Policy) -> tuple[Sentence, ...]:
+def _repeat(audit: BenchmarkAudit, answered: SevenAnswers, policy: Policy) -> tuple[Sentence, ...]:
     metric = leading(audit)
     rho = find(audit, "test_retest.rho_g", metric)
     if rho is None or rho.value is None:
-        return _not_measured(audit, "seed") if rho is None else (say(f"No: {rho.reason}."),)
+        return (
+            _not_measured(BudgetRow(source="seed")) if rho is None else (say(f"No: {rho.reason}."),)
+        )
     wanted = goal("test_retest.rho_g", policy)
     opened = {
         "fine": "Yes.",
@@ -701,7 +625,7 @@ def _wording(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     metric, points = leading(audit), Points.of(audit)
     row = of_wording(audit)
     if row is None:
-        return _not_measured(audit, "wording")
+        return _not_measured(BudgetRow(source="wording"))
     shift = find(audit, "parallel_forms.mean_shift", metric, row.other[0])
     shown = f"{points.said(row.shift, sign=True)} {points.ends(row.low, row.high)}".strip()
     of_shift: Text | str = shown
@@ -728,7 +652,7 @@ def _people(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
         find(audit, f"criterion.{name}", metric) for name in ("pearson", "kappa", "accuracy")
     )
     if row.status == "not_measured" and (r is None or not by_people(r)):
-        return _not_measured(audit, "people")
+        return _not_measured(BudgetRow(source="people"))
     sentences = []
     if alike is not None and alike.value is not None:
         share = replace(estimate_text(alike), text=percent(alike.value), muted=False)
@@ -755,14 +679,14 @@ def _separate(audit: BenchmarkAudit) -> tuple[Sentence, ...]:
     if estimate is None or not pairs:
         return (say("Not measured: it takes two models."),)
     shown = replace(estimate_text(estimate), text=f"{apart} of {pairs}", muted=False)
-    sets = ["–".join(short(name) for name in group) for group in tied_sets(audit)]
+    sets = ["–".join(short(name) for name in group) for group in tied_sets(audit) if len(group) > 1]
     tied = f" Tied: {'; '.join(sets[:4])}" + (
         f"; {len(sets) - 4} more sets" if len(sets) > 4 else ""
     )
     return (say("{shown} pairs." + (f"{tied}." if sets else ""), shown=shown),)
 
 
-def _faulty(audit: BenchmarkAudit, answered: Answers) -> tuple[Sentence, ...]:
+def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ...]:
     every = [_fault(each) for each in answered.mend if each.severity != "note"]
     if every:
         return (say(f"{capital(', '.join(every[:4]))}."),)
@@ -793,7 +717,7 @@ def _more(audit: BenchmarkAudit, policy: Policy) -> tuple[Sentence, ...]:
     return (say(f"{capital('; '.join(parts)) or 'More items would not help'}."),)
 
 
-def _quote(gate: Gate, answered: Answers) -> tuple[Sentence, ...]:
+def _quote(gate: Gate, answered: SevenAnswers) -> tuple[Sentence, ...]:
     if gate.passed:
         return (say("Yes, the total with its interval and wording."),)
     failed, missing = (
@@ -829,13 +753,17 @@ def statement(audit: BenchmarkAudit, version: str) -> str:
             f"{IN_A_LINE[row.source]} {points.said(row.shift, sign=True)} points {span}".strip()
         )
         signed = signed or find(audit, "parallel_forms.mean_shift", metric, row.other[0])
-    people = budget.row("people") if budget else BudgetRow(source="people")
-    if people.shift is None:
+    labels = budget.row("people") if budget else BudgetRow(source="people")
+    if labels.shift is None:
         parts.append("people not measured")
     else:
-        parts.append(f"people {points.said(people.shift, sign=True)} points")
+        parts.append(f"people {points.said(labels.shift, sign=True)} points")
     ordered = order_in(audit, audit.reference)
-    ties = [sorted(ordered.index(name) + 1 for name in group) for group in tied_sets(audit)]
+    ties = [
+        sorted(ordered.index(name) + 1 for name in group)
+        for group in tied_sets(audit)
+        if len(group) > 1
+    ]
     parts.append(f"ties {', '.join(f'{t[0]}–{t[-1]}' for t in ties)}" if ties else "no ties")
     if signed is None:
         signed = find(audit, "discriminability.separable_pairs", metric)

@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hqm.reports import charts, drawings
+from hqm.reports import drawings
 from hqm.reports.drawings import scatter
 from hqm.reports.plots import draw
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
@@ -62,9 +62,9 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],
         "decision_curve": drawings.decision_curve(phi),
-        "response_map": charts.response_map(benchmark, "accuracy"),
+        "response_map": drawings.response_map(benchmark, "accuracy"),
     }
-    many = {"pair": charts.type_pairs(benchmark)}
+    many = {"pair": drawings.type_pairs(benchmark)}
     for name, text in many.items():
         every |= {
             f"{name} {i}": f"{part}</svg>" for i, part in enumerate(text.split("</svg>")[:-1])
@@ -214,7 +214,7 @@ def test_many_items_share_columns(benchmark: BenchmarkAudit) -> None:
         "responses": {f"recorded/m{k}": "90" * 4500 for k in range(40)},
     }
     large = replace(benchmark, estimates=(replace(estimate, detail={"map": points}),))
-    svg = charts.response_map(large, "accuracy")
+    svg = drawings.response_map(large, "accuracy")
     assert len(svg) < 400_000
     (path,) = [p for p in ET.fromstring(svg).iter(f"{SVG}path") if p.attrib["d"].count("z") > 3]
     assert path.attrib["fill-opacity"] == "0.54", (

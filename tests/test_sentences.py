@@ -19,8 +19,8 @@ from hqm.reports.sentences import LONGEST, headline, mend_lines, seven, statemen
 
 import hqm
 from hqm import FLAGS, BenchmarkAudit, Estimate, Interval, Policy, RespondentScores
-from hqm.auditing.answers import answers, to_mend
-from hqm.auditing.budget import BudgetRow, Code, ErrorBudget, Gap, Question
+from hqm.auditing.budget import AnswerCode, BudgetRow, ErrorBudget, Gap, Question
+from hqm.auditing.seven_questions import seven_answers, to_mend
 from tests.conftest import ROOT, Run
 from tests.messages import text_of
 
@@ -130,8 +130,8 @@ def said_of(audit: BenchmarkAudit, policy: Policy | None = None) -> dict[Questio
     return {each.question: in_words(each.sentences) for each in seven(audit, policy)}
 
 
-def code_of(audit: BenchmarkAudit, question: Question, policy: Policy | None = None) -> Code:
-    return answers(audit, policy).codes[question]
+def code_of(audit: BenchmarkAudit, question: Question, policy: Policy | None = None) -> AnswerCode:
+    return seven_answers(audit, policy).codes[question]
 
 
 RHO = est("test_retest.rho_g", 0.997, (0.9961, 0.9979), (0.99, 0.9991))
@@ -181,7 +181,7 @@ def budgeted(audit: BenchmarkAudit, *rows: BudgetRow) -> BenchmarkAudit:
 def test_a_sound_benchmark_has_nothing_to_mend() -> None:
     audit = audit_of(RHO, SEARCHED, PAIRS, typed(0.02, 0.01))
     head = headline(audit)
-    assert (head.state, head.code) == ("Nothing to mend in the items", "fine")
+    assert (head.state, head.code) == (text_of("report.nothing"), "fine")
     assert "top two models are tied" in head.text
     assert mend_lines(audit, to_mend(audit)) == []
     assert code_of(audit, "faulty") == "fine"
@@ -201,7 +201,7 @@ def test_a_shown_fault_makes_it_not_ready_and_a_doubt_is_to_check() -> None:
     }
     shown = audit_of(SEARCHED, PAIRS, findings=(twins,))
     assert headline(shown).text.startswith("Not ready: one question with two keys.")
-    assert said_of(shown)["quote"].startswith("Not before the items are mended")
+    assert said_of(shown)["quote"].startswith(text_of("report.mend-first"))
     listed = est("items.reading_list", 22.4, detail={"reading_list": RANKED, "faults": 22.4})
     doubted = audit_of(SEARCHED, PAIRS, listed)
     assert headline(doubted).text.startswith("Check first: 22 keys to check.")
@@ -256,7 +256,7 @@ def test_the_statement_names_what_was_not_measured() -> None:
 # --- random audits, read by somebody who has the numbers alone ---
 
 
-def side(ends: Ends, goal: float) -> Code:
+def side(ends: Ends, goal: float) -> AnswerCode:
     """On which side of a goal an interval lies."""
     assert ends is not None
     return "fine" if ends[0] >= goal else "wrong" if ends[1] < goal else "look"
@@ -264,7 +264,7 @@ def side(ends: Ends, goal: float) -> Code:
 
 def test_random_audits_are_answered_as_their_numbers_are() -> None:
     rng = np.random.default_rng(12)
-    made: set[tuple[str, Code]] = set()
+    made: set[tuple[str, AnswerCode]] = set()
     for _ in range(150):
         rho, r, icc = rng.uniform(0.75, 0.98), rng.uniform(0.4, 0.95), rng.uniform(0.4, 0.95)
         width = float(rng.choice([0.004, 0.05, 0.15]))
@@ -295,7 +295,7 @@ def test_random_audits_are_answered_as_their_numbers_are() -> None:
             ),
             row,
         )
-        codes, said = answers(audit).codes, said_of(audit)
+        codes, said = seven_answers(audit).codes, said_of(audit)
         assert codes["repeat"] == side(near, 0.9)
         assert codes["people"] == side(far, 0.7)
         moved = not row.low <= 0 <= row.high  # type: ignore[operator]

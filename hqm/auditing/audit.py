@@ -34,7 +34,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from typing_extensions import TypedDict
 
-from hqm.auditing.budget import Code, ErrorBudget, Mend, Question
+from hqm.auditing.budget import AnswerCode, ErrorBudget, Mend, Question
 from hqm.auditing.disagreements import Example
 from hqm.auditing.frames import TABLES, Table, estimate_rows, facets, frame
 from hqm.auditing.score_differences import ScoreComparison
@@ -510,7 +510,7 @@ class BenchmarkAudit:
     """What is to be mended, the gravest first, with what it costs; by the default policy, as
     `answers` is.
     """
-    answers: Mapping[Question, Code] = field(default_factory=dict)
+    answers: Mapping[Question, AnswerCode] = field(default_factory=dict)
     """The answers to the seven questions of the report, as codes."""
 
     @property

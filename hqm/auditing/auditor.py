@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hqm.administration.asks import StoredRespondent
-from hqm.auditing.answers import answers
 from hqm.auditing.audit import BenchmarkAudit, RespondentScores
-from hqm.auditing.budget import ErrorBudget, error_budget
+from hqm.auditing.budget import error_budgets
 from hqm.auditing.definitions import items_to_read, pair_of_each_type
 from hqm.auditing.evaluation_records import metric_of
 from hqm.auditing.evidence import Evidence
+from hqm.auditing.seven_questions import with_answers
 from hqm.benchmark.findings import Finding
 from hqm.errors import DataError
 from hqm.forms.make_forms import count_modes, count_reasons, count_rules
@@ -60,6 +60,8 @@ from hqm.scoring.matrix import ScoreMatrix, Units
 from hqm.scoring.metrics import Array, Metric
 from hqm.signature import digest
 from hqm.types import Cell, Estimate, Form, finite
+
+_EDITED = "Make the audit again with `hqm audit NAME`; an audit is not meant to be edited."
 
 # --- Scores with each picture left out, for `hqm compare` ---
 #
@@ -182,14 +184,10 @@ def read(data: Mapping[str, Any], metric: str) -> dict[str, LeftOutRecord]:
         try:
             records[row["family"]] = _record(row, data["clusters"])
         except (IndexError, KeyError, ValueError):
-            raise DataError(
-                f"the scores without each picture of {row['family']} ({metric}) do not fit"
-                " together",
-                remedy=(
-                    "Make the audit again with `hqm audit NAME`; an audit is not meant to be"
-                    " edited."
-                ),
-            ) from None
+            what = (
+                f"the scores without each picture of {row['family']} ({metric}) do not fit together"
+            )
+            raise DataError(what, remedy=_EDITED) from None
     return records
 
 
@@ -307,10 +305,7 @@ def _read(data: Mapping[str, Any]) -> StudyParts:
     if len(parts.effects) != len(parts.values) or (
         square and square != [len(parts.values)] * len(parts.values)
     ):
-        raise DataError(
-            "the components of the audit do not fit together",
-            remedy="Make it again with `hqm audit NAME`; an audit is not meant to be edited.",
-        )
+        raise DataError("the components of the audit do not fit together", remedy=_EDITED)
     return parts
 
 
@@ -612,27 +607,21 @@ def audit(evidence: Evidence) -> BenchmarkAudit:
     study = Study(evidence)
     estimates: list[Estimate] = []
     flags: list[Mapping[str, Any]] = []
-    budget: dict[str, ErrorBudget] = {}
     for metric in evidence.metrics:
         of_metric = [each for analysis in ANALYSES for each in analysis(study, metric)]
         alone = case("", "", (study.first,), metric, study.protocol())
         warned = warn(alone, of_metric, study.dependence[metric.name])
         estimates += of_metric
         flags += [each.to_dict() for each in warned]
-        n_effective = study.relatives(metric)["n_effective"]
-        budget[metric.name] = error_budget(
-            evidence, metric, of_metric, study.protocol(), n_effective
-        )
     estimates += stages(study)
     left_out = (record for metric in evidence.metrics for record in _left_out(study, metric))
-    made = replace(
+    whole = replace(
         _assemble(evidence, estimates, flags),
         left_out=written(record for record in left_out if record),
         components={metric.name: study_components(evidence, metric) for metric in evidence.metrics},
-        budget=budget,
+        budget=error_budgets(evidence, estimates, study.protocol(), study.dependence),
     )
-    answered = answers(made)
-    return replace(made, mend=answered.mend, answers=answered.codes)
+    return with_answers(whole)
 
 
 def _left_out(study: Study, metric: Metric) -> list[LeftOutRecord | None]:

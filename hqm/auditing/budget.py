@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -20,7 +20,7 @@ from hqm.imports.human_labels import labelled_by
 from hqm.indicators import Case, Protocol, case, family_of
 from hqm.indicators.labelled import beside_people, label_weights
 from hqm.labels.people_labels import FAITHFUL
-from hqm.psychometrics import Coefficient, mean_shift
+from hqm.psychometrics import Coefficient, FamilyDependence, mean_shift
 from hqm.psychometrics.error_budget import (
     ErrorBand,
     change_band,
@@ -37,7 +37,7 @@ from hqm.types import Count, Estimate, Number, finite
 if TYPE_CHECKING:
     from hqm.auditing.evidence import Evidence
 
-Source = Literal[
+ErrorSource = Literal[
     "seed",
     "items",
     "wording",
@@ -49,7 +49,7 @@ Source = Literal[
     "metric",
 ]
 """What can be changed of an audit, in the order in which reports show it."""
-OPTIONS: Mapping[Source, str] = {
+OPTIONS: Mapping[ErrorSource, str] = {
     "seed": "--runs 2",
     "wording": "--forms original,parallel",
     "negation": "--forms original,parallel",
@@ -94,7 +94,7 @@ class BudgetRow:
     """
 
     __pydantic_config__ = _EXACT
-    source: Source
+    source: ErrorSource
     status: Literal["ok", "few", "not_measured", "not_applicable"] = "not_measured"
     other: tuple[str, ...] = ()
     half: Width = None
@@ -121,9 +121,9 @@ class BudgetRow:
 
 Question = Literal["repeat", "wording", "people", "separate", "faulty", "more", "quote"]
 """The seven questions of a report."""
-Code = Literal["fine", "look", "wrong", "not_measured"]
+AnswerCode = Literal["fine", "look", "wrong", "not_measured"]
 """The answer to a question: nothing to do, look at it, it is wrong, or nobody measured it."""
-Severity = Literal["fault", "doubt", "note"]
+MendSeverity = Literal["fault", "doubt", "note"]
 """How grave a thing to mend is: it is shown, it is suspected, or it makes no score wrong."""
 
 
@@ -158,7 +158,7 @@ class Mend:
         "balance",
         "finding",
     ]
-    severity: Severity
+    severity: MendSeverity
     count: Count = 0
     names: tuple[str, ...] = ()
     cost: Width = None
@@ -191,8 +191,8 @@ class Gap:
     gap: Number
     low: Number
     high: Number
-    clear: tuple[Source, ...]
-    not_clear: tuple[Source, ...]
+    clear: tuple[ErrorSource, ...]
+    not_clear: tuple[ErrorSource, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,9 +216,25 @@ class ErrorBudget:
     mean: Number = None
     mean_error: Width = None
 
-    def row(self, source: Source) -> BudgetRow:
+    def row(self, source: str) -> BudgetRow:
         """Return the row of a source; one that says `not_measured` where there is none."""
-        return next((row for row in self.rows if row.source == source), BudgetRow(source=source))
+        absent = BudgetRow(source=cast("ErrorSource", source))
+        return next((row for row in self.rows if row.source == source), absent)
+
+
+def error_budgets(
+    evidence: Evidence,
+    estimates: Sequence[Estimate],
+    protocol: Protocol,
+    dependence: Mapping[str, FamilyDependence],
+) -> dict[str, ErrorBudget]:
+    """Return the error budget of every audited metric."""
+    budgets = {}
+    for metric in evidence.metrics:
+        n_effective = dependence[metric.name].n_eff
+        independent = n_effective if math.isfinite(n_effective) else None
+        budgets[metric.name] = error_budget(evidence, metric, estimates, protocol, independent)
+    return budgets
 
 
 def error_budget(
@@ -233,12 +249,13 @@ def error_budget(
     Parameters
     ----------
     estimates
-        Those of the same metric, where shifts and the noise of reruns are read, so that one audit
-        holds one number for each.
+        Those of the audit, where shifts and the noise of reruns are read, so that it holds one
+        number for each.
     protocol, n_effective
         As for the cases that the estimates come from.
     """
     alone = case("", "", (evidence.first,), metric, protocol)
+    estimates = [each for each in estimates if each.metric == metric.name]
     rows = [
         _seed(evidence, alone, estimates),
         _items(alone),
@@ -264,7 +281,7 @@ def _estimate(estimates: Sequence[Estimate], indicator: str, other: str = "") ->
 
 
 def _row(
-    source: Source,
+    source: ErrorSource,
     respondents: Sequence[str],
     band: ErrorBand,
     *,
@@ -356,7 +373,7 @@ def _wordings(
     others = [
         m for c, m in evidence.matrices.items() if evidence.reference.differing(c) == ("form",)
     ]
-    kinds: dict[Source, list[ScoreMatrix]] = {"wording": [], "negation": []}
+    kinds: dict[ErrorSource, list[ScoreMatrix]] = {"wording": [], "negation": []}
     for matrix in others:
         kinds["negation" if is_negating(matrix, first) else "wording"].append(matrix)
     for source, matrices in kinds.items():
@@ -376,8 +393,12 @@ def _wordings(
         yield replace(row, any_wording=None) if source == "negation" else row
 
 
-_ONE_BY_ONE: tuple[Source, ...] = ("judge", "people", "resolution", "blind")
-_OF_FACET: Mapping[str, Source] = {"judge": "judge", "resolution": "resolution", "sight": "blind"}
+_ONE_BY_ONE: tuple[ErrorSource, ...] = ("judge", "people", "resolution", "blind")
+_OF_FACET: Mapping[str, ErrorSource] = {
+    "judge": "judge",
+    "resolution": "resolution",
+    "sight": "blind",
+}
 
 
 def _others(
@@ -388,7 +409,7 @@ def _others(
     n_effective: float | None,
 ) -> Iterator[BudgetRow]:
     """Yield the rows of another judge, people, smaller pictures and no picture."""
-    measured: dict[Source, BudgetRow] = {}
+    measured: dict[ErrorSource, BudgetRow] = {}
     for cell, matrix in evidence.matrices.items():
         facets = evidence.reference.differing(cell)
         if len(facets) != 1 or (source := _OF_FACET.get(facets[0])) is None or source in measured:
@@ -400,9 +421,9 @@ def _others(
         shift = shift or _mean_move(band, n_effective)
         row = _row(source, compared.respondents, band, shift=shift, other=(str(cell),))
         measured[source] = replace(row, half=None, factor=None) if source == "blind" else row
-    people = _people(evidence, metric, protocol, n_effective)
-    if people is not None:
-        measured["people"] = people
+    labelled = _people(evidence, metric, protocol, n_effective)
+    if labelled is not None:
+        measured["people"] = labelled
     unjudged = () if evidence.benchmark.roles else ("judge",)
     for missing in _ONE_BY_ONE:
         yield measured.get(missing) or BudgetRow(

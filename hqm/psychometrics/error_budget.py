@@ -46,19 +46,14 @@ class ErrorBand(Outcome):
 def rerun_band(
     noise: npt.ArrayLike, items: npt.ArrayLike | None = None, *, level: float = 0.95
 ) -> ErrorBand:
-    """Return the band of another seed: 1.96 sqrt(2 (v + .5 / n^2)) for each respondent.
-
-    The band of all is the root of the mean square of theirs. The continuity term .5 / n^2 keeps a
-    respondent whose few reruns happened to agree from a band of nothing.
+    """Return the band of another seed: 1.96 sqrt(2 (v + .5 / n^2)), in the mean square for all.
 
     - `noise`: (respondents,): the variance of one run's score over seeds.
     - `items`: (respondents,): how many answers the score is a share of; None for no such term.
-
-    >>> rerun_band([0.0001, 0.0004]).moves.round(4).tolist()
-    [0.0277, 0.0554]
     """
     variance = shaped(noise, "respondents", "noise")
     if items is not None:
+        # one whose few reruns happened to agree has no band of nothing
         variance = variance + 0.5 / shaped(items, "respondents", "items") ** 2
     return _from_variances(2 * variance, normal_quantile(level))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from hqm.reports.sentences import mend_lines
 
 import hqm
-from hqm.auditing.answers import to_mend
+from hqm.auditing.seven_questions import to_mend
 from tests.drawn_benchmarks import Drawn, bad, good
 
 FIRST_SEED = 70_000

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.budget import Code, Mend, Question, Severity
+from hqm.auditing.budget import AnswerCode, Mend, MendSeverity, Question
 from hqm.auditing.definitions import (
     contradictory_keys,
     findings_in_order,
@@ -28,7 +28,7 @@ from hqm.imports.human_labels import labelled_by
 from hqm.psychometrics.consistency import lengthening
 from hqm.types import Cell, Estimate, Interval
 
-State = Literal["not_ready", "check", "nothing", "too_little"]
+AuditState = Literal["not_ready", "check", "nothing", "too_little"]
 """What an audit comes to: faults that are shown, doubts alone, items that were examined and are
 clean, or too little to say.
 """
@@ -75,7 +75,7 @@ def find(audit: BenchmarkAudit, indicator: str) -> Estimate | None:
 
 def to_mend(audit: BenchmarkAudit) -> tuple[Mend, ...]:
     """Everything that is to be mended, the gravest first, and of equals the costliest."""
-    order: Mapping[Severity, int] = {"fault": 0, "doubt": 1, "note": 2}
+    order: Mapping[MendSeverity, int] = {"fault": 0, "doubt": 1, "note": 2}
     every = [*_keys(audit), *_two_keys(audit), *_leaks(audit), *_pictures(audit)]
     every += [*_repeats(audit), *_unscored(audit), *_types(audit), *_balance(audit)]
     every += _findings(audit)
@@ -206,7 +206,7 @@ def _balance(audit: BenchmarkAudit) -> Iterator[Mend]:
 
 def _findings(audit: BenchmarkAudit) -> Iterator[Mend]:
     """Yield what else the check of the data finds; what makes no score wrong is a note."""
-    graves: Mapping[str, Severity] = {"error": "fault", "warning": "doubt", "note": "note"}
+    graves: Mapping[str, MendSeverity] = {"error": "fault", "warning": "doubt", "note": "note"}
     for finding in findings_in_order(audit):
         severity = graves[severity_of(finding)]
         if finding["name"] in TOLD or severity == "note":
@@ -227,12 +227,12 @@ def _findings(audit: BenchmarkAudit) -> Iterator[Mend]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SevenAnswers:
     """The code of each question, what is to be mended, and what they come to."""
 
-    codes: Mapping[Question, Code]
+    codes: dict[Question, AnswerCode]
     mend: tuple[Mend, ...]
-    state: State
+    state: AuditState
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,15 +254,15 @@ class MoreItems:
         return sum(self.types.values())
 
 
-def answers(audit: BenchmarkAudit, policy: Policy | None = None) -> Answers:
+def seven_answers(audit: BenchmarkAudit, policy: Policy | None = None) -> SevenAnswers:
     """Return what an audit answers by a policy, the default one unless given."""
     policy = policy or Policy.load()
     mend = to_mend(audit)
-    of_items: dict[Severity, Code] = {"fault": "wrong", "doubt": "look"}
+    of_items: dict[MendSeverity, AnswerCode] = {"fault": "wrong", "doubt": "look"}
     grave = [of_items[each.severity] for each in mend if each.severity in of_items]
     gate = hold_against(Audit((audit,)), policy)
     more = more_items(audit, policy)
-    codes: dict[Question, Code] = {
+    codes: dict[Question, AnswerCode] = {
         "repeat": _against(audit, "test_retest.rho_g", policy),
         "wording": _wording(audit, policy),
         "people": _against(audit, "criterion.pearson", policy),
@@ -273,7 +273,13 @@ def answers(audit: BenchmarkAudit, policy: Policy | None = None) -> Answers:
     }
     if not more.measured:
         codes["more"] = "not_measured"
-    return Answers(codes, mend, _state(audit, codes))
+    return SevenAnswers(codes, mend, _state(audit, codes))
+
+
+def with_answers(audit: BenchmarkAudit) -> BenchmarkAudit:
+    """Return an audit that holds its answers by the default policy."""
+    answered = seven_answers(audit)
+    return replace(audit, mend=answered.mend, answers=answered.codes)
 
 
 def threshold_of(indicator: str, policy: Policy) -> tuple[float, str]:
@@ -290,7 +296,7 @@ def _interval(estimate: Estimate, inference: str) -> Interval | None:
     return next((span for name in order if (span := estimate.interval(name)) is not None), None)
 
 
-def _against(audit: BenchmarkAudit, indicator: str, policy: Policy) -> Code:
+def _against(audit: BenchmarkAudit, indicator: str, policy: Policy) -> AnswerCode:
     """Return on which side of its goal the interval of an estimate lies."""
     estimate = find(audit, indicator)
     if estimate is None or estimate.value is None or estimate.status == "not_informative":
@@ -303,7 +309,7 @@ def _against(audit: BenchmarkAudit, indicator: str, policy: Policy) -> Code:
     return "fine" if span.low >= goal else "wrong" if high < goal else "look"
 
 
-def _wording(audit: BenchmarkAudit, policy: Policy) -> Code:
+def _wording(audit: BenchmarkAudit, policy: Policy) -> AnswerCode:
     """Return whether a wording moves the scores: a shown shift, or an agreement below its goal."""
     agreement = find(audit, "parallel_forms.icc_a1")
     budget = audit.budget.get(next(iter(audit.metrics), ""))
@@ -318,14 +324,14 @@ def _wording(audit: BenchmarkAudit, policy: Policy) -> Code:
     return "look" if moved or span is None or span.low < goal else "fine"
 
 
-def _separate(audit: BenchmarkAudit) -> Code:
+def _separate(audit: BenchmarkAudit) -> AnswerCode:
     share = find(audit, "discriminability.separable_pairs")
     if share is None or share.value is None:
         return "not_measured"
     return "fine" if share.value == 1 else "look" if share.value > 0 else "wrong"
 
 
-def _examined(audit: BenchmarkAudit) -> Code:
+def _examined(audit: BenchmarkAudit) -> AnswerCode:
     """Return `fine` where nothing was found and a search would have found wrong keys."""
     tested, listed = find(audit, "items.label_errors"), find(audit, "items.reading_list")
     searched = any(e is not None and e.status == "ok" for e in (tested, listed))
@@ -359,7 +365,7 @@ def more_items(audit: BenchmarkAudit, policy: Policy) -> MoreItems:
     return MoreItems(bool(known or estimated), items, runs, types)
 
 
-def _state(audit: BenchmarkAudit, codes: Mapping[Question, Code]) -> State:
+def _state(audit: BenchmarkAudit, codes: Mapping[Question, AnswerCode]) -> AuditState:
     if codes["faulty"] == "wrong" or codes["repeat"] == "wrong":
         return "not_ready"
     if codes["faulty"] == "look":
