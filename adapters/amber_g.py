@@ -13,7 +13,7 @@ made-up words in each fifth of the description. `hal.at_20`, `cover.at_20` and s
 Cover of the first 20, 40, 60 and 80 percent of its words (rounded up): nouns are found in the whole
 description, and those after the cut are dropped.
 
-Nouns, lemmas and likeness come from named parts (`--words`). `official` has those of the release
+Nouns, lemmas and likeness come from named parts (`--set words=...`). `official` has those of the release
 (NLTK, spaCy's en_core_web_lg); `offline`, the default, has HanTa, lemminflect and a table of
 synonyms. With `offline`, fewer made-up words are excused because they are like a true object; use
 `official` to compare with published figures.
@@ -248,7 +248,8 @@ class AmberG(Benchmark):
         words = sorted(self.vocabulary)
         if self.words.likeness is None:
             raise DataError(
-                f"{self.name} was given no measure of likeness", remedy="Name one with --words."
+                f"{self.name} was given no measure of likeness",
+                remedy="Name one with --set words=NAME.",
             )
         return {word: i for i, word in enumerate(words)}, self.words.likeness.alike(words, words)
 
@@ -328,7 +329,8 @@ class AmberG(Benchmark):
         """The lemmas that are in the vocabulary, with their places."""
         if self.words.nouns is None:
             raise DataError(
-                f"{self.name} was given no finder of nouns", remedy="Name one with --words."
+                f"{self.name} was given no finder of nouns",
+                remedy="Name one with --set words=NAME.",
             )
         return [
             (noun.lemma, noun.start)

@@ -410,7 +410,7 @@ class FaithScore(Benchmark):
                 if isinstance(before, ast.Constant) and isinstance(after, ast.Constant):
                     return f"{before.value!s}{{fact}}{after.value!s}"
         raise DataError(
-            "it has no prompt for the verifier", place=str(code), remedy="Use --prompts hqm."
+            "it has no prompt for the verifier", place=str(code), remedy="Use --set prompts=hqm."
         )
 
     async def judge(self, item: Item, response: Response, ask: AskJudge) -> Verdict:

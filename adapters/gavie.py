@@ -201,7 +201,7 @@ class Gavie(Benchmark):
                 "the release's prompt needs"
                 f" {'GAVIE.txt' if path is None else 'vg_annotation.json'}, which is not there",
                 place=str(self.data),
-                remedy="Get it (`hqm fetch gavie` says how), or use --prompts hqm.",
+                remedy="Get it (`hqm fetch gavie` says how), or use --set prompts=hqm.",
             )
         cut = re.fullmatch(
             r"(?P<head>[^\n]+\n)\n.*?\n(?P<here>Here is the"

@@ -429,7 +429,7 @@ class Hqh(Benchmark):
                 raise AnswerError(
                     f"it has the answers of {len(texts)} models",
                     place=place,
-                    remedy="Keep one model's, or score it with --mode joint.",
+                    remedy="Keep one model's, or score it with --set mode=joint.",
                 )
         return form, given
 

@@ -17,7 +17,7 @@ Official and paper. `official`: repeats of an object count each time (but the ju
 each object once); painting, drawing, photo, picture, portrait and photograph are skipped; without
 any yes or any no the release stops with an error, and the metric is null here. `paper`: an object
 counts once in a caption, as in the release's first versions, and where all replies agree the share
-is 0 or 1. The nouns come from named parts (`--words`): `official` is spaCy's en_core_web_sm and the
+is 0 or 1. The nouns come from named parts (`--set words=...`): `official` is spaCy's en_core_web_sm and the
 table of Brysbaert et al. above 4.5; `offline`, the default, is HanTa, lemminflect and our own rule
 for what is concrete, which keeps other words.
 """
@@ -261,7 +261,8 @@ class OpenChair(Benchmark):
         """The concrete objects that a caption mentions, in order and with repeats."""
         if self.words.nouns is None or self.words.concreteness is None:
             raise DataError(
-                f"{self.name} was not given all parts of words", remedy="Name them with --words."
+                f"{self.name} was not given all parts of words",
+                remedy="Name them with --set words=NAME.",
             )
         nouns = [noun.lemma for noun in self.words.nouns(caption.lower()) if not noun.proper]
         return [lemma for lemma in nouns if self.words.concreteness(lemma)]

@@ -141,9 +141,9 @@ def _tables() -> Iterator[str]:
     yield from (
         f"| `{indicator.name}` | {indicator.meaning} |" for indicator in statistics().values()
     )
-    yield "\n## Parsers\n\n| name | reads negated questions | rule of |\n|---|---|---|"
+    yield "\n## Parsers\n\n| name | reads | negated questions | rule of |\n|---|---|---|---|"
     yield from (
-        f"| `{p.name}` | {'yes' if p.reads_negation else 'no'} | {p.source} |"
+        f"| `{p.name}` | {', '.join(p.reads)} | {'yes' if p.reads_negation else 'no'} | {p.source} |"
         for p in PARSERS.values()
     )
     yield from _models()

@@ -144,6 +144,7 @@ from .respondents.base import Respondent as Respondent
 from .respondents.base import Sampling as Sampling
 from .scoring.chair import chair_tally as chair_tally
 from .scoring.chair import mentioned as mentioned
+from .scoring.choices import read_choice as read_choice
 from .scoring.matrix import ScoreMatrix as ScoreMatrix
 from .scoring.metrics import ACCURACY as ACCURACY
 from .scoring.metrics import CHAIR as CHAIR
@@ -156,14 +157,16 @@ from .scoring.metrics import yes_no_tally as yes_no_tally
 from .scoring.parsers import PARSERS as PARSERS
 from .scoring.parsers import Parser as Parser
 from .scoring.parsers import parser as parser
+from .scoring.polar_answers import read_polar as read_polar
 from .scoring.rules import advice_on_cut as advice_on_cut
 from .scoring.rules import common_words as common_words
-from .scoring.rules import mentions as mentions
 from .scoring.rules import rouge_l as rouge_l
 from .scoring.rules import settle as settle
 from .scoring.rules import unscored as unscored
 from .scoring.rules import withheld as withheld
 from .scoring.rules import words_of as words_of
+from .scoring.short_answers import read_list as read_list
+from .scoring.short_answers import read_number as read_number
 from .scoring.words.interfaces import Noun as Noun
 from .scoring.words.interfaces import Recipe as Recipe
 from .scoring.words.interfaces import Words as Words

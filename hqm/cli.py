@@ -1,6 +1,4 @@
-"""The command line: `hqm list · fetch · new · build · check · forms · plan · run · score · audit ·
-gate · report · card · verify · compare · design · shorten · export · import · label`.
-"""
+"""The command line: which commands there are, and how one begins and ends."""
 
 from __future__ import annotations
 
@@ -44,21 +42,17 @@ COMMANDS = {
     "build": "build_command:build",
     "check": "data:check",
     "forms": "data:forms",
-    "plan": "asking:plan",
-    "run": "asking:run",
     "audit": "asking:audit",
-    "gate": "data:gate",
     "score": "results:score",
-    "report": "results:report",
-    "card": "quoting:card",
-    "verify": "quoting:verify",
+    "table": "table_command:table",
+    "gate": "data:gate",
+    "report": "reporting:report",
     "compare": "comparing:compare",
     "design": "designing:design",
     "shorten": "designing:shorten",
     "export": "results:export",
     "import": "results:import_",
     "doctor": "machine:doctor",
-    "completion": "help:completion",
     "label plan": "label_planning:plan",
     "label serve": "labelling:serve",
     "label status": "labelling:status",
@@ -69,7 +63,6 @@ COMMANDS = {
 """Command -> module of `hqm.commands` and function; a module is imported when its command runs."""
 
 KEEPING = {
-    "run": "What was answered is stored; go on with",
     "audit": "What was answered is stored; go on with",
     "forms": "What was answered is stored; go on with",
     "import": "What was imported is stored; go on with",
@@ -91,6 +84,18 @@ def _program(
             help="Print the version.",
         ),
     ] = False,
+    completion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHELL",
+            is_eager=True,
+            callback=lambda shell: _show_completion(shell),
+            help=(
+                "Print the script by which bash, zsh or fish completes commands, options and names:"
+                ' eval "$(hqm --completion bash)" in ~/.bashrc.'
+            ),
+        ),
+    ] = None,
 ) -> None:
     pass
 
@@ -98,6 +103,12 @@ def _program(
 def _show_version(wanted: bool) -> None:
     if wanted:
         print(f"hqm {__version__}")
+        raise typer.Exit
+
+
+def _show_completion(shell: str | None) -> None:
+    if shell is not None:
+        print(help.completion_script(shell))
         raise typer.Exit
 
 

@@ -51,7 +51,7 @@ class Quote:
     title: str
     sentence: str
     short: str
-    """The short signature, which `hqm verify` resolves."""
+    """The short signature, which `hqm report --verify` resolves."""
     signature: str
 
 
@@ -282,7 +282,7 @@ def _card(benchmark: BenchmarkAudit, audit: Audit, policy: Policy) -> str:
         (
             "Signatures:"
             f" {', '.join(f'{title.lower()} `{short}`' for title, short in signed.items()) or 'none'}."
-            " `hqm verify SIGNATURE audit.json` resolves each."
+            " `hqm report audit.json --verify SIGNATURE` resolves each."
         ),
         "",
     ]

@@ -63,7 +63,7 @@ SOURCES: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
         "The judge asked again",
         "pearson",
         ("icc_a1",),
-        "ask the judge twice: --judge NAME --rejudge 2",
+        "ask the judge twice: --judge NAME --set rejudge=2",
     ),
     "judge_agreement": (
         "Another judge",

@@ -237,8 +237,18 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(
     if not NIGHTLY:
         monkeypatch.setenv("PYTHONPATH", environment_with_quick(tmp_path / "site")["PYTHONPATH"])
     store = tmp_path / "store.sqlite"
-    command = [*HQM, "run", "shapes_yesno", "-r", model, "--store", str(store)]
-    command += ["--forms", "original", "--runs", "1", "--limit", "504", "--batch", "8", "--quiet"]
+    command = [*HQM, "audit", "--no-report", "shapes_yesno", "-r", model, "--store", str(store)]
+    command += [
+        "--forms",
+        "original",
+        "--runs",
+        "1",
+        "--limit",
+        "504",
+        "--set",
+        "batch=8",
+        "--quiet",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 300
     while count(store) < 60 and time.monotonic() < deadline:
@@ -259,7 +269,7 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_asked_twice(
     # the seeds belong to the questions: an unbroken run gives the same answers
     whole = tmp_path / "whole.sqlite"
     command[command.index(str(store))] = str(whole)
-    subprocess.run([*command[:-3], "--batch", "64", "--quiet"], check=True, capture_output=True)
+    subprocess.run([*command[:-3], "--set", "batch=64", "--quiet"], check=True, capture_output=True)
     assert answers_of(whole) == after
 
 
@@ -365,7 +375,18 @@ def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
     """Four questions: this process never imports torch, and the answers are those of one that
     does.
     """
-    words = ["run", "shapes_yesno", "-r", "hf/shapes:small", "--limit", "4", "--runs", "1", "-q"]
+    words = [
+        "audit",
+        "--no-report",
+        "shapes_yesno",
+        "-r",
+        "hf/shapes:small",
+        "--limit",
+        "4",
+        "--runs",
+        "1",
+        "-q",
+    ]
     code = (
         "import contextlib, sys\nfrom hqm.__main__ import main\n"
         f"sys.argv = {['hqm', *words, '--store', str(tmp_path / 'away.sqlite')]!r}\n"
@@ -376,7 +397,7 @@ def test_a_command_leaves_torch_to_its_worker(tmp_path: Path, run: Run) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     assert done.stdout.splitlines()[-1] == "False"
-    status, _, err = run(*words, "--workers", 1, "--store", tmp_path / "here.sqlite")
+    status, _, err = run(*words, "--set", "workers=1", "--store", tmp_path / "here.sqlite")
     assert status == 0, err
     answers = []
     for name in ("away", "here"):

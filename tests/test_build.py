@@ -85,7 +85,7 @@ def test_a_build_goes_through_check_audit_and_gate(
     respondents = ["-r", "hf/shapes:steady", "-r", "hf/shapes:yes-sayer"]
     audited = run(
         program(),
-        ["audit", name, *respondents, "--out", f"{name}/out", "--workers", "1", "--quiet"],
+        ["audit", name, *respondents, "--out", f"{name}/out", "--set", "workers=1", "--quiet"],
     )
     assert audited.exit_code == 0, audited.output
     gated = run(program(), ["gate", f"{name}/out/audit.json", "--policy", f"{name}/policy.toml"])

@@ -274,7 +274,7 @@ OPTIONS: dict[str, tuple[list[str], RunOptions]] = {
     "part and limit": (["--part", "a", "--limit", "1"], RunOptions(what=What(part="a", limit=1))),
     "parser": (["--parser", "vlmevalkit"], RunOptions(reading=Reading(parser="vlmevalkit"))),
     "scoring": (["--scoring", "paper"], RunOptions(reading=Reading(scoring="paper"))),
-    "withheld": (["--withheld", "official"], RunOptions(reading=Reading(withheld="official"))),
+    "withheld": (["--set", "withheld=official"], RunOptions(reading=Reading(withheld="official"))),
 }
 
 
@@ -299,8 +299,8 @@ def test_an_option_means_what_it_means_to_an_audit(
     [
         ["--part", "c"],
         ["--parser", "fast"],
-        ["--mode", "none"],
-        ["--words", "none"],
+        ["--set", "mode=none"],
+        ["--set", "words=none"],
         ["--scoring", "mine"],
     ],
 )

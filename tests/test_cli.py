@@ -10,7 +10,7 @@ import pytest
 
 import hqm
 from tests.conftest import Run
-from tests.messages import text_of
+from tests.messages import tells, text_of
 
 
 @pytest.fixture
@@ -81,17 +81,18 @@ def test_plan_says_what_would_be_asked_and_asks_nothing(
 ) -> None:
     store = tmp_path / "s.sqlite"
     status, out, _ = run(
-        "plan",
+        "audit",
+        "--dry-run",
         dogs,
         "-r",
         "openai/x@http://127.0.0.1:9/v1",
         "--store",
         store,
         "--blind",
-        "--price-in",
-        1,
-        "--price-out",
-        2,
+        "--set",
+        "price_in=1",
+        "--set",
+        "price_out=2",
         "--json",
     )
     assert status == 0
@@ -100,22 +101,23 @@ def test_plan_says_what_would_be_asked_and_asks_nothing(
     assert (total["rows"], total["distinct"], total["stored"], total["requests"]) == (36, 18, 0, 18)
     assert total["cost"] > 0
     assert not store.exists()
-    status, out, _ = run("plan", dogs, "-r", "hf/nobody/model", "--store", store)
+    status, out, _ = run("audit", "--dry-run", dogs, "-r", "hf/nobody/model", "--store", store)
     assert "0 of 6 pictures are there" in out
 
 
 def test_audit_from_recorded_answers(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
-    status, out, _ = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
+    words = ("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
+    status, out, _ = run(*words, "--all")
     assert status == 0
     assert "asked 144, stored before 0, errors 0" in out
     assert "Test-retest, Pearson r" in out
-    assert f"report: {tmp_path / 'out' / 'report.html'}" in out
+    assert f"wrote  {tmp_path / 'out' / 'report.html'}" in out
     data = json.loads((tmp_path / "out" / "audit.json").read_text())
     assert data["command"].startswith("hqm audit ")
     assert data["audits"][0]["benchmark"] == "mine"
     page = (tmp_path / "out" / "report.html").read_text()
     # again: nothing is asked, the same bytes come out
-    status, out, _ = run("audit", dogs, "--recorded", sheets, "--out", tmp_path / "out", "--quiet")
+    status, out, _ = run(*words, "--all")
     assert "asked 0, stored before 144" in out
     assert (tmp_path / "out" / "report.html").read_text() == page
     # from the store alone, and from audit.json alone
@@ -148,7 +150,9 @@ def test_a_dry_run_leaves_no_trace(run: Run, dogs: Path, sheets: Path, tmp_path:
 
 def test_run_then_export_then_import(run: Run, dogs: Path, sheets: Path, tmp_path: Path) -> None:
     store, other = tmp_path / "s.sqlite", tmp_path / "t.sqlite"
-    assert run("run", dogs, "--recorded", sheets, "--store", store, "--quiet")[0] == 0
+    assert (
+        run("audit", "--no-report", dogs, "--recorded", sheets, "--store", store, "--quiet")[0] == 0
+    )
     for suffix in ("jsonl", "parquet"):
         # 144 answers, and the 12 administrations that they belong to
         assert "156 rows" in run("export", store, "--to", tmp_path / f"e.{suffix}")[1]
@@ -165,7 +169,8 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(
     rows[0]["rule"] = "polar.person"
     (tmp_path / "form.jsonl").write_text("\n".join(map(json.dumps, rows)))
     status, out, _ = run(
-        "plan",
+        "audit",
+        "--dry-run",
         dogs,
         "-r",
         "hf/shapes:steady",
@@ -177,7 +182,7 @@ def test_a_reviewed_form_takes_the_parallel_ones_place(
     assert status == 0
     # the hand-written sentence is one more distinct question than the rule's six
     assert json.loads(out)["total"]["distinct"] == 6 + 6 + 7
-    assert run("plan", dogs, "-r", "hf/shapes:steady", "--form", "parallel")[0] == 2
+    assert run("audit", "--dry-run", dogs, "-r", "hf/shapes:steady", "--form", "parallel")[0] == 2
 
 
 @pytest.mark.data
@@ -249,11 +254,12 @@ def test_the_captions_audit_is_one_command(run: Run, data: Path, tmp_path: Path)
         "coco_chair",
         "--recorded",
         data / "pope" / "captions",
-        "--report",
-        page,
+        "--out",
+        page.parent,
         "--data",
         data,
         "--quiet",
+        "--all",
     )
     assert status == 0
     assert "CHAIR on COCO: 2000 items, 5 respondents" in out
@@ -268,12 +274,28 @@ FAILURES = [
     (["audit", "nothing"], 2, "no benchmark 'nothing'"),
     (["audit", "DOGS"], 2, text_of("audit.no-respondent", benchmark="mine")),
     (["audit", "DOGS", "--offline"], 1, "holds no answer to mine"),
-    (["run", "DOGS", "-r", "steady"], 2, "'steady' names no respondent"),
-    (["run", "DOGS", "--recorded", "nowhere.jsonl"], 1, "no such file"),
-    (["run", "DOGS", "-r", "hf/shapes:nobody"], 1, "no embedded respondent 'nobody'"),
-    (["run", "DOGS", "-r", "hf/shapes:steady", "--forms", "upside"], 2, "no form 'upside'"),
-    (["run", "DOGS", "-r", "hf/shapes:steady", "--part", "moon"], 2, "no part 'moon'"),
-    (["run", "DOGS", "-r", "hf/shapes:steady", "--temperature", "-1"], 2, "cannot be used"),
+    (["audit", "--no-report", "DOGS", "-r", "steady"], 2, "'steady' names no respondent"),
+    (["audit", "--no-report", "DOGS", "--recorded", "nowhere.jsonl"], 1, "no such file"),
+    (
+        ["audit", "--no-report", "DOGS", "-r", "hf/shapes:nobody"],
+        1,
+        "no embedded respondent 'nobody'",
+    ),
+    (
+        ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady", "--forms", "upside"],
+        2,
+        "no form 'upside'",
+    ),
+    (
+        ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady", "--part", "moon"],
+        2,
+        "no part 'moon'",
+    ),
+    (
+        ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady", "--temperature", "-1"],
+        2,
+        "cannot be used",
+    ),
     (["score", "DOGS", "--answers", "nowhere"], 1, "no such file"),
     (["score", "DOGS", "--answers", "x", "--scoring", "fast"], 2, "no scoring 'fast'"),
     (["report", "nowhere.json"], 1, "no such file"),
@@ -347,7 +369,8 @@ def test_progress_shows_rate_and_time_left(dogs: Path, sheets: Path, tmp_path: P
         sys.executable,
         "-m",
         "hqm.cli",
-        "run",
+        "audit",
+        "--no-report",
         str(dogs),
         "--recorded",
         str(sheets),
@@ -390,19 +413,24 @@ def test_help_shows_groups_in_order_within_a_hundred_columns(
         status, out, _ = run(*name.split(), "--help")
         assert status == 0
         assert max(map(len, out.splitlines())) <= 100, name
-        groups = re.findall(r"^(\w+):\n((?:  .*\n)+)", out, re.MULTILINE)
+        groups = re.findall(r"^([\w ]+):\n((?:  .*\n)+)", out, re.MULTILINE)
         assert [group for group, _ in groups] == [h for h in HEADINGS if h in dict(groups)], name
         shown[name] = {group: re.findall(r"^  (\S+)", text, re.MULTILINE) for group, text in groups}
     assert max(map(len, run("--help")[1].splitlines())) <= 100
     assert list(shown["audit"]) == list(HEADINGS)
+    options = [name for group in shown["audit"].values() for name in group if name[0] == "-"]
+    assert len(options) <= 40, "as many as a reader can look through"
+    assert len(shown["audit"]["Most used"]) == 1 + 10, "the benchmarks, and ten options"
+    assert len([name for name in COMMANDS if " " not in name]) + 1 <= 18, "with the group label"
     first = {group: names[0] for group, names in shown["audit"].items()}
     assert first == {
-        "What": "benchmarks...",
-        "Who": "-r,",
+        "Most used": "benchmarks...",
+        "What": "--part",
+        "Who": "--partial",
         "How": "--offline",
-        "Judges": "--judge",
-        "Machine": "--device",
-        "Output": "--out",
+        "Judges": "--judgements",
+        "Machine": "--machine",
+        "Output": "--all",
     }
     assert shown["score"]["What"][:2] == ["benchmark", "--answers"]
     assert list(shown["gate"]) == ["What", "How", "Output"]
@@ -436,13 +464,13 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
         "--respondent",  # `hqm import` takes one, the name to store a log under
         # `hqm import` needs one, `hqm export --to eee` takes those that the store has
         "--benchmark",
-        # `hqm new` names the columns of a benchmark's questions, `hqm audit --table` those of a
+        # `hqm new` names the columns of a benchmark's questions, `hqm table` those of a
         # table
         "--columns",
         # `hqm build` and `hqm label plan` draw with it; the others derive the seeds of requests
         # from it
         "--seed",
-        # `hqm build` is told how many to make, `hqm audit --table` how many are behind each
+        # `hqm build` is told how many to make, `hqm table` how many are behind each
         # score
         "--items",
         "--forms",  # `hqm shorten` is told how many to make; the others name those to ask
@@ -451,7 +479,7 @@ def test_an_option_has_one_text_and_default_wherever_it_stands() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["part", "runs", "judges", "device", "store"])
+@pytest.mark.parametrize("name", ["part", "runs", "judges", "data", "store"])
 def test_a_command_receives_the_options_it_names(name: str) -> None:
     from hqm.commands.option_decorators import with_options
     from hqm.commands.options import OPTIONS, RunOptions
@@ -489,7 +517,7 @@ def test_another_package_adds_a_command_with_one_file(
     (about / "entry_points.txt").write_text("[hqm.commands]\ncensus = census:census\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     for words, shown in (
-        (["--help"], "  census      Count the items of benchmarks.\n"),
+        (["--help"], "  census   Count the items of benchmarks.\n"),
         (["census", str(dogs), "--json"], f"True {len(hqm.load(str(dogs)).original)}\n"),
     ):
         monkeypatch.setattr(sys, "argv", ["hqm", *words])
@@ -498,3 +526,57 @@ def test_another_package_adds_a_command_with_one_file(
         assert not end.value.code
         assert shown in capsys.readouterr().out
     sys.modules.pop("census")
+
+
+def test_a_benchmarks_own_questions_as_recorded_answers_are_noticed(
+    run: Run, tmp_path: Path
+) -> None:
+    items = hqm.load("shapes_yesno").original.items[:40]
+    for name, answers in (
+        ("questions", [str(item.target) for item in items]),
+        ("model", ["Yes." if n % 3 else "No." for n in range(40)]),
+    ):
+        rows = [{"item": i.id, "answer": a} for i, a in zip(items, answers, strict=True)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("audit", "shapes_yesno", "--no-report", "--forms", "original", "-q")
+    store = ("--store", tmp_path / "s.sqlite")
+    given = ("--recorded", tmp_path / "questions.jsonl", "--recorded", tmp_path / "model.jsonl")
+    status, _, err = run(*words, *store, *given)
+    assert status == 0
+    (line,) = err.splitlines()
+    assert tells(line, "run.own-questions", respondent="questions", answers=40)
+    assert "questions.jsonl" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--metric", "f2"], "'f2'"),
+        (["--judge", "openapi/x"], "'openapi/x'"),
+        (["--set", "pool=vote"], "'vote'"),
+        (["--set", "levels=answers"], "'answers'"),
+        (["--set", "stale=yes"], "'yes'"),
+        (["--forms", "original,upside"], "'upside'"),
+        (["-r", "hf/shapes:stedy"], "'stedy'"),
+    ],
+)
+def test_what_means_nothing_is_refused_before_anybody_is_asked(
+    run: Run, dogs: Path, tmp_path: Path, options: list[str], named: str
+) -> None:
+    store = tmp_path / "s.sqlite"
+    words = ("audit", dogs, "-r", "hf/shapes:steady", "--blind", "--store", store, "-q")
+    status, out, err = run(*words, *options)
+    assert status in (1, 2)
+    assert named in err
+    assert "asked" not in out
+    with hqm.Store(store, readonly=True) as opened:
+        assert list(opened.respondents()) == []
+
+
+def test_errors_are_grouped_by_their_reason(run: Run, dogs: Path, tmp_path: Path) -> None:
+    """Six pictures are missing: one line, and not one for each."""
+    words = ("audit", dogs, "-r", "hf/shapes:steady", "--no-report", "--runs", 1, "-q")
+    status, _, err = run(*words, "--store", tmp_path / "s.sqlite")
+    assert status == 1
+    (line,) = [line for line in err.splitlines() if line.startswith("  ")]
+    assert line.startswith("  24 answers: ")

@@ -1,4 +1,4 @@
-"""Completion as shells do it: real bash, zsh and fish, each with the script that `hqm completion`
+"""Completion as shells do it: real bash, zsh and fish, each with the script that `hqm --completion`
 prints.
 """
 
@@ -30,13 +30,12 @@ printf '%s\n' "${COMPREPLY[@]}"
 ASKED = [
     ("hqm che", {"check"}),
     ("hqm audit hallu", {"hallusion_bench"}),
-    ("hqm audit shapes_yesno --probab", {"--probabilities"}),
+    ("hqm audit shapes_yesno --set probab", {"probabilities="}),
     ("hqm audit shapes_yesno --scoring ", {"official", "paper"}),
-    ("hqm audit shapes_yesno --withheld=un", {"unscored"}),
-    ("hqm list ", {"benchmarks", "respondents", "parsers", "indicators", "recipes"}),
+    ("hqm audit shapes_yesno --offl", {"--offline"}),
+    ("hqm list ", {"benchmarks", "respondents", "parsers", "indicators", "recipes", "settings"}),
     ("hqm gate --policy ", {"default", "release-small"}),
     ("hqm check pope --select L2", {"L201", "L202", "L203"}),
-    ("hqm completion ", {"bash", "zsh", "fish"}),
 ]
 COLON = ("hqm audit shapes_yesno -r hf/shapes:st", "steady")
 """A name with a mark at which bash splits, and what is to be added behind the mark."""
@@ -58,7 +57,7 @@ def bin_(tmp_path: Path) -> dict[str, str]:
 
 def script_of(shell: str, environment: dict[str, str], tmp_path: Path) -> Path:
     done = subprocess.run(
-        ["hqm", "completion", shell], env=environment, capture_output=True, text=True, check=True
+        ["hqm", "--completion", shell], env=environment, capture_output=True, text=True, check=True
     )
     path = tmp_path / f"script.{shell}"
     path.write_text(done.stdout)
@@ -129,10 +128,10 @@ def test_bash_at_a_prompt(bin_: dict[str, str], tmp_path: Path) -> None:
         until("READY ")
         os.write(leader, f"source {script}\n".encode())
         until("READY ")
-        os.write(leader, b"echo hf/shapes:x hqm; hqm completion fi\t")
-        until("hqm completion fish ")
+        os.write(leader, b"echo hf/shapes:x hqm; hqm doct\t")
+        until("hqm doctor ")
         os.write(leader, b"\n")
-        assert "complete --command hqm" in until("READY ")
+        assert "writable" in until("READY ")
     finally:
         process.kill()
         process.wait()
@@ -185,11 +184,9 @@ def test_fish(bin_: dict[str, str], tmp_path: Path) -> None:
         assert offered == expected, line
 
 
-def test_the_shell_in_use_is_taken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHELL", "/usr/bin/fish")
-    assert run("completion")[1].startswith("complete --command hqm")
-    monkeypatch.setenv("SHELL", "/bin/tcsh")
-    status, _, err = run("completion")
+def test_a_shell_without_completion_is_refused(run: Run) -> None:
+    assert run("--completion", "fish")[1].startswith("complete --command hqm")
+    status, _, err = run("--completion", "tcsh")
     assert status == 2
     assert tells(err, "completion.no-shell", shell="tcsh")
 

@@ -17,7 +17,7 @@ from hqm.version import __version__
 from tests.conftest import ROOT, Run, write_benchmark
 from tests.messages import tells, text_of
 
-ASKED = ["run", "DOGS", "-r", "hf/shapes:steady"]
+ASKED = ["audit", "--no-report", "DOGS", "-r", "hf/shapes:steady"]
 SLIPS = [
     (["adit", "pope"], "Did you mean 'audit'?"),
     (
@@ -39,14 +39,17 @@ SLIPS = [
         text_of("name.part", benchmark="mine", given="evn", near="even", parts="even, odd"),
     ),
     (["forms", "DOGS", "--part", "evn"], "Did you mean 'even'?"),
-    (["run", "DOGS", "-r", "hg/shapes:steady"], "Did you mean 'hf/shapes:steady'?"),
-    (["run", "DOGS", "-r", "steady"], "Did you mean 'hf/shapes:steady'?"),
     (
-        ["run", "DOGS", "-r", "hf/shapes:stedy"],
+        ["audit", "--no-report", "DOGS", "-r", "hg/shapes:steady"],
+        "Did you mean 'hf/shapes:steady'?",
+    ),
+    (["audit", "--no-report", "DOGS", "-r", "steady"], "Did you mean 'hf/shapes:steady'?"),
+    (
+        ["audit", "--no-report", "DOGS", "-r", "hf/shapes:stedy"],
         text_of("name.embedded", benchmark="shapes", given="stedy", near="steady"),
     ),
     (
-        ["run", "DOGS", "-r", "openai/x@http://127.0.0.1:9/v1?temprature=1"],
+        ["audit", "--no-report", "DOGS", "-r", "openai/x@http://127.0.0.1:9/v1?temprature=1"],
         "Did you mean temperature?",
     ),
     (
@@ -65,9 +68,9 @@ SLIPS = [
             "name.of-benchmark", benchmark="mine", kind="scoring", given="offical", near="official"
         ),
     ),
-    ([*ASKED, "--withheld", "offical"], "Did you mean 'official'?"),
+    ([*ASKED, "--set", "withheld=offical"], "Did you mean 'official'?"),
     (
-        [*ASKED, "--blind", "--engine", "locl"],
+        [*ASKED, "--blind", "--set", "engine=locl"],
         text_of("name.unknown", kind="engine", given="locl", near="local"),
     ),
     (["list", "benchmark"], text_of("name.list", given="benchmark", near="benchmarks")),
@@ -80,7 +83,7 @@ SLIPS = [
         ["report", "FOLDER/mine"],
         text_of("folder.no-audit", folder="FOLDER/mine"),
     ),
-    (["completion", "fsh"], "Did you mean 'fish'?"),
+    (["--completion", "fsh"], "Did you mean 'fish'?"),
 ]
 
 

@@ -126,7 +126,7 @@ def test_the_readme_shows_the_table_of_the_real_captions(data: Path, tmp_path: P
         str(data),
     ]
     done = subprocess.run(
-        [*command, "--report", str(tmp_path / "report.html"), "--quiet"],
+        [*command, "--all", "--out", str(tmp_path), "--quiet"],
         capture_output=True,
         text=True,
         check=True,

@@ -68,7 +68,9 @@ def store(dogs: Path, tmp_path: Path, run: Run) -> Path:
                     )
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    _, out, err = run("run", dogs, "--recorded", path, "--store", tmp_path / "store.sqlite", "-q")
+    _, out, err = run(
+        "audit", "--no-report", dogs, "--recorded", path, "--store", tmp_path / "store.sqlite", "-q"
+    )
     assert "asked 72" in out, err
     return tmp_path / "store.sqlite"
 
@@ -201,7 +203,16 @@ def test_the_picture_is_hashed_where_it_is_there(tmp_path: Path, run: Run) -> No
         "".join(json.dumps({"item": item.id, "answer": "Yes"}) + "\n" for item in items)
     )
     assert (
-        run("run", "shapes_yesno", "--recorded", folder, "--store", tmp_path / "s.sqlite", "-q")[0]
+        run(
+            "audit",
+            "--no-report",
+            "shapes_yesno",
+            "--recorded",
+            folder,
+            "--store",
+            tmp_path / "s.sqlite",
+            "-q",
+        )[0]
         == 0
     )
     status, out, err = run(
@@ -276,7 +287,7 @@ def test_judges_are_named_with_how_they_were_asked(
     server: JudgeServer,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    judge = ("--judge", server.name(), "--role", f"verifier={server.name('eyes')}")
+    judge = ("--judge", server.name(), "--set", f"roles=verifier={server.name('eyes')}")
     path = tmp_path / "store.sqlite"
     status, _, err = run(
         "audit",

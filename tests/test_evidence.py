@@ -382,7 +382,7 @@ def test_a_score_is_five_calls_from_the_command_line(run: Run, quiz: Path, tmp_p
     assert len(deepest) <= 5, " > ".join(deepest)
 
 
-def test_an_audit_is_nine_calls_from_the_command_line_to_a_coefficient(
+def test_an_audit_is_eight_calls_from_the_command_line_to_a_coefficient(
     run: Run, quiz: Path, answers: Path, tmp_path: Path
 ) -> None:
     command = (
@@ -402,7 +402,7 @@ def test_an_audit_is_nine_calls_from_the_command_line_to_a_coefficient(
     assert stacks
     deepest = max(stacks, key=len)
     assert deepest[0] == "main"
-    assert len(deepest) <= 9, " > ".join(deepest)
+    assert len(deepest) <= 8, " > ".join(deepest)
 
 
 def test_the_parallel_form_is_built_only_where_it_was_put(

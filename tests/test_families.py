@@ -444,7 +444,8 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
     from hqm.cli import program
 
     command = [
-        "run",
+        "audit",
+        "--no-report",
         "shapes_yesno",
         "shapes_choice",
         "-r",
@@ -458,12 +459,13 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
         program(),
         [
             *command,
-            "--probabilities",
+            "--set",
+            "probabilities=true",
             "--store",
             str(tmp_path / "s.sqlite"),
             "-q",
-            "--workers",
-            "1",
+            "--set",
+            "workers=1",
         ],
     )
     assert done.exit_code == 0, done.output

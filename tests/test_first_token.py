@@ -390,13 +390,13 @@ def test_longer_answers_have_no_expected_reliability(tmp_path: Path) -> None:
         "original",
         "--expected",
         "-q",
-        "--workers",
-        "1",
+        "--set",
+        "workers=1",
     ]
     measured = {}
     for tokens in ("1", "24"):
         place = ["--max-tokens", tokens, "--store", str(tmp_path / f"{tokens}.sqlite")]
-        done = CliRunner().invoke(program(), ["run", *asking, *place])
+        done = CliRunner().invoke(program(), ["audit", "--no-report", *asking, *place])
         assert done.exit_code == 0, done.output
         assert "16 of 16 answers carry probabilities" in " ".join(done.output.split())
         done = CliRunner().invoke(

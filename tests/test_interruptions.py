@@ -29,7 +29,8 @@ HQM = [sys.executable, "-m", "hqm.cli"]
 MODEL = "hf/shapes:half-trained" if NIGHTLY else "quick/model"
 RUN = [
     *HQM,
-    "run",
+    "audit",
+    "--no-report",
     "shapes_yesno",
     "-r",
     MODEL,
@@ -96,7 +97,7 @@ def whole_and_each_once(store: Path, n: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers: int) -> None:
     store = tmp_path / "store.sqlite"
-    command = [*RUN, "4", "--workers", str(workers)]
+    command = [*RUN, "4", "--set", f"workers={workers}"]
     process = start(command, store)
     until(lambda: count(store) >= 40, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers too
@@ -107,8 +108,8 @@ def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(tmp_path: Path, workers
     assert tells(err, "run.stopping")
     assert tells(err, "run.interrupted", answers=kept, store=store, left=1008 - kept)
     assert (
-        f"hqm run shapes_yesno -r {MODEL} --forms original --runs 1 --batch 4"
-        f" --workers {workers}" in err
+        f"hqm audit --no-report shapes_yesno -r {MODEL} --forms original --runs 1 --set batch=4"
+        f" --set workers={workers}" in err
     )
     assert "Traceback" not in err
     assert f"asked {kept}, stored before 0, errors 0" in out
@@ -137,7 +138,8 @@ def test_what_a_server_was_asked_before_ctrl_c_is_stored(tmp_path: Path) -> None
     with PlannedServer(lambda _n, body, _h: completion(question(body)), delay=1.5) as server:
         command = [
             *HQM,
-            "run",
+            "audit",
+            "--no-report",
             "shapes_vqa",
             "-r",
             f"openai/tiny@{server.url}",
@@ -183,7 +185,7 @@ def test_a_thread_that_cannot_handle_signals_asks_all_the_same() -> None:
 @pytest.mark.slow
 def test_workers_do_not_outlive_a_driver_that_is_killed(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
-    process = start([*RUN, "2", "--workers", "2"], store)
+    process = start([*RUN, "2", "--set", "workers=2"], store)
     until(lambda: count(store) >= 20, process)
     children = psutil.Process(process.pid).children(recursive=True)
     assert len(children) >= 2
@@ -206,12 +208,12 @@ def test_a_second_command_waits_even_for_one_that_is_killed(tmp_path: Path) -> N
     first = start([*RUN, "1"], store)
     until(lambda: count(store) >= 20, first)
     os.kill(first.pid, signal.SIGSTOP)  # it holds the lock for as long as the others take to start
-    refused = start([*RUN, "64"], store, "--no-wait")
+    refused = start([*RUN, "64"], store, "--set", "no_wait=true")
     waiting = start([*RUN, "64"], store)
     _, err = refused.communicate(timeout=300)
     assert refused.returncode == 1
     assert f"process {first.pid} on" in err
-    assert "leave out --no-wait" in err
+    assert "leave out --set no_wait=true" in err
     assert waiting.stderr is not None
     assert "is writing to it; waiting" in waiting.stderr.readline()
     assert waiting.poll() is None

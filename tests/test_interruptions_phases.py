@@ -140,7 +140,17 @@ def test_a_model_that_loads_for_long_is_told_of_and_left_at_once(
     signs: Path, site: dict[str, str], tmp_path: Path
 ) -> None:
     process = start(
-        [*HQM, "run", str(signs), "-r", "slow/loading", "--store", str(tmp_path / "s.sqlite")], site
+        [
+            *HQM,
+            "audit",
+            "--no-report",
+            str(signs),
+            "-r",
+            "slow/loading",
+            "--store",
+            str(tmp_path / "s.sqlite"),
+        ],
+        site,
     )
     said = until_said(process, "15 s so far")
     assert tells(said, "run.loading", respondent="slow/loading", seconds=5)
@@ -148,7 +158,7 @@ def test_a_model_that_loads_for_long_is_told_of_and_left_at_once(
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     in_one_sentence(err)
-    assert tells(err, "run.go-on", command="hqm run")
+    assert tells(err, "run.go-on", command="hqm audit")
 
 
 def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
@@ -159,7 +169,8 @@ def test_a_second_ctrl_c_leaves_a_computation_that_never_returns(
     process = start(
         [
             *HQM,
-            "run",
+            "audit",
+            "--no-report",
             str(signs),
             "-r",
             "slow/stuck",

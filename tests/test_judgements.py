@@ -167,7 +167,7 @@ def test_a_file_of_replies_gives_what_the_judge_gave_who_was_asked(
         criterion,
         "-q",
     )
-    live = run(*common, "--judge", server.name(), "--rejudge", 2, "--out", tmp_path / "live")
+    live = run(*common, "--judge", server.name(), "--set", "rejudge=2", "--out", tmp_path / "live")
     assert live[0] == 0, live[2]
     # a live judge is asked about both runs of the answers, and again about the first
     first, again = (
@@ -784,8 +784,8 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
         command: list[object] = [
             "audit",
             "hqh",
-            "--mode",
-            mode,
+            "--set",
+            f"mode={mode}",
             "--forms",
             "original",
             "-q",
@@ -795,8 +795,8 @@ def test_verdicts_on_hqh_by_mode(data: Path, run: Run, tmp_path: Path) -> None:
             tmp_path / mode,
             "--data",
             data,
-            "--prompts",
-            "hqm",
+            "--set",
+            "prompts=hqm",
         ]
         verdicts = []
         for k, name in enumerate(("llava", "qwen", "fuyu")):

@@ -140,7 +140,7 @@ def test_an_audit_asks_every_role_once_and_scores_from_the_store(
         "--judge",
         server.name(),
     )
-    command = (*command, "--forms", "original", "--role", f"verifier={server.name('eyes')}")
+    command = (*command, "--forms", "original", "--set", f"roles=verifier={server.name('eyes')}")
     status, _, err = run(*command)
     assert status == 0, err
     rows = [json.loads(line) for line in answers.read_text().splitlines()]
@@ -192,7 +192,7 @@ def test_asking_the_judge_again_gives_its_consistency(
             "--judge",
             server.name(),
         )
-        command = (*command, "--forms", "original", "--rejudge", "2")
+        command = (*command, "--forms", "original", "--set", "rejudge=2")
         status, _, err = run(*command)
         assert status == 0, err
         assert max(map(len, seeds.values())) == 2, "the reference administration was judged twice"
@@ -240,7 +240,7 @@ def test_a_judge_that_is_started_serves_all_stages_askings_and_administrations(
         "original",
     )
     status, printed, err = run(
-        *command, "--judge", "vllm/some/judge", "--vllm", vllm, "--rejudge", "2"
+        *command, "--judge", "vllm/some/judge", "--set", f"vllm={vllm}", "--set", "rejudge=2"
     )
     assert status == 0, err
     assert re.search(r"judges asked [1-9]\d\d+, errors 0", printed)
@@ -584,7 +584,7 @@ def test_a_judged_benchmark_needs_a_judge(
     )
     assert status == 2
     status, _, err = run(
-        "audit", facts, "--recorded", answers, "--judge", "openai/x", "--role", "poet=openai/y"
+        "audit", facts, "--recorded", answers, "--judge", "openai/x", "--set", "roles=poet=openai/y"
     )
     assert status == 2
     assert "poet" in err

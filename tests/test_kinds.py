@@ -93,10 +93,15 @@ def test_a_package_brings_a_kind_in_two_files(
     respondent = make_respondent(name, device="cpu", batch=3)
     assert (type(respondent).__name__, respondent.name) == ("EchoRespondent", name)
     store = tmp_path / "s.sqlite"
-    status, out, err = run("plan", dogs, "-r", name, "--blind", "--store", store, "--json")
+    status, out, err = run(
+        "audit", "--dry-run", dogs, "-r", name, "--blind", "--store", store, "--json"
+    )
     assert (status, err) == (0, "")
     assert json.loads(out)["total"]["requests"] == 18
-    assert run("run", dogs, "-r", name, "--blind", "--store", store, "--quiet")[0] == 0
+    assert (
+        run("audit", "--no-report", dogs, "-r", name, "--blind", "--store", store, "--quiet")[0]
+        == 0
+    )
     with hqm.Store(store, readonly=True) as opened:
         assert [row[1] for row in opened.respondents()] == [name]
     names = [part for model in "abc" for part in ("-r", f"echo/{model}")]
@@ -160,7 +165,15 @@ def test_recorded_answers_are_audited_without_the_extra(tmp_path: Path, dogs: Pa
     ]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = without_local(
-        tmp_path, "audit", dogs, "--recorded", tmp_path / "answers.jsonl", "--quiet", "--out", "out"
+        tmp_path,
+        "audit",
+        dogs,
+        "--recorded",
+        tmp_path / "answers.jsonl",
+        "--all",
+        "-q",
+        "--out",
+        "out",
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "Test-retest, Pearson r" in done.stdout
@@ -174,7 +187,16 @@ def test_a_server_is_asked_and_audited_without_the_extra(tmp_path: Path, dogs: P
     ) as server:
         names = [part for k in range(3) for part in ("-r", f"openai/tiny{k}@{server.url}")]
         done = without_local(
-            tmp_path, "audit", dogs, *names, "--blind", "--quiet", "--out", "out", "--workers", 2
+            tmp_path,
+            "audit",
+            dogs,
+            *names,
+            "--blind",
+            "--quiet",
+            "--out",
+            "out",
+            "--set",
+            "workers=2",
         )
     assert (done.returncode, done.stderr) == (0, "")
     assert "asked 54, stored before 0, errors 0" in done.stdout
@@ -183,7 +205,7 @@ def test_a_server_is_asked_and_audited_without_the_extra(tmp_path: Path, dogs: P
 
 def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
     done = without_local(
-        tmp_path, "audit", "--table", ROOT / "tests" / "tables" / "hqm_table5.csv", "--items", 500
+        tmp_path, "table", ROOT / "tests" / "tables" / "hqm_table5.csv", "--items", 500
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "consistency.alpha" in done.stdout
@@ -191,7 +213,7 @@ def test_a_published_table_is_audited_without_the_extra(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["hf/some/model", "hf/shapes:steady"])
 def test_a_local_model_says_what_to_install(tmp_path: Path, name: str) -> None:
-    done = without_local(tmp_path, "plan", "shapes_yesno", "-r", name)
+    done = without_local(tmp_path, "audit", "--dry-run", "shapes_yesno", "-r", name)
     assert done.returncode == 1
     assert done.stderr == text_of("respondent.extra-missing")
 

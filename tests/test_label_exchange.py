@@ -67,7 +67,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in answers))
     run(
-        "run",
+        "audit",
+        "--no-report",
         quiz,
         "--recorded",
         folder / "answers.jsonl",

@@ -139,7 +139,7 @@ def judged(
         )
         yield (
             released,
-            released.audit(*labels, "--judge", server.name(), "--level", "stage"),
+            released.audit(*labels, "--judge", server.name(), "--set", "levels=stage"),
             server,
         )
     finally:
@@ -242,7 +242,7 @@ def test_without_the_level_a_judge_is_not_asked_about_labelled_facts(tmp_path: P
             None,
         )
         assert tells(verifier["reason"], "stages.not-asked", many=len(released.facts), unit="fact")
-        assert "--level stage" in verifier["reason"]
+        assert "levels=stage" in verifier["reason"]
         verified = [
             prompt.split("true of it? ")[1] for prompt in server.prompts if "true of it? " in prompt
         ]

@@ -101,7 +101,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
                 )
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     run(
-        "run",
+        "audit",
+        "--no-report",
         quiz,
         "--recorded",
         folder / "answers.jsonl",
@@ -420,7 +421,7 @@ def test_the_test_of_randomness_is_mantel_and_haenszel(study: Study) -> None:
 def three(study: Study) -> Iterator[tuple[LabelPlan, Path, dict[str, dict[str, Any]]]]:
     plan, _ = planned(study, "three", "--labels", 250, "--raters", "a,b,c", "--overlap", 1)
     path = label_file(study, plan, study.folder / "three.csv", error=0.08)
-    return plan, path, audited(study, path, "--level", "answer", "--level", "item")
+    return plan, path, audited(study, path, "--set", "levels=answer,item")
 
 
 def test_labels_of_a_plan_give_every_statistic_an_interval(
@@ -474,7 +475,7 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     mean = hqm.audit(study.quiz, **settings, pool="mean")
     (count,) = [e for e in mean.estimates if e.indicator == "criterion.labelled_answers"]
     assert count.detail["pool"] == "mean"
-    with pytest.raises(UsageError, match="--pool has no value 'vote'"):
+    with pytest.raises(UsageError, match="the setting pool has no value 'vote'"):
         hqm.audit(study.quiz, **settings, pool="vote")  # type: ignore[arg-type]
     out = study.folder / "compared"
     begin = (
@@ -491,7 +492,7 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     )
     compared = {}
     for pool in ("majority", "mean"):
-        run(*begin, "--pool", pool, "--level", "answer", "--to", out / f"{pool}.json")
+        run(*begin, "--set", f"pool={pool}", "--set", "levels=answer", "--to", out / f"{pool}.json")
         compared[pool] = json.loads((out / f"{pool}.json").read_text())
     values = {
         pool: made["indicators"]["criterion.pearson"]["accuracy"]["value"]
@@ -506,14 +507,14 @@ def test_python_and_compare_take_the_pool_the_stale_labels_and_the_levels(
     stale = study.folder / "stale_compared.csv"
     stale.write_text("".join(f"{','.join(row)}\n" for row in rows))
     assert "is about another answer" in failing(*begin[:-1], stale, "--to", out / "no.json")
-    run(*begin[:-1], stale, "--stale", "keep", "--to", out / "kept.json")
+    run(*begin[:-1], stale, "--set", "stale=keep", "--to", out / "kept.json")
     kept = hqm.audit(
         study.quiz, store=study.store, criterion=stale, stale="keep", metrics="accuracy"
     )
     assert any("STALE_LABELS" in e.flags for e in kept.estimates)
     audit_file = study.folder / "three_out" / "audit.json"
     assert "--pool needs the answers" in failing(
-        "compare", audit_file, audit_file, "--pool", "mean"
+        "compare", audit_file, audit_file, "--set", "pool=mean"
     )
 
 
@@ -566,13 +567,16 @@ def test_a_label_about_other_words_is_refused_or_kept_with_a_flag(
     )
     message = failing(*begin)
     assert plan.rows[0].item in message
-    assert "--stale keep" in message
+    assert "stale=keep" in message
     with Store(study.store) as store:
         assert not [j for j, _, _ in store.judged("quiz") if digest_file(stale) in j], (
             "what is refused is not stored"
         )
-    assert "STALE_LABELS" in audited(study, stale, "--stale", "keep")["prediction_powered"]["flags"]
-    assert "--stale has no value 'yes'" in failing(*begin, "--stale", "yes")
+    assert (
+        "STALE_LABELS"
+        in audited(study, stale, "--set", "stale=keep")["prediction_powered"]["flags"]
+    )
+    assert "the setting stale has no value 'yes'" in failing(*begin, "--set", "stale=yes")
     again, _ = planned(study, "after_stale", "--labels", 20)
     assert len(again.rows) == 20, "a plan draws answers, whatever earlier labels were about"
 

@@ -89,8 +89,8 @@ def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(
         "llava_hf",
         "--batch_size",
         1,
-        "--device",
-        "cpu",
+        "--set",
+        "device=cpu",
         "--log_samples",
         "--model_args",
         f"pretrained={model},device_map=cpu,attn_implementation=eager",
@@ -115,7 +115,8 @@ def test_lmms_eval_asks_both_forms_and_its_log_comes_back_as_hqm_asks_them(
     # the same model, asked by HQM: the same words, so the same scores
     ours = tmp_path / "ours.sqlite"
     command = (
-        "run",
+        "audit",
+        "--no-report",
         "shapes_yesno",
         "-r",
         "hf/shapes:steady",

@@ -1,4 +1,4 @@
-"""Sentences to copy, `hqm verify`, the quality card and the badge; and the page that they stand on,
+"""Sentences to copy, `hqm report --verify`, the quality card and the badge; and the page that they stand on,
 in a real browser.
 """
 
@@ -97,13 +97,15 @@ def test_a_sentence_has_its_interval_what_it_generalises_over_and_its_signature(
 def test_every_quoted_signature_is_resolved(written: Path, run: Run) -> None:
     for quote in quotes(whole(), "0.1.0"):
         assert re.fullmatch(r"[0-9a-f]{12}", quote.short)
-        status, out, _ = run("verify", quote.short, written)
+        status, out, _ = run("report", written, "--verify", quote.short)
         assert status == 0
         assert quote.signature in out
-        (estimate,) = json.loads(run("verify", quote.short, written, "--json")[1])["estimates"]
+        (estimate,) = json.loads(run("report", written, "--verify", quote.short, "--json")[1])[
+            "estimates"
+        ]
         assert estimate["signature"] == quote.signature
-        assert run("verify", quote.signature, written)[0] == 0
-    status, out, _ = run("verify", short_signature(RHO.signature), written)
+        assert run("report", written.parent, "--verify", quote.signature)[0] == 0
+    status, out, _ = run("report", written, "--verify", short_signature(RHO.signature))
     assert f"test_retest.rho_g of accuracy is {number(RHO.value, 4)}" in out
     assert interval(RHO.interval("fixed_models"), 4) in out
 
@@ -116,9 +118,11 @@ def test_another_audit_does_not_resolve_it(tmp_path: Path, written: Path, run: R
         ),
     )
     (tmp_path / "other.json").write_text(Audit((other,)).to_json())
-    status, out, _ = run("verify", short_signature(RHO.signature), tmp_path / "other.json")
+    status, out, _ = run(
+        "report", tmp_path / "other.json", "--verify", short_signature(RHO.signature)
+    )
     assert (status, tells(out, "quote.unresolved")) == (1, True)
-    status, _, error = run("verify", "not-a-signature", written)
+    status, _, error = run("report", written, "--verify", "not-a-signature")
     assert (status, "is no signature" in error) == (2, True)
 
 
@@ -140,10 +144,8 @@ def test_the_card_fits_a_screen_and_says_what_was_not_measured() -> None:
 def test_the_badge_is_one_picture_that_says_what_was_not_measured(
     written: Path, tmp_path: Path, run: Run
 ) -> None:
-    assert (
-        run("card", written, "--to", tmp_path / "card.md", "--badge", tmp_path / "badge.svg")[0]
-        == 0
-    )
+    assert run("report", written, "--card", "--to", tmp_path / "card.md")[0] == 0
+    assert run("report", written, "--badge", "--to", tmp_path / "badge.svg")[0] == 0
     text = (tmp_path / "badge.svg").read_text()
     root = ElementTree.fromstring(text)
     assert root.tag.endswith("svg")
@@ -168,7 +170,7 @@ def test_a_card_is_held_against_the_policy_that_is_named(
     written: Path, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "own.toml").write_text('name = "own"\n[required]\nfacets = ["run"]\n')
-    status, out, error = run("card", written, "--policy", tmp_path / "own.toml")
+    status, out, error = run("report", written, "--card", "--policy", tmp_path / "own.toml")
     assert status == 0, error
     assert "Policy “own”" in out
 

@@ -125,8 +125,8 @@ def test_a_command_starts_a_cluster_of_its_own_and_ctrl_c_ends_it(tmp_path: Path
         "hf/shapes:half-trained",
         "--quiet",
     ]
-    command += ["--forms", "original", "--runs", "1", "--batch", "2", "--store", str(store)]
-    command += ["--engine", "ray", "--workers", "1"]
+    command += ["--forms", "original", "--runs", "1", "--set", "batch=2", "--store", str(store)]
+    command += ["--set", "engine=ray", "--set", "workers=1"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

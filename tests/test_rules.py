@@ -1,7 +1,8 @@
 import pytest
 
 from hqm import DataError, Item, Response, Verdict, parser
-from hqm.scoring.rules import read_choice, score_choice, score_short, score_yes_no, settle
+from hqm.scoring.choices import read_choice
+from hqm.scoring.rules import score_choice, score_short, score_yes_no, settle
 
 COLORS = ("red", "blue", "dark blue", "green")
 
@@ -46,7 +47,7 @@ def test_numbers_may_be_written_in_digits() -> None:
     item = Item("1", "How many?", "vqa", "two", meta={"rivals": ["one", "three"]})
     assert [
         score_short(item, Response(text)).value for text in ("2", "two.", "There are 3.", "2 or 3")
-    ] == [1, 1, 0, 1]
+    ] == [1, 1, 0, None]
 
 
 def test_no_such_thing_is_a_number_where_the_item_says_so() -> None:
@@ -85,7 +86,7 @@ def test_states_are_settled() -> None:
     assert settle(scored, Response("Yes")).state == "ok"
     assert settle(scored, Response("Yes, and the", "truncated")).state == "truncated"
     assert settle(scored, Response("Yes, and the", "truncated")).value == 1.0
-    assert settle(unread, Response("I'm sorry, I can't help with that.")).state == "refused"
+    assert settle(unread, Response("I'm sorry, I cannot say.")).state == "refused"
     # truncated is the state of an answer that could be read, so that unscored answers are counted
     # by their states
     assert settle(unread, Response("The", "truncated")).state == "unparsed"

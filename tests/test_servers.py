@@ -193,7 +193,8 @@ def test_a_command_with_a_server_sums_tokens_and_money(
     store = tmp_path / "store.sqlite"
     command = [
         *HQM,
-        "run",
+        "audit",
+        "--no-report",
         "shapes_vqa",
         "--limit",
         "16",
@@ -349,7 +350,17 @@ def test_a_vllm_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
         " 'w').write(str(os.getpid()))\ntime.sleep(1000)"
     )
     vllm = program(tmp_path / "vllm", body)
-    command = [*HQM, "run", "shapes_vqa", "-r", "vllm/some/model", "--vllm", str(vllm), "--quiet"]
+    command = [
+        *HQM,
+        "audit",
+        "--no-report",
+        "shapes_vqa",
+        "-r",
+        "vllm/some/model",
+        "--set",
+        f"vllm={vllm}",
+        "--quiet",
+    ]
     command += ["--store", str(tmp_path / "store.sqlite")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)

@@ -1,4 +1,4 @@
-"""`hqm run --until`: intervals that hold at any time, the order of the pictures, stops, resumption,
+"""`hqm audit --until`: intervals that hold at any time, the order of the pictures, stops, resumption,
 and an audit of what was stopped.
 """
 
@@ -486,7 +486,18 @@ def command(folder: Path, server: PlannedServer, *more: str) -> list[str]:
     names = [
         part for model in ("able", "guessing") for part in ("-r", f"openai/{model}@{server.url}")
     ]
-    return ["run", str(folder), *names, "--forms", "original", "--runs", "1", "-q", *more]
+    return [
+        "audit",
+        "--no-report",
+        str(folder),
+        *names,
+        "--forms",
+        "original",
+        "--runs",
+        "1",
+        "-q",
+        *more,
+    ]
 
 
 def stored(path: Path) -> set[tuple[int, int, int, int]]:
@@ -653,7 +664,7 @@ def test_reports_frames_and_json_say_it(
 ) -> None:
     store, audit = stopped
     status, out, err = run(
-        "audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q"
+        "audit", folder, "--offline", "--store", store, "--out", tmp_path / "out", "-q", "--all"
     )
     assert status == 0, err
     sentence = f"{audit.stopped['items']} of {PICTURES * ITEMS} items"
@@ -737,7 +748,8 @@ def test_the_command_refuses_before_anybody_is_asked(
         assert status == code, err
         assert sentence in err
     status, _, err = run(
-        "run",
+        "audit",
+        "--no-report",
         folder,
         "-r",
         f"openai/able@{server.url}",

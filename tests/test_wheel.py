@@ -299,7 +299,7 @@ def test_without_extras_it_helps_and_lists(hqm_there: Run) -> None:
     status, text = hqm_there("list")
     assert (status, "shapes_yesno" in text, "pope" in text) == (0, True, True)
     assert hqm_there("--version") == (0, f"hqm {__version__}\n")
-    assert hqm_there("completion", "bash")[0] == 0
+    assert hqm_there("--completion", "bash")[0] == 0
 
 
 @pytest.mark.slow
@@ -401,7 +401,7 @@ def test_without_extras_it_audits_a_server(hqm_there: Run, signs: Path, tmp_path
 
 @pytest.mark.slow
 def test_without_extras_it_audits_a_published_table(hqm_there: Run) -> None:
-    status, text = hqm_there("audit", "--table", TABLE5, "--items", 500)
+    status, text = hqm_there("table", TABLE5, "--items", 500)
     assert status == 0, text
     assert "0.961" in text  # Cronbach's alpha of the table
 

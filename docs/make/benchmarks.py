@@ -248,7 +248,7 @@ def _asking(card: Card) -> Iterator[str]:
     asked = card.generation
     yield (
         f"At most {asked.max_tokens} tokens, temperature {asked.temperature:g}, top-p"
-        f" {asked.top_p:g}, unless `--max-tokens`, `--temperature` and `--top-p` say otherwise.\n"
+        f" {asked.top_p:g}, unless `--max-tokens`, `--temperature` and `--set top_p=...` say otherwise.\n"
     )
     for where, text in (("Before", card.prompt.prefix), ("After", card.prompt.suffix)):
         if text.strip():
@@ -260,14 +260,14 @@ def _judges(card: Card, made: Benchmark) -> Iterator[str]:
         return
     yield "## Judging\n"
     yield (
-        "A model judges the answers. `--judge` names it, `--role` names another one for a single"
+        "A model judges the answers. `--judge` names it, `--set roles=...` names another one for a single"
         " role, and `--judgements` names a file of recorded replies.\n"
     )
     yield from table(("role", "what it does"), ((f"`{role}`", ROLES[role]) for role in made.roles))
     if made.modes:
         modes = ", ".join(f"`{mode}`" for mode in made.modes)
         asks_nobody = " `rule` asks no judge." if "rule" in made.modes else ""
-        yield f"Procedures (`--mode`; the first is the default): {modes}.{asks_nobody}\n"
+        yield f"Procedures (`--set mode=...`; the first is the default): {modes}.{asks_nobody}\n"
     judging = card.judging
     yield (
         f"The judge gives at most {judging.max_tokens} tokens at temperature"
@@ -277,7 +277,7 @@ def _judges(card: Card, made: Benchmark) -> Iterator[str]:
     if ours:
         listed = ", ".join(f"`{name}`" for name in ours)
         yield (
-            f"Prompts written for HQM: {listed}. `--prompts official` reads the prompts of the"
+            f"Prompts written for HQM: {listed}. `--set prompts=official` reads the prompts of the"
             " release from its files.\n"
         )
 

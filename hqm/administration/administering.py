@@ -16,7 +16,7 @@ from hqm.errors import HQMError
 from hqm.respondents.base import RecordedRespondent, Request, Sampling
 from hqm.respondents.server_limits import Budget, Hold
 from hqm.store.database import Ask, Store, has_answered
-from hqm.types import Response, State
+from hqm.types import Response
 
 # ----------------------------------------------------------------------
 # Recorded answers on their way into the store: nobody is asked, so no request is made for any of
@@ -45,8 +45,8 @@ class Intake:
             if job.stored and not job.todo:
                 self._record(job)
 
-    def batches(self) -> Iterator[tuple[Job, list[State]]]:
-        """Store the answers batch by batch: whose they were, and how they came out."""
+    def batches(self) -> Iterator[tuple[Job, Sequence[Response]]]:
+        """Store the answers batch by batch; yield each batch as the store has it."""
         for job in self.jobs:
             if not isinstance(job.todo, RecordedTodo) or not job.todo:
                 continue
@@ -63,7 +63,7 @@ class Intake:
                 self._refused += sum(
                     response.state == "error" and "final" in response.detail for response in stored
                 )
-                yield job, [response.outcome for response in stored]
+                yield job, stored
 
     @property
     def left(self) -> int:
@@ -110,15 +110,19 @@ class Outcome:
     """
     states: Mapping[str, int] = field(default_factory=dict)
     """How the answers came out: state -> number."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why answers are errors: reason -> number."""
 
 
 def added(outcomes: Iterable[Outcome]) -> Outcome:
     """What came of asking several times."""
     every = list(outcomes)
     states: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     failed: dict[str, HQMError] = {}
     for each in every:
         states.update(each.states)
+        reasons.update(each.reasons)
         failed.update(each.failed)
     return Outcome(
         sum(each.asked for each in every),
@@ -127,6 +131,7 @@ def added(outcomes: Iterable[Outcome]) -> Outcome:
         sum(each.left for each in every),
         sum(each.refused for each in every),
         states,
+        reasons,
     )
 
 
@@ -176,14 +181,16 @@ def administer(
         if not known
     ]
     total = sum(len(worksheet.requests) for worksheet in worksheets)
-    states = Counter({"error": sum(worksheet.store_broken() for worksheet in worksheets)})
+    reasons = Counter(reason for worksheet in worksheets for reason in worksheet.store_broken())
+    states = Counter({"error": reasons.total()})
     taken = asked = 0
     for intake in intakes:
-        for job, outcomes in intake.batches() if not stop() else ():
+        for job, stored in intake.batches() if not stop() else ():
             if progress:
-                progress(job, len(outcomes))
-            taken += len(outcomes)
-            states.update(outcomes)
+                progress(job, len(stored))
+            taken += len(stored)
+            states.update(response.outcome for response in stored)
+            reasons.update(response.reason for response in stored if response.state == "error")
             if stop():
                 break
     failed: dict[int, HQMError] = {}
@@ -194,12 +201,13 @@ def administer(
         if isinstance(batch, HQMError):
             failed.setdefault(i, batch)
             continue
-        counts, outcomes = worksheets[i].store_answers(batch)
+        counts, stored = worksheets[i].store_answers(batch)
         for job, count in counts:
             if progress:
                 progress(job, count)
         asked += len(batch)
-        states.update(outcomes)
+        states.update(response.outcome for response in stored)
+        reasons.update(response.reason for response in stored if response.state == "error")
     for worksheet in worksheets:
         worksheet.record_complete()
         worksheet.give_back()
@@ -207,7 +215,7 @@ def administer(
     given_up = tuple((worksheets[i].respondent.name, error) for i, error in failed.items())
     refused = sum(worksheet.refused for worksheet in worksheets if worksheet.has_answered)
     refused += sum(intake.refused for intake in intakes)
-    return Outcome(taken + asked, states["error"], given_up, left, refused, states)
+    return Outcome(taken + asked, states["error"], given_up, left, refused, states, reasons)
 
 
 class _Worksheet:
@@ -282,9 +290,9 @@ class _Worksheet:
             if complete and (job.todo or job.stored) and not job.broken:
                 self._record(job)
 
-    def store_broken(self) -> int:
-        """Store what cannot be asked as errors, and the hashes of the pictures; the number of
-        errors.
+    def store_broken(self) -> list[str]:
+        """Store what cannot be asked as errors, and the hashes of the pictures; return the reasons,
+        one for each error.
         """
         for job in self.jobs:
             name = job.assignment.benchmark.name
@@ -297,12 +305,12 @@ class _Worksheet:
                     for key, (question, _) in job.broken.items()
                 ]
                 self.store.append(self._number(job), job.administration.run, answers)
-        return sum(len(job.broken) for job in self.jobs)
+        return [job.reasons[key] for job in self.jobs for key in job.broken]
 
     def store_answers(
         self, batch: Sequence[tuple[Request, Response]]
-    ) -> tuple[list[tuple[Job, int]], list[State]]:
-        """Commit a batch; the number of answers that each job got, and how all of them came out."""
+    ) -> tuple[list[tuple[Job, int]], list[Response]]:
+        """Commit a batch; return how many answers each job got, and the answers as stored."""
         grouped: dict[tuple[int, int], list[tuple[Ask, Response]]] = {}
         counts: dict[int, tuple[Job, int]] = {}
         for request, response in batch:
@@ -318,9 +326,7 @@ class _Worksheet:
             grouped.setdefault((self._number(job), request.run), []).append((question, response))
             self._answered.add((request.sampling, (question.digest, request.run)))
             counts[id(job)] = (job, counts.get(id(job), (job, 0))[1] + 1)
-        stored = [
-            self.store.append(number, run, answers) for (number, run), answers in grouped.items()
-        ]
-        return list(counts.values()), [
-            response.outcome for responses in stored for response in responses
-        ]
+        stored: list[Response] = []
+        for (number, run), answers in grouped.items():
+            stored += self.store.append(number, run, answers)
+        return list(counts.values()), stored

@@ -493,7 +493,7 @@ class BenchmarkAudit:
     design`; `auditor.parts_in` reads them.
     """
     stopped: Annotated[Mapping[str, Any], _Like(_Stopped | NoRow)] = field(default_factory=dict)
-    """Where a rule stopped the asking (`hqm run --until`): rule, pictures and items used, and a row
+    """Where a rule stopped the asking (`hqm audit --until`): rule, pictures and items used, and a row
     for each respondent.
     """
     tools: tuple[Annotated[Mapping[str, Any], _Like(ScoreComparison)], ...] = ()
@@ -750,7 +750,7 @@ def _check_file(data: Any, place: str) -> None:
         raise DataError(
             "it is the audit of a published table, which holds no answers",
             place=place,
-            remedy="Its own report is made by `hqm audit --table FILE --report PAGE.html`.",
+            remedy="Its own report is made by `hqm table FILE --out FOLDER`.",
         )
     for name in ("hqm_version", "command", "record"):
         if name not in data:

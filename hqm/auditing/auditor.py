@@ -471,12 +471,12 @@ class Study:
         data = "~".join(forms[name].digest for name in names)
         if evidence.scored_by:
             return Protocol(benchmark.label, data, evidence.scored_by, evidence.margin)
-        if benchmark.card.task != "yes_no" or benchmark.roles:
+        if not benchmark.reads:
             return Protocol(benchmark.label, data, benchmark.scorer, evidence.margin)
         readers = sorted(
-            {benchmark.reader(item).name for name in names for item in forms[name].items[:50]}
+            {benchmark.reader(item).label for name in names for item in forms[name].items[:50]}
         )
-        scorer = benchmark.scorer.replace(benchmark.parser.name, "+".join(readers))
+        scorer = benchmark.scorer.replace(benchmark.parser.label, "+".join(readers))
         return Protocol(benchmark.label, data, scorer, evidence.margin)
 
 
@@ -661,7 +661,7 @@ def _assemble(
         version=card.version,
         task=card.task,
         scoring=evidence.scored_by or benchmark.scoring,
-        parser=benchmark.parser.name if card.task == "yes_no" and not evidence.scored_by else "",
+        parser=benchmark.parser.name if benchmark.reads and not evidence.scored_by else "",
         summary=card.summary,
         reference=str(evidence.reference),
         items=len(form),

@@ -279,7 +279,7 @@ class Evidence:
     """
     copies: Mapping[str, str] = field(default_factory=dict)
     stopped: Mapping[str, Any] = field(default_factory=dict)
-    """Where a rule stopped the asking of respondents before all items (`hqm run --until`); empty
+    """Where a rule stopped the asking of respondents before all items (`hqm audit --until`); empty
     where it did not.
     """
     analyses: tuple[Analysis, ...] = ()

@@ -87,7 +87,7 @@ _FACETS = {
     "run": "Ask the original form again with another seed: --runs 2",
     "form": "Ask a parallel form too: --forms original,parallel",
     "judge": "Give labels by people (--criterion FILE), or let another model judge (--judge)",
-    "sight": "Ask without the pictures too: `hqm run NAME --blind`",
+    "sight": "Ask without the pictures too: `hqm audit --no-report NAME --blind`",
     "resolution": "Ask with smaller pictures too: --resolution 50",
 }
 

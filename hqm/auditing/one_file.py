@@ -117,9 +117,7 @@ def score_file(
     )
     parts = {item.part for item in form.items}
     counts = matrix.state_counts()[_WHO]
-    reader = (
-        benchmark.parser.name if benchmark.card.task == "yes_no" and not benchmark.roles else None
-    )
+    reader = benchmark.parser.name if benchmark.reads else None
     metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     signature = {
         "benchmark": benchmark.label,
@@ -226,7 +224,7 @@ def _matrix(
         builder.add(_WHO, row)
         return builder.build()
     if judgements is None:
-        other = " or --mode rule" if "rule" in benchmark.modes else ""
+        other = " or --set mode=rule" if "rule" in benchmark.modes else ""
         raise UsageError(
             f"the answers to {benchmark.name} are judged by a model",
             remedy=(

@@ -246,9 +246,8 @@ class Adapter:
         """The verdict of the benchmark's own rule on one answer."""
         if item.task == "yes_no":
             return score_yes_no(item, response, self.reader(item), is_negated(item))
-        return (
-            score_choice(item, response) if item.task == "choice" else score_short(item, response)
-        )
+        rule = score_choice if item.task == "choice" else score_short
+        return rule(item, response, self.parser)
 
     def decides(self, item: Item) -> Hashable | None:
         """All that `score` takes from an item beside what its `reader` makes of the answer; None
@@ -352,7 +351,7 @@ class Adapter:
     def official_prompt(self, name: str) -> str:
         """The release's own prompt of this name, read from the release's files."""
         what = f"the release of {self.card.name} has no prompt {name!r} in its files"
-        raise DataError(what, remedy="Use --prompts hqm.")
+        raise DataError(what, remedy="Use --set prompts=hqm.")
 
     def judges(self) -> Mapping[str, Any]:
         """Further judges that are plain functions of item and response and ask no model: name ->
@@ -470,9 +469,8 @@ class Adapter:
         """The parser of an item's answer; a negated question needs one that understands
         negation.
         """
-        return (
-            self.parser if self.parser.reads_negation or not is_negated(item) else parser("strict")
-        )
+        reader = self.parser.for_task(item.task)
+        return reader if reader.reads_negation or not is_negated(item) else parser("strict")
 
     def relate(self, items: Sequence[Item], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         """One respondent's verdicts, corrected where they depend on one another; unchanged by
@@ -517,7 +515,7 @@ class Benchmark(Adapter):
         `official` (what the released scorer computes) or `paper` (what the paper defines). They are
         the same for a benchmark whose release and paper agree.
     reader
-        The name of the parser of yes/no answers; the card's unless given.
+        The name of the parser of short answers; the card's unless given.
     mode
         Which of several judge procedures; the first of `modes` unless given.
     prompts
@@ -564,17 +562,19 @@ class Benchmark(Adapter):
             known = " and ".join(get_args(Withholding))
             raise UsageError(
                 f"withheld answers cannot be {withheld!r}",
-                remedy=f"--withheld takes {known}.",
+                remedy=f"The setting withheld takes {known}.",
                 given=withheld,
                 known=get_args(Withholding),
             )
         if withheld == "official" and scoring != "official":
             what = f"no release defines what {scoring} scoring does with withheld answers"
-            raise UsageError(what, remedy="Use --withheld official with --scoring official only.")
+            raise UsageError(
+                what, remedy="Use --set withheld=official with --scoring official only."
+            )
         self.withheld: Withholding = withheld
         self.mode = mode or next(iter(self.modes), "")
         self.prompts, self._home = prompts, home
-        self.parser = parser(reader or card.scoring.parser)
+        self.parser = parser(reader or card.scoring.parser).for_task(card.task)
         self.part: str | None = None
         """The part that `hqm.load` was asked for, where `original` has only its items."""
         self._web = str(images) if is_url(str(images)) else ""
@@ -595,13 +595,18 @@ class Benchmark(Adapter):
         return f"{self.name}@{self.card.version}"
 
     @property
+    def reads(self) -> bool:
+        """Whether its parser reads the answers: no judge scores them, and they are no captions."""
+        return not self.roles and self.card.task != "caption"
+
+    @property
     def scorer(self) -> str:
         """How an answer becomes a number: the scoring, and the parser or judge procedure."""
         judged = [
             f"mode={self.mode}" if self.mode else "",
             f"prompts={self.prompts}" if self.roles else "",
         ]
-        reader = self.parser.name if self.card.task == "yes_no" and not self.roles else ""
+        reader = self.parser.label if self.reads else ""
         words = self.words.label if self.recipes else ""
         withheld = "withheld=official" if self.withheld == "official" else ""
         inside = ",".join(filter(None, [reader, *judged, words, withheld]))

@@ -66,7 +66,7 @@ def released_file(path: Path, benchmark: str, missing: str) -> Path:
         It is not there; `missing` is the sentence.
     """
     if not path.is_file():
-        remedy = f"Fetch it (`hqm fetch {benchmark}`), or use --prompts hqm."
+        remedy = f"Fetch it (`hqm fetch {benchmark}`), or use --set prompts=hqm."
         raise DataError(missing, place=str(path), remedy=remedy)
     return path
 

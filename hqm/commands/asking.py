@@ -1,4 +1,4 @@
-"""Commands that ask respondents and judges: plan, run, audit."""
+"""`hqm audit`: ask respondents and judges, then audit what they answered."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from hqm.commands import show
+from hqm.commands import show, summary
 from hqm.commands.interrupt import interruption
 from hqm.commands.option_decorators import with_options
-from hqm.commands.options import HOW, OUTPUT, WHAT, Benchmarks, RunOptions
-from hqm.commands.published_table import TableOptions, audit_published
+from hqm.commands.options import HOW, OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import (
     benchmarks_named,
     command,
@@ -29,20 +28,30 @@ from hqm.commands.shared import (
     write_together,
 )
 from hqm.commands.terminal import bars, judging
-from hqm.errors import UsageError
 from hqm.respondents.base import is_idle, waiting
 
 if TYPE_CHECKING:
     from hqm.administration.administering import Outcome
     from hqm.administration.asks import Job
-    from hqm.auditing.audit import BenchmarkAudit
+    from hqm.auditing.audit import Audit, BenchmarkAudit
     from hqm.commands.interrupt import Interruption
     from hqm.commands.session import Session
     from hqm.comparison.key_effects import KeyEffect
     from hqm.store.database import Store
 
-_PLANNED = ("store", "as_json", "price_in", "price_out")
-_RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
+_FIRST = (
+    "benchmarks",
+    "respondents",
+    "recorded",
+    "criterion",
+    "judges",
+    "metrics",
+    "runs",
+    "forms",
+    "limit",
+    "out",
+    "dry_run",
+)
 
 
 @with_options(
@@ -51,250 +60,146 @@ _RUN = ("store", "quiet", "dry_run", "no_wait", "price_in", "price_out")
     "asking",
     "reading",
     "judging",
-    "machine",
-    *_PLANNED,
-    without=("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin", "until"),
+    "compute",
+    "store",
+    "as_json",
+    "quiet",
+    "dry_run",
+    "no_wait",
+    first=_FIRST,
 )
-def plan(*, benchmarks: Benchmarks, options: RunOptions) -> None:
-    """Say what a run would take, and ask nothing.
-
-    It counts the requests, those that are distinct and those whose answers are stored, and
-    estimates minutes, tokens and cost.
-    """
-
-    with readable(store_path(benchmarks, options.output.store)) as opened:
-        made = session_of(benchmarks, opened, options).plan()
-    show.plan(made, options.output.as_json)
-
-
-@with_options(
-    "what",
-    "who",
-    "asking",
-    "reading",
-    "judging",
-    "machine",
-    *_RUN,
-    without=("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin"),
-)
-def run(*, benchmarks: Benchmarks, options: RunOptions) -> None:
-    """Ask the respondents and store their answers. What is stored already is not asked again."""
-    path = store_path(benchmarks, options.output.store)
-    _expect_workers(path, options)
-    with (
-        readable(path) if options.output.dry_run else writable(path, options.output.no_wait)
-    ) as opened:
-        session = session_of(benchmarks, opened, options)
-        complete = _administer(session)
-        if options.asking.expected and not options.output.dry_run:
-            show.probability_counts(session)
-    if not complete:
-        raise typer.Exit(1)
-
-
-@with_options("what", "who", "asking", "reading", "judging", "machine", "as_json", *_RUN)
 def audit(
     *,
     benchmarks: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
-            rich_help_panel=WHAT,
             help=(
                 "Names, folders with a card.toml, or Python files; or the logs of other tools and"
-                " tables of scores, of benchmarks that HQM need not know; none with --table."
+                " tables of scores, of benchmarks that HQM need not know."
             ),
         ),
-    ] = None,
+    ],
     offline: Annotated[
         bool,
         typer.Option(
             "--offline", rich_help_panel=HOW, help="Ask nobody: audit what the store holds."
         ),
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
-            metavar="FOLDER",
-            help=(
-                "The folder to write into; out/<name> unless given. Of a table, nothing is written"
-                " unless it or --report is given."
-            ),
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
-            metavar="FILE",
-            help="The report's file; report.html in the folder unless given.",
-        ),
-    ] = None,
-    options: RunOptions,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            rich_help_panel=WHAT,
-            metavar="FILE",
-            help=(
-                "Audit a published table of scores instead: CSV, tab-separated, Markdown or LaTeX;"
-                " names, then scores."
-            ),
-        ),
-    ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=WHAT,
-            metavar="COLUMNS",
+            metavar="FIELD=COLUMN,...",
             help=(
-                "FIRST,OTHER: two columns of --table that are two administrations."
-                " FIELD=COLUMN,...: which columns of a table of answers or scores are model, item,"
-                " score, run, form, judge, cluster, category, answer and target."
+                "Which columns of a table of answers or scores are model, item, score, run, form,"
+                " judge, cluster, category, answer and target."
             ),
         ),
     ] = None,
-    items: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=WHAT,
-            metavar="N|COLUMN=N|FILE",
-            help=(
-                "The number of items behind each score of the table: one for all, one for a column"
-                " (repeat it), or a file "
-                "with the fields column and items."
-            ),
-        ),
-    ] = None,
-    direction: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=WHAT,
-            metavar="WAY|COLUMN=WAY|FILE",
-            help=(
-                "Whether higher or lower is better in the table: one for all, one for a column"
-                " (repeat it), or a file with "
-                "the fields column and direction; arrows in the headings are read."
-            ),
-        ),
-    ] = None,
-    no_names: Annotated[
+    no_report: Annotated[
         bool,
         typer.Option(
-            "--no-names",
-            rich_help_panel=WHAT,
-            help="The table's first column is a score too: rows have no names.",
+            "--no-report", rich_help_panel=HOW, help="Ask and store the answers, and end there."
         ),
     ] = False,
-    base_rate: Annotated[
-        float | None,
-        typer.Option(
-            "--base-rate",
-            rich_help_panel=WHAT,
-            min=0,
-            max=1,
-            metavar="SHARE",
-            help=(
-                "The share of the table's questions whose right answer is yes; solved from its rows"
-                " unless given."
-            ),
-        ),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder to write into; out/<name> unless given."),
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", rich_help_panel=OUTPUT, help="Print the coefficients too."),
+    ] = False,
+    options: RunOptions,
 ) -> None:
     """Ask what is missing, then audit the benchmark.
 
-    Its reliability, validity and coverage are written as a report and as audit.json.
+    Its reliability, validity and coverage are written as a report and as audit.json. What is stored
+    already is not asked again.
     """
-    if table is not None:
-        if benchmarks:
-            raise UsageError(
-                f"a table and the benchmark {benchmarks[0]!r} are named",
-                remedy="Leave out one of the two.",
-            )
-        what = TableOptions(
-            table,
-            columns,
-            tuple(items or ()),
-            tuple(direction or ()),
-            names=not no_names,
-            base_rate=base_rate,
-        )
-        audit_published(what, options, out, report)
-        return
-    if not benchmarks:
-        raise UsageError(
-            "no benchmark is named", remedy="Name one, or a published table with --table."
-        )
+    from hqm.auditing.auditor import audit as audit_of
+
+    wanted = options.output
     chosen = benchmarks_named(benchmarks, columns, partial=options.who.partial)
     names = [each if isinstance(each, str) else each.name for each in chosen]
-    folder = out or (report.parent if report else Path("out") / stem(names[:3]))
-    path = store_path(names, options.output.store, folder)
+    folder = out or Path("out") / stem(names[:3])
+    path = store_path(names, wanted.store, folder)
     if not offline:
         _expect_workers(path, options)
-    from hqm.auditing.auditor import audit as audit_of
+    show.logs_taken(chosen)
+    with _store(path, options, offline) as opened:
+        session = session_of(chosen, opened, options, offline=offline)
+        session.check()
+        for note in session.notes:
+            print(f"hqm: {note}", file=sys.stderr)
+        complete = offline or _administer(session)
+        if no_report and options.asking.expected and not wanted.dry_run:
+            show.probability_counts(session)
+        if not no_report and not wanted.dry_run:
+            audits = []
+            for benchmark in session.benchmarks:
+                with waiting(f"scoring and estimating {benchmark.name}"):
+                    audits.append(audit_of(session.evidence(benchmark)))
+            _conclude(session, audits, folder, every=every)
+    if not complete:
+        raise typer.Exit(1)
+
+
+def _conclude(session: Session, audits: list[BenchmarkAudit], folder: Path, *, every: bool) -> None:
+    """Write what was audited, and print it."""
+    for benchmark in session.benchmarks:
+        show.judgements(session.judged.get(benchmark.name))
+    effects = _by_corrected_key(session, audits)
+    audited = session.joined(audits, command())
+    _write(audited, folder)
+    if session.options.output.as_json:
+        print(audited.to_json(), end="")
+        return
+    if every:
+        show.coefficients(audited)
+    summary.audit(audited, folder)
+    if session.options.asking.expected:
+        show.expectations(audited)
+    for effect in effects:
+        show.key_effect(effect)
+
+
+def _store(path: Path, options: RunOptions, offline: bool) -> AbstractContextManager[Store]:
+    """The store of an audit, opened for what the audit does with it."""
+    if options.output.dry_run:
+        return readable(path)
+    if offline and path.exists():
+        judging = options.judging
+        return labelled(path, judging.criterion, options.output.no_wait, judging.judgements)
+    return writable(path, options.output.no_wait)
+
+
+def _write(audited: Audit, folder: Path) -> None:
+    """Write audit.json, the findings and the report, all of them or none."""
     from hqm.benchmark.findings import findings_csv
 
-    page = report or folder / "report.html"
-    wanted = options.output
-    store: AbstractContextManager[Store]
-    if wanted.dry_run:
-        store = readable(path)
-    elif offline and path.exists():
-        store = labelled(
-            path, options.judging.criterion, wanted.no_wait, options.judging.judgements
-        )
-    else:
-        store = writable(path, wanted.no_wait)
-    show.logs_taken(chosen)
-    with store as opened:
-        session = session_of(chosen, opened, options)
-        session.offline = offline
-        session.check_labels()
-        session.check_judgements()
-        complete = offline or _administer(session)
-        if wanted.dry_run:
-            return
-        audits = []
-        for benchmark in session.benchmarks:
-            with waiting(f"scoring and estimating {benchmark.name}"):
-                audits.append(audit_of(session.evidence(benchmark)))
-        for benchmark in session.benchmarks:
-            show.judgements(session.judged.get(benchmark.name))
-        effects = _by_corrected_key(session, audits)
-        audited = session.joined(audits, command())
     lists = findings_csv((each.benchmark, each.findings) for each in audited.audits)
     with waiting("drawing the report"):
-        pages = report_files(audited, page)
+        pages = report_files(audited, folder / "report.html")
     write_together(
         {folder / "audit.json": audited.to_json(), folder / "findings.csv": lists, **pages}
     )
-    if wanted.as_json:
-        print(audited.to_json(), end="")
-    else:
-        show.audit(audited)
-        if options.asking.expected:
-            show.expectations(audited)
-        for effect in effects:
-            show.key_effect(effect)
-        print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
-    if not complete:
-        raise typer.Exit(1)
 
 
 def _expect_workers(path: Path, options: RunOptions) -> None:
     """Where nobody was ever asked, let workers import what the embedded models need while the
     benchmarks are read.
     """
-    who, machine = options.who, options.machine
+    who, compute = options.who, options.compute
     if (
         path.exists()
         or options.output.dry_run
         or who.recorded
-        or machine.engine != "local"
-        or machine.workers
+        or compute.engine != "local"
+        or compute.workers
     ):
         return
-    if all(name.startswith("hf/shapes:") for name in who.respondents) and machine.device in (
+    if all(name.startswith("hf/shapes:") for name in who.respondents) and compute.device in (
         "auto",
         "cpu",
     ):
@@ -388,12 +293,14 @@ def _tell(
             f"hqm: {again} answers are errors; run the same command again to ask them again.",
             file=sys.stderr,
         )
+    for line in show.reasons(outcome.reasons):
+        print(f"  {line}", file=sys.stderr)
     show.refused(outcome.refused + sum(job.refused for job in jobs))
     if advice := advice_on_cut(outcome.states):
         print(f"hqm: {advice}.", file=sys.stderr)
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
-    show.spent(spent(session.store, jobs, session.options.output.prices))
+    show.spent(spent(session.store, jobs, session.options.compute.prices))
     kept = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
     if stop():
         print(f"hqm: interrupted: {kept}. Go on with\n  {command()}", file=sys.stderr)

@@ -15,6 +15,7 @@ from hqm.commands import show
 from hqm.commands.option_decorators import with_options
 from hqm.commands.options import (
     HOW,
+    OPTIONS,
     OUTPUT,
     WHAT,
     WHO,
@@ -22,6 +23,7 @@ from hqm.commands.options import (
     PolicyFile,
     RunOptions,
 )
+from hqm.commands.settings import FILE, files_in_force, user_file
 from hqm.commands.shared import find_audit, store_path, writable, write_text
 from hqm.commands.terminal import downloading, print_all, terminal_table
 from hqm.errors import UsageError
@@ -38,12 +40,12 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            rich_help_panel=WHAT, help="benchmarks, respondents, parsers, indicators or recipes."
+            rich_help_panel=WHAT,
+            help="benchmarks, respondents, parsers, indicators, recipes or settings.",
         ),
     ] = "benchmarks",
 ) -> None:
-    """List what HQM knows: benchmarks, respondents, parsers, indicators, recipes."""
-
+    """List what HQM knows: benchmarks, respondents, parsers, indicators, recipes, settings."""
     show_known(what)
 
 
@@ -421,12 +423,28 @@ def _recipes() -> None:
     print_all(table)
 
 
+def _settings() -> None:
+    """The settings with their defaults, and the files that decide them here."""
+    table = terminal_table("", "setting", "default", "what")
+    for option in OPTIONS.values():
+        if option.setting is not None:
+            table.add_row(option.name, str(option.keyword.default), option.help)
+    print_all(table)
+    files = files_in_force()
+    print_all(
+        f"Read from {', '.join(map(str, files))}."
+        if files
+        else f"Write them into {FILE} here, or into {user_file()}; --set NAME=VALUE sets one."
+    )
+
+
 KNOWN: Mapping[str, Callable[[], None]] = {
     "benchmarks": _benchmarks,
     "respondents": _respondents,
     "parsers": _parsers,
     "indicators": _indicators,
     "recipes": _recipes,
+    "settings": _settings,
 }
 """What can be listed."""
 

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hqm.commands.interrupt import Interrupted
-from hqm.commands.options import HEADINGS, OUTPUT, WHAT
+from hqm.commands.options import HEADINGS, OPTIONS, OUTPUT
 from hqm.commands.terminal import telling_of_waits
 from hqm.errors import UsageError, meant
 from hqm.respondents.kinds import all_kinds, embedded
@@ -41,31 +40,26 @@ complete -o default -F _hqm_completion hqm"""
 """typer's own script for bash loses names with a colon."""
 
 
-def completion(
-    shell: Annotated[
-        str | None,
-        typer.Argument(rich_help_panel=WHAT, help="bash, zsh or fish; that of SHELL unless given."),
-    ] = None,
-) -> None:
-    """Print the script by which a shell completes commands, options and names.
+def completion_script(shell: str) -> str:
+    """Return the script by which a shell completes commands, options and names.
 
-    bash: eval "$(hqm completion bash)" in ~/.bashrc. zsh: eval "$(hqm completion zsh)" in ~/.zshrc,
-    behind compinit. fish: hqm completion fish > ~/.config/fish/completions/hqm.fish
+    Raises
+    ------
+    UsageError
+        There is none for this shell.
     """
-    name = shell or os.path.basename(os.environ.get("SHELL", ""))
-    if name not in SHELLS:
+    if shell not in SHELLS:
         raise UsageError(
-            f"there is no completion for the shell {name!r}",
-            remedy=f"Write one of {', '.join(f'`hqm completion {known}`' for known in SHELLS)}.",
-            given=name,
+            f"there is no completion for the shell {shell!r}",
+            remedy=f"Write one of {', '.join(f'`hqm --completion {known}`' for known in SHELLS)}.",
+            given=shell,
             known=SHELLS,
         )
-    if name == "bash":
-        print(_BASH)
-        return
+    if shell == "bash":
+        return _BASH
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    print(get_completion_script(prog_name="hqm", complete_var=VARIABLE, shell=name))
+    return str(get_completion_script(prog_name="hqm", complete_var=VARIABLE, shell=shell))
 
 
 def prepare() -> None:
@@ -172,7 +166,6 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--respondent": _respondents,
     "--judge": _respondents,
     "--rewriter": _respondents,
-    "shell": lambda: SHELLS,
     "--parser": _parsers,
     "--policy": _policies,
     "--select": _codes,
@@ -180,11 +173,7 @@ _VALUES: dict[str, Callable[[], Iterable[Any]]] = {
     "--task": _tasks,
     "--forms": lambda: ("original", "parallel", "original,parallel"),
     "--scoring": lambda: ("official", "paper"),
-    "--withheld": lambda: ("unscored", "official"),
-    "--prompts": lambda: ("hqm", "official"),
-    "--engine": lambda: ("local", "ray"),
-    "--device": lambda: ("auto", "cpu", "cuda", "mps"),
-    "--dtype": lambda: ("auto", "float32", "bfloat16", "float16"),
+    "--set": lambda: [f"{name}=" for name, option in OPTIONS.items() if option.setting],
     "--figure": lambda: ("retest_scatter", "forms_scatter", "criterion_scatter", "leaderboard"),
     "list what": _listed,
     "export what": _benchmarks,
@@ -232,8 +221,34 @@ def every_command(program: Any) -> dict[str, Any]:
     return commands
 
 
+MOVED = {
+    "plan": "hqm audit NAME --dry-run",
+    "run": "hqm audit NAME --no-report",
+    "card": "hqm report AUDIT --card",
+    "verify": "hqm report AUDIT --verify SIGNATURE",
+    "completion": "hqm --completion SHELL",
+}
+"""Commands of version 0.1, and what does the same now; version 0.3 forgets them."""
+
+MOVED_OPTIONS = {
+    "audit --table": "`hqm table FILE` audits a published table.",
+    "audit --report": "The report is report.html in the folder of --out.",
+    "report --no-siunitx": "Write --set siunitx=false.",
+    "compare --no-siunitx": "Write --set siunitx=false.",
+}
+"""Options of version 0.1 that are no setting now, each with what does the same."""
+
+
 class Program(CommandGroup):
-    """`hqm` itself."""
+    """`hqm` itself: a command of the last version is answered with what does the same now."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the first word."""
+        if args and args[0] in MOVED and args[0] not in self.commands:
+            raise UsageError(
+                f"the command {args[0]!r} has moved", remedy=f"Write `{MOVED[args[0]]}`."
+            )
+        return super().resolve_command(ctx, args)
 
 
 def _room() -> int:
@@ -276,7 +291,9 @@ class GroupedCommand(TyperCommand):
         except Exception as error:
             if hasattr(error, "possibilities") and hasattr(error, "option_name"):
                 flags = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
-                message = f"{getattr(error, 'message', error)}. {meant(error.option_name, flags)}".rstrip()
+                flag = str(error.option_name)
+                remedy = _moved(self.name or "", flag) or meant(flag, flags)
+                message = f"{getattr(error, 'message', error)}. {remedy}".rstrip()
                 vars(error).update(message=message, possibilities=None)
             raise
 
@@ -295,6 +312,16 @@ class GroupedCommand(TyperCommand):
             records = [_record(parameter, ctx) for parameter in parameters]
             with formatter.section(heading):
                 formatter.write_dl(records, col_max=min(30, formatter.width // 3))
+
+
+def _moved(command: str, flag: str) -> str:
+    """What has taken the place of an option of version 0.1; nothing where it is none."""
+    singular = {"level": "levels", "role": "roles"}
+    name = flag.removeprefix("--").replace("-", "_")
+    option = OPTIONS.get(singular.get(name, name))
+    if option is not None and option.setting is not None:
+        return f"It is a setting now: write --set {option.name}=VALUE, or a line in hqm.toml."
+    return MOVED_OPTIONS.get(f"{command} {flag}", "")
 
 
 def _complete(candidates: Any, _ctx: Any, incomplete: str) -> list[Any]:

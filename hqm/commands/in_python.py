@@ -37,7 +37,7 @@ from hqm.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_AUDITED = ("what", "who", "asking", "reading", "judging", "machine", "price_in", "price_out")
+_AUDITED = ("what", "who", "asking", "reading", "judging", "compute")
 _NOT_ASKED = ("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin")
 
 # a script that is no module of its own cannot start worker processes
@@ -136,10 +136,8 @@ def _gathered(
     options = replace(options, what=replace(options.what, part=part))
     writes = bool(answered or judging.judges or judging.criterion or judging.judgements)
     with _opened(store, writes) as opened:
-        session = Session([loaded], opened, options)
-        session.offline = not answered
-        session.check_labels()
-        session.check_judgements()
+        session = Session([loaded], opened, options, offline=not answered)
+        session.check()
         if answered:
             session.fetch_images()
             administer(opened, session.jobs(), engine=session.engine(), budget=session.budget)
@@ -163,7 +161,7 @@ class RunResult:
 def run(
     benchmark: Benchmark | str | Path, *, store: Store | str | Path, options: RunOptions
 ) -> RunResult:
-    r"""Ask respondents what a store does not have yet, as `hqm run` does.
+    r"""Ask respondents what a store does not have yet, as `hqm audit --no-report` does.
 
     Parameters
     ----------
@@ -215,7 +213,7 @@ def plan(
     store: Store | str | Path | None = None,
     options: RunOptions,
 ) -> Plan:
-    """Say what a run would take, as `hqm plan` does, and ask nothing.
+    """Say what a run would take, as `hqm audit --dry-run` does, and ask nothing.
 
     Parameters
     ----------

@@ -183,8 +183,7 @@ def plan(
     options = replace(options, judging=replace(options.judging, stale="keep"))
     rng = np.random.default_rng(seed)
     with readable(path) as opened:
-        session = session_of([benchmark], opened, options)
-        session.offline = True
+        session = session_of([benchmark], opened, options, offline=True)
         (loaded,) = session.benchmarks
         form_name, _, form_file = form.partition("=")
         candidates, source, trusted = (

@@ -2,7 +2,8 @@
 default, its help and its group.
 
 `hqm.commands.option_decorators` makes the options of the command line and the keywords of the Python
-API from them, so that both have the same names, defaults and meanings.
+API from them, so that both have the same names, defaults and meanings. What seldom changes from run
+to run is a setting: a line of `hqm.toml`, or `--set NAME=VALUE`, in place of an option.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from hqm.scoring.rules import Withholding
 
 
-WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = (
+FIRST, WHAT, WHO, HOW, JUDGES, MACHINE, OUTPUT = HEADINGS = (
+    "Most used",
     "What",
     "Who",
     "How",
@@ -75,6 +77,21 @@ class Written:
     type: Any
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option that seldom changes: a line of a settings file, or `--set NAME=VALUE`.
+
+    It is in no `--help`; `hqm list settings` has all of them.
+    """
+
+    help: str
+    least: float | None = None
+    """The smallest value that a number may have."""
+    trusted: bool = False
+    """Whether a settings file in the current folder may not have it, because a folder may come from
+    somebody else: it starts a program, or opens an address."""
 
 
 def _several(values: Any) -> tuple[Any, ...]:
@@ -172,9 +189,9 @@ class What:
     ] = None
     allow_private_images: Annotated[
         bool,
-        typer.Option(
-            "--allow-private-images",
-            help="Fetch pictures from addresses of this machine and of private networks too.",
+        Setting(
+            "Fetch pictures from addresses of this machine and of private networks too.",
+            trusted=True,
         ),
     ] = False
 
@@ -261,9 +278,7 @@ class Asking:
     ] = None
     top_p: Annotated[
         float | None,
-        typer.Option(
-            "--top-p", metavar="P", help="Nucleus sampling: the share of probability kept."
-        ),
+        Setting("Nucleus sampling: the share of probability kept."),
     ] = None
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="N", help="The longest answer, in tokens.")
@@ -276,10 +291,7 @@ class Asking:
     ] = None
     probabilities: Annotated[
         bool,
-        typer.Option(
-            "--probabilities",
-            help="Record the probabilities of yes, no and the options' letters as first word.",
-        ),
+        Setting("Record the probabilities of yes, no and the options' letters as first word."),
     ] = False
     expected: Annotated[
         bool,
@@ -293,10 +305,7 @@ class Asking:
     ] = False
     retry_refused: Annotated[
         bool,
-        typer.Option(
-            "--retry-refused",
-            help="Ask again what a server turned away for good (400, 403: its filter, its length).",
-        ),
+        Setting("Ask again what a server turned away for good (400, 403: its filter, its length)."),
     ] = False
     until: Annotated[
         tuple[str, ...],
@@ -378,11 +387,7 @@ class Reading:
     ] = "official"
     withheld: Annotated[
         Withholding,
-        typer.Option(
-            "--withheld",
-            metavar="NAME",
-            help="Refused and empty answers: unscored, or official (as the release, flagged).",
-        ),
+        Setting("Refused and empty answers: unscored, or official (as the release, flagged)."),
     ] = "unscored"
     key: Annotated[
         Path | None,
@@ -400,29 +405,21 @@ class Reading:
         typer.Option(
             "--parser",
             metavar="NAME",
-            help="The reader of yes/no answers; the card's unless given.",
+            help="The reader of short answers; the card's unless given.",
         ),
     ] = None
     margin: Annotated[
         float | None,
-        typer.Option(
-            "--margin",
-            metavar="D",
-            help=(
-                "The largest difference of two means that does not matter, in score units, decided"
-                " beforehand; without it, only the noise of the seeds can set it."
-            ),
+        Setting(
+            "The largest difference of two means that does not matter, in score units, decided"
+            " beforehand; without it, only the noise of the seeds can set it."
         ),
     ] = None
     words: Annotated[
         str | None,
-        typer.Option(
-            "--words",
-            metavar="NAME",
-            help=(
-                "How nouns are found, and likeness and concreteness measured: offline, official, or"
-                " PART=NAME."
-            ),
+        Setting(
+            "How nouns are found, and likeness and concreteness measured: offline, official, or"
+            " PART=NAME."
         ),
     ] = None
 
@@ -453,38 +450,25 @@ class Judging:
     ] = None
     pool: Annotated[
         str | None,
-        typer.Option(
-            "--pool",
-            metavar="NAME",
-            help=(
-                "How several raters' labels of an answer become one: majority (of 0 and 1, unless"
-                " given), mean (of others), dawid-skene, adjudicated."
-            ),
+        Setting(
+            "How several raters' labels of an answer become one: majority (of 0 and 1, unless"
+            " given), mean (of others), dawid-skene, adjudicated."
         ),
     ] = None
     stale: Annotated[
         str,
-        typer.Option(
-            "--stale",
-            metavar="NAME",
-            help=(
-                "Labels about other words than the stored answer's: refuse them, or keep them,"
-                " flagged."
-            ),
+        Setting(
+            "Labels about other words than the stored answer's: refuse them, or keep them, flagged."
         ),
     ] = "refuse"
     levels: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--level",
-            metavar="NAME",
-            help=(
-                "Correlate with people over the respondents' scores (model), and also over single"
-                " answers (answer) or items' means (item); stage: ask a judge about each fact that"
-                " people labelled. Repeat it."
-            ),
+        Setting(
+            "Correlate with people over the respondents' scores (model), and also over single"
+            " answers (answer) or items' means (item); stage: ask a judge about each fact that"
+            " people labelled. Several joined by commas."
         ),
-        _REPEATED,
+        _COMMAS,
     ] = ()
     judgements: Annotated[
         tuple[str, ...],
@@ -501,110 +485,113 @@ class Judging:
     ] = ()
     mode: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The judge procedure, where a release has several."),
+        Setting("The judge procedure, where a release has several."),
     ] = None
     prompts: Annotated[
         Prompts,
-        typer.Option(
-            "--prompts",
-            metavar="NAME",
-            help="Whose words the judge is asked in: hqm, or official (the release's files).",
-        ),
+        Setting("Whose words the judge is asked in: hqm, or official (the release's files)."),
     ] = "hqm"
     roles: Annotated[
         tuple[str, ...],
-        typer.Option(
-            "--role",
-            metavar="ROLE=NAME",
-            help="Another model for one role of the judge procedure (verifier=hf/...); repeat it.",
+        Setting(
+            "Other models for roles of the judge procedure (verifier=hf/...), joined by commas."
         ),
-        _REPEATED,
+        _COMMAS,
     ] = ()
     rejudge: Annotated[
         int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How often the judge is asked about the same answers; its consistency needs 2.",
+        Setting(
+            "How often the judge is asked about the same answers; its consistency needs 2.",
+            least=1,
         ),
     ] = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """Where models run and how the work is shared."""
+class Compute:
+    """Where models run, how the work is shared, and what it costs."""
 
     heading: ClassVar[str] = MACHINE
     device: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps.",
+        Setting(
+            "Where local models run: auto (all GPUs there are, one process each), cpu, cuda, cuda:1, mps."
         ),
     ] = "auto"
     dtype: Annotated[
-        str, typer.Option(metavar="NAME", help="auto, float32, bfloat16, float16.")
+        str,
+        Setting("The numbers that local models compute with: auto, float32, bfloat16, float16."),
     ] = "auto"
     batch: Annotated[
         int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Questions in a forward pass; 0 finds a number. The answers do not depend on it.",
+        Setting(
+            "Questions in a forward pass; 0 finds a number. The answers do not depend on it.",
+            least=0,
         ),
     ] = 0
     workers: Annotated[
         int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help=(
-                "Processes that share the work, never two on a GPU; 0 is one for each GPU, or one"
-                " for each core with tiny models. With Ray: the most actors; 0 is all that fit."
-            ),
+        Setting(
+            "Processes that share the work, never two on a GPU; 0 is one for each GPU, or one"
+            " for each core with tiny models. With Ray: the most actors; 0 is all that fit.",
+            least=0,
         ),
     ] = 0
     vllm: Annotated[
         str,
-        typer.Option(
-            "--vllm",
-            metavar="PATH",
-            help=(
-                "The program vllm, or the environment it is installed in; the variable HQM_VLLM"
-                " unless given."
-            ),
+        Setting(
+            "The program vllm, or the environment it is installed in; the variable HQM_VLLM"
+            " unless given.",
+            trusted=True,
         ),
     ] = ""
     engine: Annotated[
         str,
-        typer.Option(
-            "--engine", metavar="NAME", help="local (processes of this machine) or ray (a cluster)."
-        ),
+        Setting("What runs the requests: local (processes of this machine) or ray (a cluster)."),
     ] = "local"
     ray_address: Annotated[
         str,
-        typer.Option(
-            "--ray-address",
-            metavar="ADDRESS",
-            help=(
-                "The address of a Ray cluster, or auto; Ray is started on this machine unless"
-                " given."
-            ),
+        Setting(
+            "The address of a Ray cluster, or auto; Ray is started on this machine unless given.",
+            trusted=True,
         ),
     ] = ""
     ray_cpus: Annotated[
         float,
-        typer.Option("--ray-cpus", min=0, metavar="N", help="The CPUs that one Ray actor takes."),
+        Setting(
+            "The CPUs that one Ray actor takes.",
+            least=0,
+        ),
     ] = 1
     ray_gpus: Annotated[
         float | None,
-        typer.Option(
-            "--ray-gpus",
-            min=0,
-            metavar="N",
-            help="The GPUs that one Ray actor takes; 1 where the cluster has any, unless given.",
+        Setting(
+            "The GPUs that one Ray actor takes; 1 where the cluster has any, unless given.",
+            least=0,
         ),
     ] = None
+    concurrency: Annotated[
+        int,
+        Setting(
+            "Requests to a server that are in flight at a time; 0 finds a number for each server.",
+            least=0,
+        ),
+    ] = 0
+    price_in: Annotated[
+        float | None,
+        Setting("The price of a million tokens read, for the cost estimate."),
+    ] = None
+    price_out: Annotated[
+        float | None,
+        Setting("The price of a million tokens written."),
+    ] = None
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Money per million tokens read and written, if either was given."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return self.price_in or 0.0, self.price_out or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -630,36 +617,12 @@ class Output:
     ] = False
     no_wait: Annotated[
         bool,
-        typer.Option(
-            "--no-wait", help="Stop at once when another process is writing to the store."
-        ),
+        Setting("Stop at once when another process is writing to the store."),
     ] = False
-    price_in: Annotated[
-        float | None,
-        typer.Option(
-            "--price-in",
-            metavar="MONEY",
-            help="The price of a million tokens read, for the cost estimate.",
-        ),
-    ] = None
-    price_out: Annotated[
-        float | None,
-        typer.Option("--price-out", metavar="MONEY", help="The price of a million tokens written."),
-    ] = None
     siunitx: Annotated[
         bool,
-        typer.Option(
-            "--siunitx/--no-siunitx",
-            help="Align the numbers of LaTeX tables with the package siunitx.",
-        ),
+        Setting("Align the numbers of LaTeX tables with the package siunitx."),
     ] = True
-
-    @property
-    def prices(self) -> tuple[float, float] | None:
-        """Money per million tokens read and written, if either was given."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        return self.price_in or 0.0, self.price_out or 0.0
 
 
 @dataclass(frozen=True)
@@ -675,7 +638,7 @@ class RunOptions:
     asking: Asking = Asking()
     reading: Reading = Reading()
     judging: Judging = Judging()
-    machine: Machine = Machine()
+    compute: Compute = Compute()
     output: Output = Output()
 
     @classmethod
@@ -705,13 +668,16 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A field of a group: the parameter that typer makes an option from, and the keyword."""
+    """A field of a group, as a parameter of a command and as a keyword of Python."""
 
     group: str
     name: str
-    parameter: inspect.Parameter
+    help: str
     keyword: inspect.Parameter
     read: Callable[[Any], Any]
+    parameter: inspect.Parameter | None = None
+    """What typer makes an option from; None of a setting."""
+    setting: Setting | None = None
 
 
 def _options() -> dict[str, Option]:
@@ -719,8 +685,7 @@ def _options() -> dict[str, Option]:
     kinds = get_type_hints(RunOptions)
     for group in fields(RunOptions):
         kind = kinds[group.name]
-        # the benchmark checks these texts; importing their types would load all that a benchmark
-        # needs
+        # The benchmark checks these texts; importing their types would load all of its modules.
         hints = get_type_hints(
             kind, localns={"Scoring": str, "Prompts": str, "Withholding": str}, include_extras=True
         )
@@ -737,17 +702,19 @@ def _option(group: str, name: str, hint: Any, defaults: Any) -> Option:
     kind, info, *rest = get_args(hint)
     plain = Written(kind, _path if kind == Path | None else lambda v: v, lambda value: value)
     written = rest[0] if rest else plain
-    info = copy.copy(info)
-    info.rich_help_panel = info.rich_help_panel or defaults.heading
     default = getattr(defaults, name)
     keyword = inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
     )
+    if isinstance(info, Setting):
+        return Option(group, name, info.help, keyword, written.read, setting=info)
+    info = copy.copy(info)
+    info.rich_help_panel = info.rich_help_panel or defaults.heading
     parameter = keyword.replace(
         default=written.write(default), annotation=Annotated[written.type, info]
     )
-    return Option(group, name, parameter, keyword, written.read)
+    return Option(group, name, info.help, keyword, written.read, parameter)
 
 
 OPTIONS: Mapping[str, Option] = _options()
-"""Every shared option by the name of its field."""
+"""Every shared option and setting by the name of its field."""

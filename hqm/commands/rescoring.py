@@ -110,7 +110,7 @@ def _audits(
     if not respondents:
         raise DesignError(
             f"the store has no answer to {benchmark.name}",
-            remedy=f"Ask with `hqm run {benchmark.name} --store FILE`, or name another store.",
+            remedy=f"Ask with `hqm audit --no-report {benchmark.name} --store FILE`, or name another store.",
         )
     _cut_to_asked(session, benchmark, respondents)
     evidence = session.evidence(benchmark, respondents, pictures=False, recorded=recorded)
@@ -254,8 +254,7 @@ def from_audit(
             remedy="Name the file of stored answers with --store.",
         )
     with readable(path) as opened:
-        session = Session([name], opened, _as_audited(options, whole))
-        session.offline = True
+        session = Session([name], opened, _as_audited(options, whole), offline=True)
         (benchmark,) = session.benchmarks
         audited = _audit_of(whole, benchmark, file)
         who = _respondents(session, benchmark, audited)

@@ -1,12 +1,11 @@
-"""Commands on what is there already: score a file, write a report, move a store."""
+"""Commands on answers that exist already: score a file, export a store, import logs."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,24 +17,10 @@ from hqm.commands.options import (
     OUTPUT,
     WHAT,
     WHO,
-    PolicyFile,
     RunOptions,
-    To,
 )
-from hqm.commands.shared import (
-    command,
-    find_audit,
-    report_files,
-    session_of,
-    writable,
-    write_bytes,
-    write_text,
-    write_together,
-)
+from hqm.commands.shared import session_of, writable
 from hqm.errors import UsageError
-
-if TYPE_CHECKING:
-    from hqm.auditing.audit import Audit
 
 
 @with_options(
@@ -107,75 +92,6 @@ def score(
             key=key,
         )
     show.file_score(scored, options.output.as_json)
-
-
-@with_options("siunitx")
-def report(
-    *,
-    audit_files: Annotated[
-        list[Path],
-        typer.Argument(
-            rich_help_panel=WHAT,
-            metavar="AUDIT",
-            help="One audit.json or several, or the folders that they lie in.",
-        ),
-    ],
-    to: To = Path("report.html"),
-    figure: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
-            metavar="NAME",
-            help=(
-                "One figure in place of tables, into an .svg or .pdf: retest_scatter,"
-                " forms_scatter, "
-                "criterion_scatter, leaderboard."
-            ),
-        ),
-    ] = None,
-    policy: PolicyFile = None,
-    options: RunOptions,
-) -> None:
-    """Write the report of audits as HTML, the tables of a paper, or one figure."""
-    from hqm.auditing.audit import Audit
-    from hqm.auditing.gate import Policy
-
-    audits = [Audit.load(find_audit(path)) for path in audit_files]
-    suffix = to.suffix.lower()
-    if figure:
-        write_bytes(
-            to,
-            importlib.import_module("hqm.reports.plots").draw(
-                audits, figure, suffix.removeprefix(".")
-            ),
-        )
-        print(f"{figure}: {to}")
-    elif suffix in (".html", ".htm"):
-        write_together(report_files(_joined(audits), to, Policy.load(policy)))
-        print(f"report: {to}")
-    else:
-        paper = importlib.import_module("hqm.reports.paper")
-        tables = paper.paper_tables(audits)
-        write_text(
-            to,
-            importlib.import_module("hqm.reports.latex_tables").formatted(
-                tables, suffix, siunitx=options.output.siunitx
-            ),
-        )
-        print(f"{paper.summary_line(tables)}: {to}")
-
-
-def _joined(audits: Sequence[Audit]) -> Audit:
-    """Several audits as one, with all their records."""
-    from hqm.auditing.audit import Audit
-
-    if len(audits) == 1:
-        return audits[0]
-    record = {
-        f"audit {i}": {"command": audit.command, **audit.record}
-        for i, audit in enumerate(audits, 1)
-    }
-    return Audit(tuple(member for audit in audits for member in audit.audits), command(), record)
 
 
 @with_options(
@@ -313,8 +229,7 @@ def _publish(
                 place=str(path),
                 remedy="Name its folder or file with --benchmark.",
             )
-        session = session_of(names, opened, options)
-        session.offline = True
+        session = session_of(names, opened, options, offline=True)
         source = Source(organization, relationship)  # type: ignore[arg-type]
         written = unscored = answers = 0
         for benchmark in session.benchmarks:

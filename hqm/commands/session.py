@@ -48,7 +48,7 @@ from hqm.forms.make_forms import read_form
 from hqm.imports.detect import written_by_tool
 from hqm.imports.human_labels import HUMAN, labelled_by
 from hqm.imports.log_answers import LogSettings, Taken, take_logs
-from hqm.imports.recordings import Recording, read_recordings
+from hqm.imports.recordings import Recording, perfect_respondents, read_recordings
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
 from hqm.judges.judge_models import Judged, Judging, Progress
@@ -67,7 +67,7 @@ from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run would take: the numbers that `hqm plan` prints."""
+    """What a run would take: the numbers that `hqm audit --dry-run` prints."""
 
     forecasts: Mapping[tuple[str, str], Forecast]
     """(respondent, benchmark) -> requests, seconds, tokens and cost."""
@@ -84,14 +84,33 @@ class Plan:
 class Session:
     """Benchmarks by name, put to respondents by name, over one store.
 
+    Parameters
+    ----------
+    names
+        Benchmarks, as `hqm audit` takes them.
+    store
+        Where the answers are, and go.
+    options
+        The options of the command.
+    offline
+        Whether nobody is asked: then all that the store holds is meant where no respondent is
+        named, and not the benchmark's own respondents.
+
     Raises
     ------
     UsageError
         A name or option means nothing, or there is no respondent to answer.
     """
 
-    def __init__(self, names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> None:
-        self.store, self.options = store, options
+    def __init__(
+        self,
+        names: Sequence[str | Benchmark],
+        store: Store,
+        options: RunOptions,
+        *,
+        offline: bool = False,
+    ) -> None:
+        self.store, self.options, self.offline = store, options, offline
         if options.asking.resolutions and (options.asking.blind or options.asking.until):
             other = (
                 "--blind shows no picture"
@@ -107,7 +126,7 @@ class Session:
             options.asking.max_requests,
             options.asking.max_tokens_total,
             options.asking.max_cost,
-            prices=options.output.prices,
+            prices=options.compute.prices,
         )
         self.benchmarks = [
             benchmark
@@ -138,10 +157,8 @@ class Session:
         self._label_files: dict[str, list[str]] = {}
         self._costs: dict[str, dict[str, Any]] = {}
         self.logs = LogSettings(partial=options.who.partial)
-        self.offline = False
-        """Whether nobody is asked: then a benchmark's own respondents are not meant where none is
-        named.
-        """
+        self.notes: list[str] = []
+        """What the user should know about the files that were read, in whole sentences."""
         self.taken: dict[str, Taken] = {}
         """Benchmark -> what the logs of other tools gave."""
         self.judged: dict[str, TakenJudgements] = {}
@@ -183,13 +200,13 @@ class Session:
     def _live(self, name: str) -> Respondent:
         # one object a name, so that a model is loaded once for all benchmarks
         if name not in self._made:
-            machine = self.options.machine
+            compute = self.options.compute
             self._made[name] = make_respondent(
                 name,
-                device=machine.device,
-                dtype=machine.dtype,
-                batch=machine.batch,
-                vllm=machine.vllm,
+                device=compute.device,
+                dtype=compute.dtype,
+                batch=compute.batch,
+                vllm=compute.vllm,
             )
             self._check_price(self._made[name])
         return self._made[name]
@@ -208,8 +225,8 @@ class Session:
                 "its price is not known, and --max-cost bounds the cost",
                 place=respondent.name,
                 remedy=(
-                    "Write ?price_in=MONEY&price_out=MONEY behind its name, or give --price-in and"
-                    " --price-out."
+                    "Write ?price_in=MONEY&price_out=MONEY behind its name, or give --set price_in=and"
+                    " --set price_out=...."
                 ),
             )
 
@@ -241,6 +258,7 @@ class Session:
         benchmark.original = replace(
             benchmark.original, items=tuple(i for i in benchmark.original.items if i.id in asked)
         )
+        self.notes += perfect_respondents(benchmark.original, recordings)
         by_name: dict[str, list[Recording]] = {}
         for recording in recordings:
             by_name.setdefault(recording.respondent, []).append(recording)
@@ -310,15 +328,26 @@ class Session:
             for name in asked
         ]
 
-    def check_judgements(self) -> None:
-        """Read the files of judgements, so that one that does not fit ends the command before
-        anybody is asked.
-        """
-        for benchmark in self.benchmarks if self.options.judging.judgements else ():
-            self._take_judgements(
-                benchmark,
-                None if self.offline else [who.name for who in self.respondents(benchmark)],
-            )
+    def check(self) -> None:
+        """Refuse names that mean nothing, and files that do not fit, before anybody is asked."""
+        judging = self.options.judging
+        _how_labels_are_used(judging)
+        for benchmark in self.benchmarks:
+            for metric in self.options.reading.metrics:
+                benchmark.metric(metric)
+            names: list[str] | None = None
+            if not self.offline:
+                self.forms(benchmark)
+                names = [who.name for who in self.respondents(benchmark)]
+            if judging.judgements:
+                self._take_judgements(benchmark, names)
+            else:
+                stored_judges = {judge.label for judge in self.brought(benchmark)}
+                for name in judging.judges:
+                    if name not in stored_judges:
+                        self._judge(name)
+            if judging.criterion is not None:
+                benchmark.read_criterion(judging.criterion, benchmark.original, names or None)
 
     def brought(self, benchmark: Benchmark) -> list[BroughtJudge]:
         """The judges whose judgements came in files: those that the options name, beside those that
@@ -415,7 +444,7 @@ class Session:
     def _labelled_units(
         self, benchmark: Benchmark, respondents: Sequence[StoredRespondent]
     ) -> list[Unit]:
-        """The units that people labelled, for `--level stage`: each stage is asked about them."""
+        """The units that people labelled, for `--set levels=stage`: each stage is asked about them."""
         if STAGE not in self.options.judging.levels or not benchmark.stages:
             return []
         path, form = self.options.judging.criterion, benchmark.original
@@ -525,7 +554,7 @@ class Session:
         for job in jobs:
             key = (job.assignment.respondent.name, job.assignment.benchmark.name)
             by_respondent.setdefault(key, []).append(job)
-        prices = self.options.output.prices
+        prices = self.options.compute.prices
         forecasts = {key: forecast(self.store, own, prices) for key, own in by_respondent.items()}
         live = [key for key, own in by_respondent.items() if own[0].assignment.respondent.live]
         judging = self.pending_judgements()
@@ -556,34 +585,23 @@ class Session:
             assign(respondent, benchmark, sampling) for respondent in self.respondents(benchmark)
         ]
 
-    def check_labels(self) -> None:
-        """Read the file of people's labels, so that one that does not fit ends the command before
-        anybody is asked.
-        """
-        path = self.options.judging.criterion
-        if path is None:
-            return
-        for benchmark in self.benchmarks:
-            names = [respondent.name for respondent in self.respondents(benchmark)]
-            benchmark.read_criterion(path, benchmark.original, names or None)
-
     def engine(self) -> Engine:
         """Who runs the requests, as the options say."""
-        machine = self.options.machine
+        compute = self.options.compute
         return make_engine(
-            machine.engine,
-            workers=machine.workers,
-            address=machine.ray_address,
-            cpus=machine.ray_cpus,
-            gpus=machine.ray_gpus,
+            compute.engine,
+            workers=compute.workers,
+            address=compute.ray_address,
+            cpus=compute.ray_cpus,
+            gpus=compute.ray_gpus,
         )
 
     def get_ready(self) -> None:
         """Let worker processes import what they need while it is planned what to ask, where
         somebody was never asked anything.
         """
-        machine = self.options.machine
-        if machine.engine == "local":
+        compute = self.options.compute
+        if compute.engine == "local":
             each = [
                 assignment
                 for benchmark in self.benchmarks
@@ -592,7 +610,7 @@ class Session:
             known = (self.store.find_respondent(a.respondent.name, a.identity()) for a in each)
             get_ready(
                 [a.respondent for a, number in zip(each, known, strict=True) if number is None],
-                workers=machine.workers,
+                workers=compute.workers,
             )
 
     def fetch_images(self) -> None:
@@ -661,7 +679,7 @@ class Session:
             [] if recorded else self.judges(benchmark),
         )
         self._costs[benchmark.name] = study_costs(
-            self.store, evidence, asked, judges, options.output.prices
+            self.store, evidence, asked, judges, options.compute.prices
         )
         return evidence
 
@@ -705,12 +723,13 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
         An option has a value that it does not know.
     """
     for name, given, known in (
-        ("--pool", options.pool, POOLS),
-        ("--stale", options.stale, STALES),
-        *(("--level", level, LEVELS) for level in options.levels),
+        ("pool", options.pool, POOLS),
+        ("stale", options.stale, STALES),
+        *(("levels", level, LEVELS) for level in options.levels),
     ):
         if given is not None and given not in known:
-            what, remedy = f"{name} has no value {given!r}", f"It has {', '.join(known)}."
+            what = f"the setting {name} has no value {given!r}"
+            remedy = f"It has {', '.join(known)}."
             raise UsageError(what, remedy=remedy, given=given, known=known)
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
 
@@ -720,9 +739,6 @@ def _only(recording: Recording, form: Form) -> Recording:
     return replace(
         recording, answers={key: a for key, a in recording.answers.items() if key in form.by_id}
     )
-
-
-# --- hqm run --until ---
 
 
 def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> list[StoppedRun]:
@@ -743,10 +759,10 @@ def run_until(session: Session, stop: Stop = never, *, quiet: bool = True) -> li
             raise DesignError(
                 "--until looks at the original form", remedy="Name it too: --forms original,..."
             )
-    machine, runs = session.options.machine, []
+    compute, runs = session.options.compute, []
     # processes of their own are worth starting for a look only where somebody asked for them
     spread: Engine | None = (
-        session.engine() if machine.workers > 1 or machine.engine != "local" else None
+        session.engine() if compute.workers > 1 or compute.engine != "local" else None
     )
     say: Callable[[str], None] = (
         (lambda _: None) if quiet else partial(print, file=sys.stderr, flush=True)

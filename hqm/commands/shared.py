@@ -72,7 +72,7 @@ def existing(path: Path, names: Sequence[str]) -> Path:
         raise UsageError(
             "there is no such store",
             place=str(path),
-            remedy=f"Name another with --store, or make it: `hqm run {shlex.join(names)} --store"
+            remedy=f"Name another with --store, or make it: `hqm audit --no-report {shlex.join(names)} --store"
             f" {shlex.quote(str(path))}`.",
         )
     return path
@@ -172,11 +172,13 @@ def benchmarks_named(
     return [*(name for name in names if not is_log(name)), *made]
 
 
-def session_of(names: Sequence[str | Benchmark], store: Store, options: RunOptions) -> Session:
-    """The benchmarks, put before one store."""
+def session_of(
+    names: Sequence[str | Benchmark], store: Store, options: RunOptions, *, offline: bool = False
+) -> Session:
+    """Load the benchmarks and put them before one store."""
     from hqm.commands.session import Session
 
-    return Session(names, store, options)
+    return Session(names, store, options, offline=offline)
 
 
 def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict[Path, str | bytes]:
@@ -192,11 +194,6 @@ def report_files(audit: Audit, page: Path, policy: Policy | None = None) -> dict
 def write_text(path: Path, text: str) -> None:
     """Write a file beside and move it, so that a failure leaves the old one."""
     write_together({path: text})
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file beside and move it, so that a failure leaves the old one."""
-    write_together({path: content})
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hqm.commands.terminal import print_all, print_json, terminal_table
@@ -49,7 +50,7 @@ _WITHOUT = (
 
 
 def probability_counts(session: Session) -> None:
-    """How many of each respondent's answers carry a probability, after `hqm run --expected`."""
+    """How many of each respondent's answers carry a probability, after `hqm audit --no-report --expected`."""
     for benchmark in session.benchmarks:
         for respondent in session.stored_respondents(benchmark):
             chances = session.answers.probabilities(benchmark, benchmark.original, respondent, 0)
@@ -269,8 +270,6 @@ def full_scale(audited: BenchmarkAudit) -> None:
         print(sentence)
 
 
-# --- hqm run --until ---
-
 _MOST = 20
 """Pairs that are listed; of more, only those that are not separated."""
 
@@ -480,7 +479,7 @@ def _question(item: Any) -> str:
 
 
 def plan(made: Plan, as_json: bool) -> None:
-    """`hqm plan` and `--dry-run`."""
+    """`hqm audit --dry-run` and `--dry-run`."""
     from dataclasses import asdict
 
     forecasts = made.forecasts
@@ -557,9 +556,33 @@ def refused(count: int) -> None:
     if count:
         print(
             f"hqm: {count} questions were turned away by the server for good and are not asked"
-            " again; --retry-refused asks them.",
+            " again; --set retry_refused=true asks them.",
             file=sys.stderr,
         )
+
+
+_VARYING = re.compile(r"\S*[/\\]\S*|\S+\.(?:jpe?g|png|webp|gif|bmp)\b|\b[0-9a-f]{8,}\b|\d+", re.I)
+"""What differs between two errors of one kind: paths, pictures, hashes, numbers."""
+_REASONS = 3
+"""Kinds of errors that are shown; of further ones, only how many there are."""
+
+
+def reasons(errors: Mapping[str, int]) -> Iterator[str]:
+    """Why answers are errors: a line for each kind of reason, the commonest first.
+
+    >>> list(reasons({"a/1.jpg: no such file": 1, "a/2.jpg: no such file": 1, "it timed out": 1}))
+    ['2 answers: a/1.jpg: no such file', '1 answer: it timed out']
+    """
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for reason, count in errors.items():
+        kind = _VARYING.sub("", reason)
+        counts[kind] += count
+        first.setdefault(kind, reason)
+    for kind, count in counts.most_common(_REASONS):
+        yield f"{count:,} answer{'' if count == 1 else 's'}: {first[kind]}"
+    if len(counts) > _REASONS:
+        yield f"... and {len(counts) - _REASONS} other reasons; the report counts all of them"
 
 
 def _price(name: str) -> str:
@@ -579,7 +602,7 @@ def missing_images(missing: Mapping[str, tuple[int, int]]) -> None:
 
 
 def spent(totals: Sequence[Spent]) -> None:
-    """What respondents that count tokens have used so far, after `hqm run` and `hqm audit`."""
+    """What respondents that count tokens have used so far, after `hqm audit --no-report` and `hqm audit`."""
     for total in totals:
         cached = (
             f" ({total.tokens_cached:,} of them from the server's cache)"
@@ -722,10 +745,8 @@ def table_audit(audit: TableAudit) -> None:
     print(audit.checked.sentence())
 
 
-def audit(result: Audit) -> None:
-    """The table of indicators at the end of `hqm audit`."""
-    from hqm.scoring.rules import advice_on_cut
-
+def coefficients(result: Audit) -> None:
+    """`hqm audit --all`: the table of indicators of every benchmark, and what else was measured."""
     tables = importlib.import_module("hqm.reports.tables")
     for audited in result.audits:
         n = len(audited.respondents)
@@ -734,15 +755,14 @@ def audit(result: Audit) -> None:
             f" {'respondent' if n == 1 else 'respondents'}"
         )
         if audited.stopped:
-            said = importlib.import_module("hqm.reports.side_tables").stopped(audited)
-            print(importlib.import_module("hqm.reports.phrases").in_words(said))
+            stopped = importlib.import_module("hqm.reports.side_tables").stopped(audited)
+            print(importlib.import_module("hqm.reports.phrases").in_words(stopped))
         rows = tables.indicators_brief(audited)
         table = terminal_table("", *rows.columns, right=rows.right)
-        alone = n == 1
         for row in rows.rows:
-            if not alone or row[2].text != tables.DASH:
+            if n > 1 or row[2].text != tables.DASH:
                 table.add_row(*(cell.text for cell in row))
-        if alone:
+        if n == 1:
             missing = sum(row[2].text == tables.DASH for row in rows.rows)
             print(
                 f"One respondent answered, so {missing} indicators that compare respondents"
@@ -751,10 +771,7 @@ def audit(result: Audit) -> None:
                 " --respondent or --recorded."
             )
         print_all(table)
-        for note in () if alone else rows.notes:
+        for note in rows.notes if n > 1 else ():
             print(note)
         full_scale(audited)
         resolutions(audited)
-        for cell, counts in audited.state_counts.items():
-            if advice := advice_on_cut(counts):
-                print(f"{cell}: {advice}.")

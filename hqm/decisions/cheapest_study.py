@@ -35,7 +35,7 @@ from hqm.types import Cell
 
 _MEASURED_WITH = {
     "runs": (
-        "no second run was asked, so that the noise of runs is not known: ask one with `hqm run"
+        "no second run was asked, so that the noise of runs is not known: ask one with `hqm audit"
         " NAME --runs 2`"
     ),
     "forms": (
@@ -48,7 +48,7 @@ _MEASURED_WITH = {
     ),
     "judges": (
         "no judge was asked twice about the same answers: ask it again with `hqm audit NAME"
-        " --rejudge 2`"
+        " --set rejudge=2`"
     ),
 }
 

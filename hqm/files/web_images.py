@@ -218,7 +218,9 @@ class WebImages:
         path = self._cached(address)
         if path is None:
             raise ImageError(
-                "the picture is not fetched yet", place=address, remedy="`hqm run NAME` fetches it."
+                "the picture is not fetched yet",
+                place=address,
+                remedy="`hqm audit NAME` fetches it.",
             )
         return path
 
@@ -280,7 +282,7 @@ class WebImages:
                 if refused is not None:
                     self._failed[address] = (
                         str(refused),
-                        "Add --allow-private-images if it is yours.",
+                        "Add --set allow_private_images=true if it is yours.",
                     )
                     return
                 self._failed[address] = (

@@ -306,8 +306,8 @@ def _from_score(row: Row, item: Item) -> Response:
     if item.task != "yes_no" or row.score not in (0.0, 1.0) or item.target not in ("yes", "no"):
         what = "only a score is recorded, from which no answer follows"
         remedy = (
-            "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm audit"
-            " --table FILE`."
+            "Scores of 0 and 1 are read for yes/no questions; take other scores with `hqm table"
+            " FILE`."
         )
         raise AnswerError(what, place=row.place, remedy=remedy)
     opposite = {"yes": "no", "no": "yes"}

@@ -213,3 +213,24 @@ class _Reader:
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers[item.id] = answer
+
+
+_FEWEST = 20
+"""Answers from which on a respondent without an error is worth a note."""
+
+
+def perfect_respondents(form: Form, recordings: Iterable[Recording]) -> Iterator[str]:
+    """Name the recorded respondents whose answers are the keys, word for word.
+
+    A benchmark's own file of questions, given as recorded answers, reads like this.
+    """
+    keys = {item.id: str(item.target).casefold().strip() for item in form.items}
+    for recording in recordings:
+        answers = recording.answers
+        if recording.form != form.name or len(answers) < _FEWEST:
+            continue
+        if all(answers[item].text.casefold().strip(" .\n") == keys[item] for item in answers):
+            yield (
+                f"{recording.respondent} answers all {len(answers):,} questions with their keys: if"
+                f" {recording.source} holds the benchmark's own questions, leave it out."
+            )

@@ -23,21 +23,22 @@ _FEW = 20
 
 def estimates(case: Case) -> list[Estimate]:
     """All estimates of a case, with the reason where there is no number."""
-    answered = ((indicator, answer(case, indicator)) for indicator in indicators_of(case.family))
-    return [
-        _signed(case, indicator, result) for indicator, result in answered if result is not None
-    ]
+    signed = []
+    for indicator in indicators_of(case.family):
+        lacks = (need.lacking(case) for need in indicator.needs)
+        lack = next((each for each in lacks if each is not None), None)
+        if lack is None:
+            result = _result(case, indicator, indicator.compute(case))
+        elif lack.reason:
+            result = Result(Coefficient.absent(lack.status, lack.reason))
+        else:  # the indicator is not listed for this case
+            continue
+        signed.append(_signed(case, indicator, result))
+    return signed
 
 
-def answer(case: Case, indicator: Indicator) -> Result | None:
-    """What an indicator says of a case: a number, why there is none, or None where it is not listed
-    at all.
-    """
-    for need in indicator.needs:
-        lack = need.lacking(case)
-        if lack is not None:
-            return Result(Coefficient.absent(lack.status, lack.reason)) if lack.reason else None
-    value = indicator.compute(case)
+def _result(case: Case, indicator: Indicator, value: float | Coefficient | Result) -> Result:
+    """What an indicator computed, or why that is no number."""
     if isinstance(value, float):
         value = Coefficient(value)
     result = value if isinstance(value, Result) else Result(value)

@@ -67,7 +67,7 @@ FLAGS: Mapping[str, str] = {
         "more than 1% of the answers are not scored, or their share differs between administrations"
     ),
     "WITHHELD": (
-        "refused or empty answers are scored, as the release scores them: leave out --withheld"
+        "refused or empty answers are scored, as the release scores them: leave out --set withheld=..."
         " official to count answers only"
     ),
     "REVERSED": "the two scores point opposite ways by definition; the other was turned round",

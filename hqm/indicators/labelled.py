@@ -279,7 +279,7 @@ def _over_items(case: Case) -> AnswerCorrelations:
 
 def _level(name: str) -> tuple[Indicator, ...]:
     study, title = (_over_answers, "answers") if name == "answer" else (_over_items, "items")
-    wanted = need(f"the level {name} (`--level {name}`)", lambda case: name in case.levels)
+    wanted = need(f"the level {name} (`--set levels={name}`)", lambda case: name in case.levels)
     what = "single answers" if name == "answer" else "items' means over respondents"
 
     def of(statistic: str, shown: str, meaning: str) -> Indicator:

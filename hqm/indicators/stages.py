@@ -40,7 +40,7 @@ def _why_not(case: Case) -> str:
     if stage.not_asked == len(stage.human):
         return (
             f"the {stage.role} was asked about none of the {stage.not_asked:,} {stage.unit}s that"
-            " people labelled; `--level stage` asks it"
+            " people labelled; `--set levels=stage` asks it"
         )
     return f"the {stage.role} and people decided no {stage.unit} both"
 

@@ -338,7 +338,7 @@ indicators = (
         better="lower",
         meaning=(
             "P-value of two one-sided tests that the means of the two forms differ by less than a"
-            " margin that was declared (--margin) or that the seeds set."
+            " margin that was declared (--set margin=...) or that the seeds set."
         ),
         needs=(PAIR, study_of("a margin for the difference", _margin)),
     ),

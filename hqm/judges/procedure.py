@@ -321,7 +321,7 @@ def parse_judge(name: str) -> tuple[str, int]:
 
 
 def parse_roles(texts: Sequence[str]) -> dict[str, str]:
-    """Read `--role ROLE=NAME` options.
+    """Read the setting `roles`: ROLE=NAME each.
 
     >>> parse_roles(["verifier=hf/some/model@main"])
     {'verifier': 'hf/some/model@main'}
@@ -331,7 +331,7 @@ def parse_roles(texts: Sequence[str]) -> dict[str, str]:
         role, equals, name = text.partition("=")
         if not equals or role not in ROLES:
             raise UsageError(
-                f"--role {text!r} names no role",
+                f"{text!r} in the setting roles names no role",
                 remedy=f"Write ROLE=NAME; the roles are {', '.join(ROLES)}.",
             )
         roles[role] = name

@@ -141,7 +141,7 @@ def chances(candidates: Sequence[Candidate], design: Design, labels: float, tau:
         raise DesignError(
             what,
             remedy=(
-                "Store a second run or a second judge (--judge, --rejudge 2), or choose --design"
+                "Store a second run or a second judge (--judge, --set rejudge=2), or choose --design"
                 " uniform."
             ),
         )

@@ -108,7 +108,7 @@ def check_digests(
                     f"the label of item {judgement.item!r} by {judgement.respondent} is about"
                     f" another answer ({said}) than the one that is stored ({stored})",
                     remedy=(
-                        "Label the new answers, or keep such labels, flagged, with --stale keep."
+                        "Label the new answers, or keep such labels, flagged, with --set stale=keep."
                     ),
                 )
     return different
@@ -153,7 +153,7 @@ def pool_labels(
     table = np.array([[by.get(answer, np.nan) for answer in answers] for by in raters.values()])
     binary = bool(np.isin(table[np.isfinite(table)], (0, 1)).all())
     if pool == "dawid-skene" and not binary:
-        remedy = "Pool by --pool mean or majority."
+        remedy = "Pool by --set pool=mean or majority."
         raise UsageError("Dawid and Skene's model needs labels of 0 and 1", remedy=remedy)
     if pool == "adjudicated" and not decided and not _agreed(table).all():
         remedy = (

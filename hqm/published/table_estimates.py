@@ -298,7 +298,7 @@ def _equivalent(
     margin = equivalence_margin(declared)
     if declared is None:
         reason = (
-            "no margin is declared (--margin), and a table without reruns shows no noise of seeds"
+            "no margin is declared (--set margin=...), and a table without reruns shows no noise of seeds"
             " that could set one"
         )
         return Coefficient.absent("not_applicable", reason), {}

@@ -277,7 +277,7 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
     import transformers
 
     if device.startswith("cuda") and not torch.cuda.is_available():
-        remedy = "Leave --device out, or say --device cpu."
+        remedy = "Leave the setting out, or write --set device=cpu."
         raise RespondentError(
             f"the device {device} is asked for, and torch {torch.__version__} reaches no GPU",
             place=name,

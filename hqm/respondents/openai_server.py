@@ -193,7 +193,7 @@ def _mode_of(name: RespondentName) -> str:
 #     requests_per_minute      and tokens_per_minute: the server's limits (none)
 #     retries, timeout         further attempts a request (4), seconds for each from its beginning to its end (120)
 #     max_reply                bytes of a reply that are read at most (1,000,000)
-#     logprobs                 alternatives of each token to ask for (20 with `--probabilities`, else 5; 0 asks for no log probabilities)
+#     logprobs                 alternatives of each token to ask for (20 with `--set probabilities=true`, else 5; 0 asks for no log probabilities)
 #     logprobs_mode            what they are: raw_logprobs, the model's own (as vLLM's option has it), or processed_logprobs, after
 #                              temperature and top-p
 #     price_in, price_out      money per million tokens, for the cost

@@ -1,6 +1,6 @@
 """A model that vLLM serves on this machine: the server is started for the run and stopped after it.
 
-vLLM pins its own torch and transformers, so it lives in an environment of its own; `--vllm` names
+vLLM pins its own torch and transformers, so it lives in an environment of its own; `--set vllm=...` names
 that, and nothing of it is imported. Each request carries its own seed, as for any server; the
 server itself is started with the base seed. The requests come picture by picture, which is what its
 prefix cache needs.
@@ -207,9 +207,7 @@ class VllmRespondent:
                 if self.program
                 else "vllm was not found"
             )
-            remedy = (
-                f"Name the environment it is installed in with --vllm or the variable {VARIABLE}."
-            )
+            remedy = f"Name the environment it is installed in with --set vllm=PATH or the variable {VARIABLE}."
             raise RespondentError(what, place=self.name, remedy=remedy)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -1,13 +1,14 @@
-"""Parsers of yes/no answers. Each has a name, which is part of every signature and which `--parser`
+"""Parsers of short answers. Each has a name, which is part of every signature and which `--parser`
 chooses.
 
 Released scorers disagree on what an answer says; each parser here reproduces one of them, so that a
 score can be compared with the table it came from. A parser maps the text of an answer to "yes",
-"no" or None (unparsed).
+"no" or None (unparsed), and some read choices and short answers too; `strict` does so where the
+chosen one does not.
 
-    name                 rule                                                              not read
-    strict               the leading yes or no, or a restatement of the question;          unparsed
-                         understands negated questions
+    name                 yes/no                                                            not read
+    strict               where the answer commits itself last; understands negated         unparsed
+                         questions
     pope                 POPE's evaluate.py: "no" if the first sentence has No, not or no  "yes"
     amber                AMBER's inference.py: exactly `Yes` or `No`                       unparsed
     hal_eval             Hal-Eval's 5k_code.py: `no` before the first comma, else yes      unparsed
@@ -17,6 +18,9 @@ score can be compared with the table it came from. A parser maps the text of an 
     lmms_eval_hallusion  lmms-eval's HallusionBench task: contains yes                     "no"
     faithscore           FaithScore's verifier: contains yes                               "no"
     last                 the last yes or no, for answers that reason first                 unparsed
+
+`strict`, `vlmevalkit`, `lmms_eval`, `mmmu`, `mmmu_pro`, `mathvista` and `inspect` read choices and
+short answers: see `hqm.scoring.short_answers` and `hqm.scoring.released_readers`.
 """
 
 from __future__ import annotations
@@ -26,19 +30,30 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from hqm.errors import UsageError
+from hqm.scoring import polar_answers
+from hqm.scoring.polar_answers import Polar
+from hqm.types import Item, Task
 
-Polar = Literal["yes", "no"]
+if TYPE_CHECKING:
+    from hqm.scoring.short_answers import ShortMatch
+
+
+def _no_polar(text: str, question: str, negated: bool) -> Polar | None:
+    raise UsageError(
+        "this parser reads no yes/no answers",
+        remedy="`hqm list parsers` names those that do.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """A named parser of yes/no answers."""
+    """A named parser of short answers."""
 
     name: str
-    read: Callable[[str, str, bool], Polar | None]
+    read: Callable[[str, str, bool], Polar | None] = _no_polar
     """Answer, question, and whether the question is negated -> what was answered."""
     reads_negation: bool = False
     """Whether "Yes, there is no dog" is understood as a yes to "Is there no dog?"."""
@@ -49,6 +64,35 @@ class Parser:
     is its own kind."""
     against_words: Callable[[str], bool] = lambda _: False
     """Whether a text is read against the question's words."""
+
+    reads: tuple[Task, ...] = ("yes_no",)
+    """The tasks whose answers it reads."""
+    version: int = 1
+
+    @property
+    def label(self) -> str:
+        """Its name as a signature has it: with its version, from the second on."""
+        return self.name if self.version == 1 else f"{self.name}:{self.version}"
+
+    def for_task(self, task: Task) -> Parser:
+        """The parser that reads the answers to items of a task: itself where it can.
+
+        >>> parser("mmmu").for_task("choice").name, parser("mmmu").for_task("yes_no").name
+        ('mmmu', 'strict')
+        """
+        return self if task in (*self.reads, "caption") else PARSERS["strict"]
+
+    def choose(self, text: str, options: Sequence[str], question: str = "") -> str | None:
+        """The letter of the option that an answer chose."""
+        from hqm.scoring.released_readers import CHOICES
+
+        return CHOICES[self.name](text, options, question)
+
+    def match(self, text: str, item: Item) -> ShortMatch | None:
+        """What a short answer says, and whether it is right."""
+        from hqm.scoring.released_readers import SHORT_ANSWERS
+
+        return SHORT_ANSWERS[self.name](text, item)
 
     def __call__(self, text: str, question: str = "", negated: bool = False) -> Polar | None:
         return self.read(text, question, negated)
@@ -110,141 +154,26 @@ def _last(text: str, question: str, negated: bool) -> Polar | None:
     return words[-1] if words else None
 
 
-_LEAD = re.compile(
-    r"^\W*(?:(?:the\s+|my\s+)?(?:correct\s+|final\s+)?answer(?:\s+is)?\W*)?"
-    r"\b(yes|yeah|yep|no|nope)\b[\s,.:;!*-]*",
-    re.IGNORECASE,
-)
-_BOTH = re.compile(r"^(?:and|or|/|&)\s*(?:yes|no)\b", re.IGNORECASE)
-_NEGATIVE = re.compile(
-    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without)\b|n't\b", re.IGNORECASE
-)
-# a clause that says what is the case: a subject, then a form of be, do, have or can
-_STATEMENT = re.compile(
-    r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some"
-    r"|none)\b[^.;!?]*?\b(?:is|are|was|were|does|do|did|has|have|had|can|cannot|will|appears?"
-    r"|seems?|shows?|contains?)(?:n't)?(?:\b|$)"
-    r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
-    re.IGNORECASE,
-)
-# what follows one of these no longer restates the question
-_ASIDE = re.compile(
-    r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
-    r"|and\s+not)\b|[,;]",
-    re.IGNORECASE,
-)
-_PLAIN_WORDS = frozenset(
-    (
-        "a an the there is are was were be does do did has have had can cannot will not no none any"
-        " it they he she this that these those i see seen visible present shown appear appears seem"
-        " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
-        " doesn don didn hasn haven t s"
-    ).split()
-)
-
-
-# questions that turn another one round, or repeat it as a whole (`hqm.forms.negate`)
-_ABOUT_ANOTHER = re.compile(
-    r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”]'
-    r" the (?:right|wrong) answer to\b",
-    re.IGNORECASE,
-)
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _PLAIN_WORDS]
-
-
-@lru_cache(maxsize=65536)
-def _about_another(question: str) -> bool:
-    return _ABOUT_ANOTHER.search(question) is not None
-
-
-@lru_cache(maxsize=65536)
-def _asked(question: str) -> tuple[str, ...]:
-    """The content words of a question."""
-    return tuple(_words(question))
-
-
-@lru_cache(maxsize=4096)
-def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
-    """What the text of an answer says, whatever was asked.
-
-    The leading yes or no; whether it says both; the content words of the statement behind it, None
-    where there is none; and whether that statement denies.
-    """
-    text = text.replace("’", "'").strip()
-    lead = _LEAD.match(text)
-    said: Polar | None = (
-        None if lead is None else "yes" if lead.group(1).lower().startswith("y") else "no"
-    )
-    rest = text[lead.end() :] if lead else text
-    clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
-    aside = _ASIDE.search(clause, 1)
-    clause = clause[: aside.start()] if aside else clause
-    words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
-    return said, _BOTH.match(rest) is not None, words, _NEGATIVE.search(clause) is not None
-
-
-def _restates(clause: Sequence[str], question: str) -> bool:
-    """Whether a clause repeats the question: all its content words are in the question, in the same
-    order.
-
-    "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
-    """
-    written = question.lower()
-    if not all(word in written for word in clause):
-        return False  # seen without taking the question apart
-    asked = iter(_asked(question))
-    return all(word in asked for word in clause)
-
-
-def _strict(text: str, question: str, negated: bool) -> Polar | None:
-    """The leading yes or no; where that is missing or ambiguous, a restatement of the question
-    decides.
-    """
-    bare = _bare(text)
-    if bare in ("yes", "no"):  # by far the commonest answers
-        return bare  # type: ignore[return-value]
-    said, both, words, denies = _said(text)
-    if _about_another(question):
-        return said  # a restatement would have to be read against what is denied
-    if both:
-        return None
-    # a clause about something else ("No, the sky is cloudy") restates nothing
-    if words is None or (question and not _restates(words, question)):
-        return said
-    meant: Polar = "yes" if denies == negated else "no"
-    if said is None or said == meant:
-        return meant
-    if said == "no" and not negated:
-        return "no"  # "No, the two cats are asleep": the lead stands
-    # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the
-    # sentence says what is seen. To a plain question "Yes, there is no dog" says two things, and
-    # nothing can be read from it.
-    return meant if negated else None
-
-
-def _bare(text: str) -> str:
-    return text.strip(" \n.!,*\"'").lower()
-
-
-def _against_words(text: str) -> bool:
-    """Whether `_strict` reads a text against the question's words: it makes a statement that has
-    words of its own.
-    """
-    return _bare(text) not in ("yes", "no") and bool(_said(text)[2])
-
-
 def _ignored(question: str) -> None:
     """The kind of every question, for a parser that does not look at questions."""
 
 
+_SHORT: tuple[Task, ...] = ("choice", "vqa")
+_EVERY: tuple[Task, ...] = ("yes_no", *_SHORT)
 PARSERS: Mapping[str, Parser] = MappingProxyType(
     {
         parser.name: parser
         for parser in (
-            Parser("strict", _strict, True, "this project", _about_another, _against_words),
+            Parser(
+                "strict",
+                polar_answers.read_polar,
+                True,
+                "this project",
+                polar_answers.about_another,
+                polar_answers.against_words,
+                reads=_EVERY,
+                version=2,
+            ),
             Parser("pope", _pope, source="AoiDragon/POPE evaluate.py", kind=_ignored),
             Parser(
                 "amber",
@@ -257,15 +186,17 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
             Parser(
                 "vlmevalkit",
                 _vlmevalkit,
-                source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py",
+                source="open-compass/VLMEvalKit vlmeval/dataset/utils/yorn.py, matching_util.py",
                 kind=_ignored,
+                reads=_EVERY,
             ),
             Parser(
                 "lmms_eval",
                 _lmms_eval,
                 reads_negation=True,
-                source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py",
+                source="EvolvingLMMs-Lab/lmms-eval tasks/pope/utils.py, mmmu_mcq_utils.py",
                 kind=_ignored,
+                reads=_EVERY,
             ),
             Parser(
                 "lmms_eval_amber",
@@ -283,9 +214,33 @@ PARSERS: Mapping[str, Parser] = MappingProxyType(
                 "faithscore", _contains_yes, source="bcdnlp/FAITHSCORE framework.py", kind=_ignored
             ),
             Parser("last", _last, source="this project", kind=_ignored),
+            Parser(
+                "mmmu",
+                source="MMMU-Benchmark/MMMU mmmu/utils/eval_utils.py",
+                reads=_SHORT,
+            ),
+            Parser(
+                "mmmu_pro",
+                source="MMMU-Benchmark/MMMU mmmu-pro/evaluate.py",
+                reads=_SHORT,
+            ),
+            Parser(
+                "mathvista",
+                source="lupantech/MathVista evaluation/calculate_score.py",
+                reads=_SHORT,
+            ),
+            Parser(
+                "inspect",
+                source="UKGovernmentBEIS/inspect_ai solver/_multiple_choice.py, scorer/_match.py",
+                reads=_SHORT,
+            ),
         )
     }
 )
+
+
+STRICT = PARSERS["strict"]
+"""The reader of HQM, for benchmarks whose card names none."""
 
 
 def parser(name: str) -> Parser:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from hqm.errors import DataError
 from hqm.scoring.metrics import yes_no_tally
-from hqm.scoring.parsers import Parser, refuses
-from hqm.types import LETTERS, Item, Response, State, Verdict
+from hqm.scoring.parsers import STRICT, Parser, refuses
+from hqm.types import Item, Response, State, Verdict
 
 # ----------------------------------------------------------------------
 # What the states of answers mean: which are answers, how many are not, and the sentence on those
@@ -68,10 +68,6 @@ def advice_on_cut(counts: Mapping[str, int]) -> str:
 
 
 _POLAR = ("yes", "no")
-_LETTER = re.compile(
-    r"^\W*(?i:(?:the\s+)?(?:(?:correct|right|best)\s+)?(?:answer|option|choice)\s*(?:is|:)?\s*)?"
-    r"\(?([A-Za-z])\)?(?=$|[\s.,:;)\]*])"
-)
 
 
 def no_answer(response: Response, withheld: Withholding = "unscored") -> Verdict | None:
@@ -146,119 +142,28 @@ def yes_no_truth(item: Item) -> str:
     return truth
 
 
-def read_choice(text: str, options: tuple[str, ...]) -> str | None:
-    """The letter of the option that an answer chose, by its letter or by naming exactly one option.
-
-    >>> read_choice("(b) blue", ("red", "blue"))
-    'B'
-    >>> read_choice("It is blue.", ("red", "blue"))
-    'B'
-    >>> read_choice("red or blue", ("red", "blue")) is None
-    True
-    """
-    match = _LETTER.match(text.strip())
-    letters = LETTERS[: len(options)]
-    if (
-        match
-        and match.group(1).upper() in letters
-        and not (match.group(1) in "aAI" and _goes_on(text, match.end()))
-    ):
-        return match.group(1).upper()
-    named = [
-        letter for letter, option in zip(letters, options, strict=True) if mentions(text, option)
-    ]
-    # "blue" inside "dark blue": the longer option is the one meant
-    longest = [
-        a
-        for a in named
-        if not any(a != b and mentions(_of(options, b), _of(options, a)) for b in named)
-    ]
-    return longest[0] if len(longest) == 1 else None
-
-
-def _of(options: tuple[str, ...], letter: str) -> str:
-    return options[LETTERS.index(letter)]
-
-
-def _goes_on(text: str, end: int) -> bool:
-    """Whether "A" or "I" begins a sentence ("A red circle is ...") and does not name an option."""
-    return re.match(r"\s+[a-z]", text.strip()[end:]) is not None
-
-
-def mentions(text: str, phrase: str) -> bool:
-    """Whether a text contains a phrase as whole words, in upper or lower case.
-
-    >>> mentions("It is to the LEFT.", "to the left"), mentions("leftover", "left")
-    (True, False)
-    """
-    return _whole_words(phrase).search(text.lower()) is not None
-
-
-@lru_cache(1 << 12)
-def _whole_words(phrase: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(phrase.lower())}(?!\w)")
-
-
-def score_choice(item: Item, response: Response) -> Verdict:
+def score_choice(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
     """Score a multiple-choice answer; the tally also counts the slot that was chosen."""
-    chosen = read_choice(response.text, item.options)
+    chosen = parser.for_task("choice").choose(response.text, item.options, item.prompt)
     if chosen is None:
-        return Verdict.unscored("unparsed", "it names no option, or more than one")
+        return Verdict.unscored("unparsed", "it commits itself to no option, or to more than one")
     right = float(chosen == str(item.target).strip().upper())
     return Verdict(right, {"right": right, "n": 1.0, f"slot_{chosen}": 1.0}, "ok", chosen)
 
 
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+def score_short(item: Item, response: Response, parser: Parser = STRICT) -> Verdict:
+    """Score a short answer: a number, a text, a list.
 
-
-@lru_cache(1 << 12)
-def _spelled(text: str) -> str:
-    """The text with small numbers as words, so that "2" and "two" are the same answer."""
-    return re.sub(
-        r"(?<![\w.])(\d{1,2})(?![\w]|\.\d)",
-        lambda m: _NUMBERS[int(m[1])] if int(m[1]) < 13 else m[1],
-        text,
-    )
-
-
-_NONE = re.compile(
-    r"\W*(?:there (?:is|are)|i (?:can )?see|the (?:image|picture)"
-    r" (?:shows|has|contains))?\s*(?:none\b|(?:no|not any)\s+\w)",
-    re.IGNORECASE,
-)
-
-
-def score_short(item: Item, response: Response) -> Verdict:
-    """Score a short answer, which must name the target before any rival (`meta["rivals"]`).
-
-    Where an item has several targets, the answer must name all of them and no rival. What "There
-    are no dogs" says may be written in `meta["none"]`, such as "zero".
+    Rivals (`meta["rivals"]`) are the wrong answers that are expected: an answer that names none of
+    them and not the target is unread. What "There are no dogs" says may be written in
+    `meta["none"]`, such as "zero"; `meta["precision"]` and `meta["tolerance"]` say how exactly a
+    number is compared.
     """
-    if not response.text.strip():
-        return Verdict.unscored("unparsed", "it is empty")
-    text = _spelled(response.text)
-    targets = [
-        str(t) for t in (item.target if isinstance(item.target, (list, tuple)) else [item.target])
-    ]
-    named = [
-        phrase
-        for phrase in [*targets, *item.meta.get("rivals", ())]
-        if mentions(text, _spelled(str(phrase)))
-    ]
-    if not named and item.meta.get("none") and _NONE.match(text):
-        named = [str(item.meta["none"])]
-        text = named[0]
-    if not named and item.meta.get("rivals"):
-        return Verdict.unscored("unparsed", "it names neither the target nor a rival")
-    if len(targets) == 1:
-        # an answer names its answer first: "The star is larger than the circle."
-        first = min(
-            named, key=lambda phrase: text.lower().find(_spelled(str(phrase)).lower()), default=""
-        )
-        right = float(first == targets[0])
-    else:
-        right = float(set(named) == set(targets))
-    return Verdict(right, {"right": right, "n": 1.0}, "ok", ", ".join(map(str, named)))
+    read = parser.for_task("vqa").match(response.text, item)
+    if read is None:
+        return Verdict.unscored("unparsed", "it commits itself to no answer, or to more than one")
+    right = float(read.right)
+    return Verdict(right, {"right": right, "n": 1.0}, "ok", read.read)
 
 
 # ----------------------------------------------------------------------

@@ -270,7 +270,9 @@ class Store(StoreFile):
         self._kept_asks: dict[str, int] = {}
         memory = str(path) == ":memory:"
         if readonly and not memory and not self.path.exists():
-            remedy = f"Correct the path, or make one with `hqm run NAME --store {path}`."
+            remedy = (
+                f"Correct the path, or make one with `hqm audit --no-report NAME --store {path}`."
+            )
             raise StoreError("there is no such store", place=str(path), remedy=remedy)
         with self._guard():
             self._db = connect(path, readonly=readonly)

@@ -162,9 +162,7 @@ def writing(store: Path, *, wait: bool = True, say: Callable[[str], None] = _say
             except BlockingIOError:
                 who = _holder(descriptor)
                 if not wait:
-                    remedy = (
-                        "Wait for it, or leave out --no-wait. The answers stored so far are safe."
-                    )
+                    remedy = "Wait for it, or leave out --set no_wait=true. The answers stored so far are safe."
                     raise StoreError(
                         f"{who} is writing to it", place=str(store), remedy=remedy
                     ) from None

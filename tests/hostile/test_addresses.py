@@ -110,7 +110,7 @@ def test_this_machine_is_not_asked_however_it_is_written(
 def test_what_is_allowed_is_fetched(site: PlannedServer) -> None:
     source = open_images(site.url)
     with pytest.raises(
-        ImageError, match=pattern_of("address.not-public") + ".*--allow-private-images"
+        ImageError, match=pattern_of("address.not-public") + ".*--set allow_private_images=true"
     ):
         source.fetch(["a.png"])
         source.path("a.png")
@@ -332,7 +332,8 @@ def test_a_command_asks_with_pictures_of_this_machine_where_it_may(
     folder = write_benchmark(tmp_path / "mine", rows)
     with PlannedServer(lambda *_: completion("Yes.")) as server:
         given = [
-            "run",
+            "audit",
+            "--no-report",
             folder,
             "-r",
             f"openai/tiny@{server.url}",
@@ -345,7 +346,7 @@ def test_a_command_asks_with_pictures_of_this_machine_where_it_may(
         given += [
             "--store",
             tmp_path / "store.sqlite",
-            *(["--allow-private-images"] if allowed else []),
+            *(["--set", "allow_private_images=true"] if allowed else []),
         ]
         code, out, _ = run(*given)
         assert (code, len(server.asked), len(site.asked)) == ((0, 1, 1) if allowed else (1, 0, 0))

@@ -323,7 +323,7 @@ def test_a_wrong_items_file_is_one_sentence(
 ) -> None:
     folder = write_benchmark(tmp_path / "mine", [], data={"items": name})
     (folder / name).write_bytes(content)
-    status, _, err = run("plan", folder, "-r", "hf/shapes:steady")
+    status, _, err = run("audit", "--dry-run", folder, "-r", "hf/shapes:steady")
     assert (status, err.count("\n")) == (1, 1)
     assert sentence in err
     status, out, err = run("check", folder)
@@ -486,7 +486,8 @@ def test_a_wrong_recorded_answer_is_one_sentence(
     rows[2] = {key: value for key, value in {**rows[2], **changes}.items() if value is not ...}
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     status, _, err = run(
-        "run",
+        "audit",
+        "--no-report",
         dogs,
         "--recorded",
         tmp_path / "answers.jsonl",

@@ -333,7 +333,13 @@ def of_card(draw: st.DrawFn, home: Path, whole: Any) -> int:
     return max(
         command("check", home / "b", "--exit-zero"),
         command(
-            "plan", home / "b", "--recorded", home / "answers.jsonl", "--store", home / "s.sqlite"
+            "audit",
+            "--dry-run",
+            home / "b",
+            "--recorded",
+            home / "answers.jsonl",
+            "--store",
+            home / "s.sqlite",
         ),
     )
 
@@ -353,7 +359,7 @@ def of_answers(draw: st.DrawFn, home: Path, whole: Any) -> int:
     file.write_bytes(damaged(draw, table(document) if as_table else lines(document)))
     return max(
         command("score", home / "b", "--answers", file),
-        command("plan", home / "b", "--recorded", file, "--store", home / "s.sqlite"),
+        command("audit", "--dry-run", home / "b", "--recorded", file, "--store", home / "s.sqlite"),
     )
 
 

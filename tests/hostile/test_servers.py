@@ -69,7 +69,8 @@ def command(benchmark: Path, name: str, *more: object) -> list[str]:
     """The arguments of a run that asks each question once."""
     store = benchmark.parent / "store.sqlite"
     given = [
-        "run",
+        "audit",
+        "--no-report",
         benchmark,
         "-r",
         name,
@@ -473,13 +474,13 @@ def test_a_question_that_is_turned_away_is_stored_and_not_asked_again(
             out + err
         )
         assert f"{len(bad)} questions were turned away" in err
-        assert "--retry-refused" in err
+        assert "--set retry_refused=true" in err
         assert len(server.asked) == 40, "no second attempt at what is turned away"
         code, out, err = run(*command(yes_no, name))
         assert (code, len(server.asked)) == (0, 40), "nothing is asked again"
         assert "asked 0, stored before 38" in out or "asked 0, stored before 39" in out
         assert "turned away" in err, "it is said every time"
-        code, out, _ = run(*command(yes_no, name, "--retry-refused"))
+        code, out, _ = run(*command(yes_no, name, "--set", "retry_refused=true"))
         assert (code, len(server.asked)) == (0, 40 + len(bad))
     reasons = [reason for state, reason, _ in stored(yes_no) if state == "error"]
     assert len(reasons) == 2 * len(bad)
@@ -496,7 +497,7 @@ def test_what_is_turned_away_no_more_is_an_answer(yes_no: Path, run: Run) -> Non
         bad.clear()
         assert (
             "asked 1, stored before 39, errors 0"
-            in run(*command(yes_no, name, "--retry-refused"))[1]
+            in run(*command(yes_no, name, "--set", "retry_refused=true"))[1]
         )
         assert "turned away" not in run(*command(yes_no, name))[2]
 
@@ -647,7 +648,9 @@ REFUSED_NAMES = [
 def test_a_name_with_a_mistake_or_a_secret_is_refused_without_repeating_it(
     dogs: Path, run: Run, name: str, words: str, tmp_path: Path
 ) -> None:
-    code, out, err = run("plan", dogs, "-r", name, "--blind", "--store", tmp_path / "store.sqlite")
+    code, out, err = run(
+        "audit", "--dry-run", dogs, "-r", name, "--blind", "--store", tmp_path / "store.sqlite"
+    )
     assert code == 2, out + err
     assert re.search(words, err, re.DOTALL), err
     assert "sk-planted" not in out + err
@@ -951,7 +954,8 @@ class Judged(Benchmark):
 
 def judged(folder: Path, judge: str, *more: object) -> list[object]:
     return [
-        "run",
+        "audit",
+        "--no-report",
         folder / "judged.py",
         "--recorded",
         folder / "answers.jsonl",
@@ -994,7 +998,7 @@ def test_further_attempts_count_as_requests(yes_no: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "most", "least"), [("--max-tokens-total", 2000, 1200), ("--max-cost", 0.5, 0.2)]
+    ("option", "most", "least"), [("--max-tokens-total", 2_000, 1200), ("--max-cost", 0.5, 0.2)]
 )
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_tokens_and_money_stay_within_the_bound(
@@ -1061,7 +1065,8 @@ def test_a_bound_is_shared_by_respondents_and_judges(tmp_path: Path, run: Run) -
     judged_benchmark(tmp_path)
     with PlannedServer(lambda *_: completion("yes")) as server:
         common = [
-            "run",
+            "audit",
+            "--no-report",
             tmp_path / "judged.py",
             "--forms",
             "original",
@@ -1090,7 +1095,10 @@ def test_a_judges_question_that_is_turned_away_is_not_asked_again(tmp_path: Path
         assert (code, "judges asked 20, errors 1" in out) == (0, True)
         assert "judges asked 0, errors 0" in run(*judged(tmp_path, name))[1]
         assert len(server.asked) == 20
-        assert "judges asked 1, errors 1" in run(*judged(tmp_path, name, "--retry-refused"))[1]
+        assert (
+            "judges asked 1, errors 1"
+            in run(*judged(tmp_path, name, "--set", "retry_refused=true"))[1]
+        )
 
 
 PLANS = [
@@ -1110,7 +1118,7 @@ def test_a_plan_says_whether_a_bound_would_end_the_command(
 ) -> None:
     name = "openai/tiny@http://127.0.0.1:9/v1?price_in=3&price_out=15"
     given = command(yes_no, name, option, limit)
-    planned = ["plan", *[word for word in given[1:] if word != "--quiet"]]
+    planned = ["audit", "--dry-run", *[w for w in given[2:] if w != "--quiet"]]
     code, out, _ = run(*planned)
     assert code == 0
     assert (
@@ -1125,7 +1133,8 @@ def test_a_plan_says_whether_a_bound_would_end_the_command(
 def test_recorded_answers_spend_nothing(tmp_path: Path, run: Run) -> None:
     judged_benchmark(tmp_path)
     given = [
-        "run",
+        "audit",
+        "--no-report",
         tmp_path / "judged.py",
         "--recorded",
         tmp_path / "answers.jsonl",
@@ -1238,7 +1247,8 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
     store = tmp_path / "store.sqlite"
     given = [
         *HQM,
-        "run",
+        "audit",
+        "--no-report",
         "shapes_yesno",
         "-r",
         "hf/shapes:half-trained" if NIGHTLY else "quick/model",
@@ -1246,12 +1256,12 @@ def test_what_killed_workers_had_not_sent_is_answered_by_the_others_or_by_the_ne
         "original",
         "--runs",
         "1",
-        "--batch",
-        "2",
+        "--set",
+        "batch=2",
         "--limit",
         "300",
-        "--workers",
-        "2",
+        "--set",
+        "workers=2",
         "--quiet",
         "--store",
         str(store),

@@ -217,16 +217,16 @@ def test_withheld_answers_that_are_scored_are_flagged(
     answers = answer_file(tmp_path / "a.jsonl", [ending] * 12)
     command = ("score", dogs, "--answers", answers, "--parser", "pope")
     assert json.loads(run(*command, "--json")[1])["metrics"]["accuracy"] is None
-    status, out, _ = run(*command, "--withheld", "official")
+    status, out, _ = run(*command, "--set", "withheld=official")
     assert status == 0
     metrics = [line for line in out.splitlines() if line.startswith("  ")]
     assert metrics
     assert all(line.endswith(f"WITHHELD {flagged}") for line in metrics)
-    score = json.loads(run(*command, "--withheld", "official", "--json")[1])
+    score = json.loads(run(*command, "--set", "withheld=official", "--json")[1])
     assert (score["withheld"], score["unscored"]) == (flagged, flagged)
     assert score["metrics"]["accuracy"] == 0.5
     assert "withheld=official" in score["signature"]
-    settings = ("--parser", "pope", "--withheld", "official", "--forms", "original")
+    settings = ("--parser", "pope", "--set", "withheld=official", "--forms", "original")
     run("audit", dogs, "--recorded", answers, "--out", tmp_path / "out", "-q", *settings)
     audit = hqm.Audit.load(tmp_path / "out" / "audit.json").audits[0]
     own = [
@@ -242,9 +242,9 @@ def test_withheld_answers_that_are_scored_are_flagged(
 
 
 WRONG_OPTIONS: dict[str, tuple[tuple[str, ...], str]] = {
-    "paper scoring": (("--withheld", "official", "--scoring", "paper"), "no release defines"),
-    "an unknown word": (("--withheld", "yes"), "--withheld takes unscored and official"),
-    "nothing": (("--withheld", ""), "--withheld takes unscored and official"),
+    "paper scoring": (("--set", "withheld=official", "--scoring", "paper"), "no release defines"),
+    "an unknown word": (("--set", "withheld=yes"), "withheld takes unscored and official"),
+    "nothing": (("--set", "withheld="), "withheld takes unscored and official"),
 }
 
 

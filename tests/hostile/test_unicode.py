@@ -186,9 +186,9 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
 
     ok("check", world, "--exit-zero")
     ok("forms", world, "--out", tmp_path / "形式.jsonl")
-    ok("plan", world, "--recorded", answers, "--store", store)
+    ok("audit", "--dry-run", world, "--recorded", answers, "--store", store)
     asking = ("--recorded", answers, "--store", store, "-q")
-    ok("run", world, *asking)
+    ok("audit", "--no-report", world, *asking)
     ok("audit", world, *asking, "--out", out)
     audit = Audit.load(out / "audit.json").audits[0]
     assert [row.name for row in audit.respondents] == [
@@ -218,7 +218,7 @@ def test_every_command_takes_every_script(run: Run, world: Path, tmp_path: Path)
     (tmp_path / "表格.csv").write_text(
         "模型,甲,乙\nنموذج,0.5,0.6\n🤖,0.7,0.4\n模型三,0.9,0.8\n", encoding="utf-8"
     )
-    ok("audit", "--table", tmp_path / "表格.csv")
+    ok("table", tmp_path / "表格.csv")
     (tmp_path / "問.csv").write_text(
         "question,answer\n这是狗吗？,yes\nهل هذا كلب؟,no\n", encoding="utf-8"
     )
@@ -240,7 +240,8 @@ def test_the_parallel_form_is_made_only_when_it_is_asked_for(
         Benchmark, "parallel", lambda self, form: (made.append(form), real(self, form))[1]
     )
     status, _, err = run(
-        "plan",
+        "audit",
+        "--dry-run",
         world,
         "-r",
         "openai/x@http://127.0.0.1:9/v1",
@@ -292,6 +293,7 @@ def test_one_respondent_is_told_in_one_sentence(run: Run, dogs: Path, tmp_path: 
         "--out",
         tmp_path / "out",
         "-q",
+        "--all",
     )
     status, out, err = run("audit", dogs, *arguments)
     assert (status, err) == (0, "")

@@ -1,4 +1,4 @@
-"""The figures of the decisions: what `hqm design`, `hqm run --until` and `hqm shorten` promise,
+"""The figures of the decisions: what `hqm design`, `hqm audit --until` and `hqm shorten` promise,
 against simulated truth.
 
 python -m tests.perf.decisions            all three, as docs/design.md, docs/stopping.md and docs/shortening.md have them

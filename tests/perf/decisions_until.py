@@ -318,7 +318,8 @@ def shapes(rule: str) -> None:
         for more in (["--until", rule], []):  # stopped by the rule, then completed
             sys.argv = [
                 "hqm",
-                "run",
+                "audit",
+                "--no-report",
                 "shapes",
                 "--forms",
                 "original",

@@ -174,7 +174,7 @@ def answers(given: argparse.Namespace) -> None:
 
 
 def probabilities(given: argparse.Namespace) -> None:
-    """What `--probabilities` keeps, under both; `p_unseen` bounds what a list of 20 tokens may
+    """What `--set probabilities=true` keeps, under both; `p_unseen` bounds what a list of 20 tokens may
     lack.
     """
     print(
@@ -413,7 +413,7 @@ def judge(given: argparse.Namespace) -> None:
                 "--judge",
                 name,
             ]
-            words += ["--rejudge", 2, "--forms", "original", "-q", "--out", place]
+            words += ["--set", "rejudge=2", "--forms", "original", "-q", "--out", place]
             text, starts, seconds = _command(
                 *words, "--store", place.with_suffix(".sqlite"), allowed=(0, 1)
             )

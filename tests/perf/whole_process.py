@@ -94,10 +94,11 @@ def timed(command: list[str], folder: Path) -> tuple[float, float]:
 
 
 def of_hqm(items: int, folder: Path) -> Run:
-    """`hqm run` into an empty store."""
+    """`hqm audit --no-report` into an empty store."""
     store = folder / "store.sqlite"
     words = [
-        "run",
+        "audit",
+        "--no-report",
         BENCHMARK,
         "--respondent",
         f"hf/{MODEL}",
@@ -128,8 +129,8 @@ def of_lmms_eval(python: str, tasks: Path, folder: Path) -> Run:
         "llava_hf",
         "--batch_size",
         "1",
-        "--device",
-        "cpu",
+        "--set",
+        "device=cpu",
         "--log_samples",
         "--model_args",
         f"pretrained={find_model(MODEL)},device_map=cpu,attn_implementation=sdpa",

@@ -1,4 +1,4 @@
-"""The named parts, and the choice among them by `--words`.
+"""The named parts, and the choice among them by `--set words=...`.
 
 part           name            what it is
 nouns          hanta           HanTa's tagger and lemminflect's lemmas, whose data come with them
@@ -18,31 +18,49 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from hqm.errors import UsageError
-from hqm.scoring.words import official, offline
 from hqm.scoring.words.interfaces import Concreteness, Likeness, NounFinder, Recipe, Words
+
+
+def _offline() -> Any:
+    """The module of our own parts, which few benchmarks need."""
+    from hqm.scoring.words import offline
+
+    return offline
+
+
+def _official() -> Any:
+    """The module of the parts that releases use."""
+    from hqm.scoring.words import official
+
+    return official
+
 
 NOUNS: Mapping[str, Callable[[], NounFinder]] = MappingProxyType(
     {
-        "hanta": offline.HantaNouns,
-        "nltk": official.NltkNouns,
-        "en_core_web_sm": lambda: official.SpacyNouns("en_core_web_sm"),
+        "hanta": lambda: _offline().HantaNouns(),
+        "nltk": lambda: _official().NltkNouns(),
+        "en_core_web_sm": lambda: _official().SpacyNouns("en_core_web_sm"),
     }
 )
 """Finders of nouns by name."""
 
 LIKENESS: Mapping[str, Callable[[], Likeness]] = MappingProxyType(
     {
-        "synonyms": offline.Synonyms,
-        "en_core_web_lg": lambda: official.spacy_vectors("en_core_web_lg"),
-        "en_core_web_md": lambda: official.spacy_vectors("en_core_web_md"),
+        "synonyms": lambda: _offline().Synonyms(),
+        "en_core_web_lg": lambda: _official().spacy_vectors("en_core_web_lg"),
+        "en_core_web_md": lambda: _official().spacy_vectors("en_core_web_md"),
     }
 )
 """Measures of likeness by name."""
 
 CONCRETENESS: Mapping[str, Callable[[Path | None], Concreteness]] = MappingProxyType(
-    {"rule": lambda _: offline.ConcreteByRule(), "brysbaert": official.Brysbaert}
+    {
+        "rule": lambda _: _offline().ConcreteByRule(),
+        "brysbaert": lambda tables: _official().Brysbaert(tables),
+    }
 )
 """Judgements of concreteness by name; each is given the folder below the data root where tables
 lie.
@@ -83,7 +101,9 @@ def compose(choice: str | None, recipes: Mapping[str, Recipe], benchmark: str) -
     """
     if not recipes:
         if choice is not None:
-            raise UsageError(f"{benchmark} asks nothing about words", remedy="Leave --words out.")
+            raise UsageError(
+                f"{benchmark} asks nothing about words", remedy="Leave the setting words out."
+            )
         return Recipe()
     recipe = next(iter(recipes.values()))
     for i, piece in enumerate((choice or "").split(",") if choice else ()):

@@ -1,83 +1,137 @@
-"""`hqm audit --table`: what is said of a published table, read, audited, printed and written."""
+"""`hqm table`: a published table of scores, read, audited, printed and written."""
 
 from __future__ import annotations
 
 import importlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
 
 from hqm.commands import show
+from hqm.commands.option_decorators import with_options
+from hqm.commands.options import OUTPUT, WHAT, RunOptions
 from hqm.commands.shared import command, write_together
 from hqm.commands.terminal import print_json
 from hqm.errors import UsageError
 from hqm.files.records import read_records, take
 
 if TYPE_CHECKING:
-    from hqm.commands.options import RunOptions
     from hqm.published.printed_table import Direction
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """What the command line says of a table: the options as they are written."""
-
-    table: Path
-    columns: str | None = None
-    items: tuple[str, ...] = ()
-    direction: tuple[str, ...] = ()
-    names: bool = True
-    base_rate: float | None = None
-
-
-def audit_published(
-    what: TableOptions, options: RunOptions, out: Path | None, report: Path | None
+@with_options("families", "margin", "as_json")
+def table(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            rich_help_panel=WHAT,
+            metavar="FILE",
+            help="The table: CSV, tab-separated, Markdown or LaTeX; names, then scores.",
+        ),
+    ],
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="FIRST,OTHER",
+            help="Two columns of the table that are two administrations.",
+        ),
+    ] = None,
+    items: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="N|COLUMN=N|FILE",
+            help=(
+                "The number of items behind each score: one for all, one for a column (repeat it),"
+                " or a file with the fields column and items."
+            ),
+        ),
+    ] = None,
+    direction: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=WHAT,
+            metavar="WAY|COLUMN=WAY|FILE",
+            help=(
+                "Whether higher or lower is better: one for all, one for a column (repeat it), or a"
+                " file with the fields column and direction; arrows in the headings are read."
+            ),
+        ),
+    ] = None,
+    no_names: Annotated[
+        bool,
+        typer.Option(
+            "--no-names",
+            rich_help_panel=WHAT,
+            help="The first column is a score too: rows have no names.",
+        ),
+    ] = False,
+    base_rate: Annotated[
+        float | None,
+        typer.Option(
+            "--base-rate",
+            rich_help_panel=WHAT,
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help=(
+                "The share of the questions whose right answer is yes; solved from the rows unless"
+                " given."
+            ),
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            metavar="FOLDER",
+            help="The folder for report.html and audit.json; nothing is written unless given.",
+        ),
+    ] = None,
+    options: RunOptions,
 ) -> None:
-    """Audit a published table in place of a benchmark; the report and audit.json are written where
-    they are asked for.
+    """Audit a published table of scores, when nothing behind its numbers is at hand.
+
+    It says what the numbers show of their own reliability, and where they contradict each other.
     """
     from hqm.auditing.evidence import read_families
     from hqm.published.table_audit import audit_table, read_table
     from hqm.version import __version__
 
-    pair = tuple(part.strip() for part in what.columns.split(",")) if what.columns else None
+    pair = tuple(part.strip() for part in columns.split(",")) if columns else None
     if pair is not None and len(pair) != 2:
         raise UsageError(
-            f"--columns {what.columns!r} does not name two columns",
+            f"--columns {columns!r} does not name two columns",
             remedy="Write --columns first,other.",
         )
     audited = audit_table(
-        read_table(what.table, names=what.names),
+        read_table(file, names=not no_names),
         columns=pair,
-        items=by_column(what.items, "items", _items),
-        direction=by_column(what.direction, "direction", _direction),
+        items=by_column(items or (), "items", _items),
+        direction=by_column(direction or (), "direction", _direction),
         families=read_families(options.who.families) if options.who.families else None,
         margin=options.reading.margin,
-        base_rate=what.base_rate,
+        base_rate=base_rate,
     )
     data = {"hqm_version": __version__, "command": command(), "audits": [audited.to_dict()]}
-    page = report or (out / "report.html" if out else None)
-    if page is not None:
-        written = {
-            page: str(
-                importlib.import_module("hqm.reports.published_page").render(
-                    audited.to_dict(), command()
-                )
-            )
-        }
-        folder = out or page.parent
+    if out is not None:
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_together({folder / "audit.json": text, **written})
+        page = importlib.import_module("hqm.reports.published_page")
+        drawn = str(page.render(audited.to_dict(), command()))
+        write_together({out / "audit.json": text, out / "report.html": drawn})
     if options.output.as_json:
         print_json(data)
         return
     show.table_audit(audited)
-    if page is not None:
-        print(f"audit:  {folder / 'audit.json'}\nreport: {page}")
+    if out is not None:
+        print(f"wrote  {out / 'report.html'}  audit.json")
 
 
 def by_column(

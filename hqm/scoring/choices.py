@@ -1,0 +1,344 @@
+"""The reader of choices: by a letter, by the text of an option, by its number or its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from hqm.scoring.commitments import (
+    Answer,
+    denied,
+    normal,
+    passages,
+    plain,
+    sentences,
+    squeezed,
+    unable,
+)
+from hqm.scoring.polar_answers import POLARITY, Polar, lead, read_polar
+from hqm.scoring.written_numbers import Number, number_of, numbers_in
+from hqm.types import LETTERS
+
+_HEAD = re.compile(
+    r"^(?:[\s\"'“”:>,*-]|(?:the|option|choice|answer|letter|answers|number|la|le|el|die|der|das"
+    r"|lettre|letra|opción|opção|opzione|選択肢|选项|вариант|буква|likely|probably|clearly|definitely"
+    r"|therefore|thus|indeed|either|both|(?:that|it)(?:'s)?|is|with|for|no|yes|not quite|rather|должно"
+    r"|быть|be|to be|should be|would be|must be|change|to|my|final|correct|will go)\b[\s,:;.—–-]*)*",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(
+    r"[\[({]{0,2}([A-Z])(?:[\])}]{1,2}|(?![A-Za-z0-9_'’]|-\w))|[\[(]([a-z])[\])]|([a-z])(?=[.)](?:\s|$)|$)"
+)
+_NEXT = re.compile(r"[\s,/&;]*(?:\b(?:and|or|und|oder|et|ou|y|e|o)\b|[,/&、和或]|(?=[\[(]))\s*")
+_VERB = re.compile(
+    r"\s+(?:is|was|because|since|as|and|or|would|seems|looks|matches|shows|has|must|fits|due|best"
+    r"|correctly|for|but|by|will)\b|\s*(?:$|[^\w\s]|[^\x00-\x7f])|\s+[^a-z\s]"
+)
+_CORRECT = re.compile(
+    r"(?:\b(?:option|choice|answer|letter)s?\s*)?(?<![\w'])[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"(?:[,:] [^.\n]{0,60}?)?\s+(?:is|are|seems?|looks?|must be|would be|appears?|was)\s+(?:to be\s+)?"
+    r"(?:(?:therefore|thus|clearly|definitely|indeed|the|most|only|one|that|a)\s+)*"
+    r"(?:correct|right|best|better|answer|closest|true|match|likely|appropriate|accurate|fitting)\b"
+    r"|\b(?:corresponds?|matches|belongs|equals|refers|points) (?:to |with )?(?:option|choice|answer)"
+    r"\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"|\b(?:best|closest|correct|right) (?:option|choice|answer|match)[^.\n]{0,20}?"
+    r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])"
+    r"|\b([A-Z])[)\].]?\s*[:–-]\s*(?:[Yy]es|[Cc]orrect|[Tt]rue)\b"
+)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+def read_choice(text: str, options: Sequence[str], question: str = "") -> str | None:
+    """The letter of the option that an answer chose.
+
+    >>> read_choice("(b) blue", ("red", "blue")), read_choice("It is blue.", ("red", "blue"))
+    ('B', 'B')
+    >>> read_choice("A dog", ("cat", "dog")), read_choice("red or blue", ("red", "blue"))
+    ('B', None)
+    >>> read_choice("At first I thought A. Wait, no: B.", ("red", "blue"))
+    'B'
+    """
+    chosen = read_choices(text, options, question)
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def read_choices(text: str, options: Sequence[str], question: str = "") -> tuple[str, ...]:
+    """The letters of all options that an answer chose; none where it commits itself to none.
+
+    >>> read_choices("ANSWER: A, C", ("red", "blue", "green"))
+    ('A', 'C')
+    """
+    letters = LETTERS[: len(options)]
+    simple = text.strip(" \n.()*").upper()
+    if len(simple) == 1 and simple in letters and text.strip():
+        return (simple,)
+    answer = passages(text)
+    if not answer.text:
+        return ()
+    forms = options_of(tuple(map(str, options)))
+    polar = _polar_options(forms)
+    for passage in _chosen_passages(answer, letters):
+        if passage.start <= answer.retracted:
+            break
+        chosen, unread = _in_passage(passage.text, letters, forms, polar, head=passage.corrects)
+        if chosen or unread:
+            return chosen
+    if polar:
+        said = read_polar(text, question)
+        return (polar[said],) if said else ()
+    return _by_name(answer, letters, forms)
+
+
+class _Place:
+    """A passage with its place; see `Passage`."""
+
+    __slots__ = ("corrects", "start", "text")
+
+    def __init__(self, text: str, start: int, corrects: bool = False) -> None:
+        self.text, self.start, self.corrects = text, start, corrects
+
+
+def _chosen_passages(answer: Answer, letters: str) -> list[_Place]:
+    """The passages that may choose by a letter, the last first: what is called the answer, a letter
+    that is called correct, a letter at the beginning or alone on the last line.
+    """
+    text = answer.text
+    places = [_Place(p.text, p.start, p.corrects) for p in answer.explicit]
+    for match in _CORRECT.finditer(text):
+        letter = next(filter(None, match.groups()))
+        if letter in letters and not denied(text, match.start(), match.start()):
+            places.append(_Place(letter, match.start()))
+    lines = [line for line in text.split("\n") if line.strip()]
+    places += [_Place(line, 0, True) for line in lines[:1]]
+    if len(lines) > 1 and len(lines[-1]) < 200:
+        places.append(_Place(lines[-1], text.rfind(lines[-1]), True))
+    ends = (*answer.concluding[:1], *answer.sentences[-1:])
+    places += [_Place(each, text.rfind(each), True) for each in ends]
+    return sorted(places, key=lambda place: place.start, reverse=True)
+
+
+def _in_passage(
+    text: str,
+    letters: str,
+    forms: Sequence[Option],
+    polar: Mapping[Polar, str],
+    head: bool,
+) -> tuple[tuple[str, ...], bool]:
+    """What a passage chooses, and whether it says that it chooses nothing.
+
+    With `head`, only a letter at its beginning counts.
+    """
+    first = sentences(text)[:1] or [text]
+    chosen, end = _letters_at_head(text, letters)
+    if chosen:
+        rest = text[end:]
+        if len(chosen) == 1:
+            if denied(text, 0, end):
+                return (), False
+            if _contradicts(chosen[0], rest, letters, forms):
+                return (), True
+        return chosen, False
+    behind = text[_HEAD.match(text).end() :]  # type: ignore[union-attr]
+    whole = [a for a, form in zip(letters, forms, strict=True)
+             if form.equals(text) or form.equals(behind)]  # fmt: skip
+    if len(whole) == 1:
+        return (whole[0],), False
+    if head:
+        return (), False
+    if polar:
+        said = lead(text)
+        return ((polar[said],), False) if said else ((), unable(first[0]))
+    named = _named(first[0], letters, forms) or _named(text, letters, forms)
+    if len(named) == 1:
+        return tuple(named), False
+    marked = re.findall(r"\b(?:option|choice)\s*[(\[]?([A-Z])[)\]]?(?![\w'])|\(([A-Z])\)", text)
+    marked_letters = sorted({a or b for a, b in marked} & set(letters))
+    if len(marked_letters) == 1 and not denied(text, *[text.find(marked_letters[0])] * 2):
+        return tuple(marked_letters), False
+    return (), bool(named) or unable(first[0])
+
+
+def _letters_at_head(text: str, letters: str) -> tuple[tuple[str, ...], int]:
+    """The letters that a passage begins with, and where they end."""
+    start = _HEAD.match(text).end()  # type: ignore[union-attr]
+    if re.search(r"\bnot?\s*$", text[:start], re.IGNORECASE) and not re.search(
+        r"\bno\s*[,:;.—–-]+\s*$|no,? it", text[:start], re.IGNORECASE
+    ):
+        return (), 0
+    chosen: list[str] = []
+    end = start
+    while (match := _LETTER.match(text, end)) is not None:
+        letter = (match[1] or match[2] or match[3]).upper()
+        is_word = match[1] in ("A", "I") and len(match[0]) == 1
+        if letter not in letters or (is_word and not _VERB.match(text, match.end())):
+            break
+        chosen.append(letter)
+        end = match.end()
+        follows = _NEXT.match(text, end)
+        if follows is None or _LETTER.match(text, follows.end()) is None:
+            break
+        end = follows.end()
+    return tuple(dict.fromkeys(chosen)), end
+
+
+def _contradicts(letter: str, rest: str, letters: str, forms: Sequence[Option]) -> bool:
+    """Whether a letter is followed by the text of another option: "B. red" where red is A."""
+    rest = (sentences(re.sub(r"^[\s.,:;)\]*\"'—–-]+", "", rest)) or [""])[0]
+    if not rest or len(forms[letters.index(letter)].text) < 2:
+        return False
+    own = forms[letters.index(letter)]
+    if own.begins(rest) or own.equals(rest):
+        return False
+    others = [form for form in forms if form is not own and len(form.text) > 1]
+    return any(form.begins(rest) for form in others)
+
+
+def _by_name(answer: Answer, letters: str, forms: Sequence[Option]) -> tuple[str, ...]:
+    """The option that an answer names in full where it concludes, or alone names."""
+    if answer.retracted >= 0 or not answer.sentences:
+        return ()
+    for text in answer.emphasised:
+        chosen, _ = _letters_at_head(text, letters)
+        named = list(chosen) or _named(text, letters, forms)
+        if len(named) == 1:
+            return tuple(named)
+    last = answer.sentences[-1]
+    everywhere = _named(answer.text, letters, forms)
+    if unable(last):
+        named = _named(last, letters, forms)
+        return tuple(name for name in named if unable(forms[letters.index(name)].text))
+    for text in (*answer.concluding[:1], last):
+        named = _named(text, letters, forms)
+        if len(named) == 1:
+            return tuple(named)
+        if len(named) > 1:
+            return ()
+    lone = _lone_letter(last, letters)
+    if lone:
+        return (lone,)
+    if len(answer.sentences) <= 3 and unable(answer.text):
+        return ()
+    first = _named(answer.sentences[0], letters, forms)
+    return tuple(first) if len(first) == 1 and first == everywhere else ()
+
+
+def _lone_letter(text: str, letters: str) -> str:
+    """The only letter of an option that a sentence has and does not deny; an ordinal ("the second
+    option") is one.
+    """
+    written = {
+        match[1]
+        for match in re.finditer(r"(?<![\w'’.-])[(\[]?([A-Z])[)\]]?(?![\w'’-])", text)
+        if match[1] in letters
+        and not denied(text, *match.span())
+        and not (match[0] in ("A", "I") and not _VERB.match(text, match.end()))
+    }
+    ordinal = re.search(rf"\b({'|'.join(_ORDINALS)})\s+(?:option|choice|one|answer)\b", text, re.I)
+    number = re.search(r"\b(?:option|choice)\s+(\d)\b", text, re.IGNORECASE)
+    place = _ORDINALS.index(ordinal[1].lower()) if ordinal else int(number[1]) - 1 if number else -1
+    written |= {letters[place]} if 0 <= place < len(letters) else set()
+    return written.pop() if len(written) == 1 else ""
+
+
+# --- options by their texts ---
+
+
+class Option:
+    """An option as it is looked for in an answer: its words, its number, its letters."""
+
+    __slots__ = ("number", "pattern", "squeezed", "text")
+
+    def __init__(self, option: str) -> None:
+        self.text = normal(option)
+        self.number = number_of(plain(option))
+        self.squeezed = squeezed(option)
+        self.pattern = re.compile(rf"(?<!\w){re.escape(self.text)}(?!\w)") if self.text else None
+
+    @property
+    def is_formula(self) -> bool:
+        """Whether it is a formula, which may be written with other spaces."""
+        plain_words = re.fullmatch(r"[\w\s]+", self.text) is not None
+        return len(self.squeezed) > 4 and self.number is None and not plain_words
+
+    def equals(self, text: str) -> bool:
+        """Whether a text is the option and nothing else."""
+        if self.number is not None:
+            number = number_of(text)
+            return number is not None and self.is_number(number)
+        return bool(self.text) and normal(text) == self.text
+
+    def begins(self, text: str) -> bool:
+        """Whether a text begins with the option."""
+        if self.number is not None:
+            numbers = numbers_in(text)
+            return bool(numbers) and numbers[0].start < 3 and self.is_number(numbers[0])
+        return bool(self.text) and (
+            re.match(rf"{re.escape(self.text)}(?!\w)", normal(text)) is not None
+            or (len(self.squeezed) > 4 and squeezed(text).startswith(self.squeezed))
+        )
+
+    def is_number(self, number: Number) -> bool:
+        """Whether a number is the option's."""
+        return self.number is not None and number.matches(self.number)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where a normal text names the option."""
+        if self.number is not None:
+            return [(n.start, n.end) for n in numbers_in(text) if self.is_number(n)]
+        if self.pattern is None:
+            return []
+        return [match.span() for match in self.pattern.finditer(text)]
+
+
+@lru_cache(maxsize=4096)
+def options_of(options: tuple[str, ...]) -> tuple[Option, ...]:
+    """The options of a question."""
+    return tuple(map(Option, options))
+
+
+def _named(text: str, letters: str, forms: Sequence[Option]) -> list[str]:
+    """The letters of the options that a text names and does not deny: "blue" inside "dark blue" is
+    the longer one.
+    """
+    text = normal(text, keep_case=False)
+    places: dict[str, list[tuple[int, int]]] = {}
+    for letter, form in zip(letters, forms, strict=True):
+        if len(form.text) == 1 and form.text.isalpha():
+            continue  # an option that is a letter is chosen by a letter
+        spans = [span for span in form.spans(text) if not denied(text, *span)]
+        if spans:
+            places[letter] = spans
+    named = [
+        letter
+        for letter, spans in places.items()
+        if any(
+            not any(
+                other != letter and low <= start and end <= high and high - low > end - start
+                for other, others in places.items()
+                for low, high in others
+            )
+            for start, end in spans
+        )
+    ]
+    if not named:
+        tight = squeezed(text)
+        named = [
+            letter
+            for letter, form in zip(letters, forms, strict=True)
+            if form.is_formula and form.squeezed in tight
+        ]
+        named = [a for a in named if not any(_inside(a, b, letters, forms) for b in named)]
+    return named
+
+
+def _inside(letter: str, other: str, letters: str, forms: Sequence[Option]) -> bool:
+    short, long = forms[letters.index(letter)].squeezed, forms[letters.index(other)].squeezed
+    return short != long and short in long
+
+
+def _polar_options(forms: Sequence[Option]) -> dict[Polar, str]:
+    """Polarity -> letter, where the options are yes and no, or true and false."""
+    polar = {POLARITY[form.text]: LETTERS[i] for i, form in enumerate(forms)
+             if form.text in POLARITY}  # fmt: skip
+    return polar if len(polar) == len(forms) == 2 else {}

@@ -1,0 +1,379 @@
+"""Where an answer commits itself: the passages in which it says what it answers.
+
+Models think aloud, number their steps, write LaTeX and change their minds. What counts is the last
+passage in which they say what they answer: `\\boxed{B}`, `Answer: B`, "so it must be B", "wait, no:
+B". `passages` finds them; what a passage says is read by `hqm.scoring.short_answers`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+_THINKING = re.compile(
+    r"<(think|thinking|thought|reasoning|analysis|scratchpad|reflection)>.*?</\1>"
+    r"|◁think▷.*?◁/think▷|<\|begin_of_thought\|>.*?<\|end_of_thought\|>",
+    re.DOTALL | re.IGNORECASE,
+)
+_UNOPENED = re.compile(r"^.*(?:</(?:think|thinking|thought|reasoning)>|◁/think▷)", re.DOTALL)
+_UNCLOSED = re.compile(
+    r"(?:<(?:think|thinking|thought|reasoning)>|◁think▷|<\|begin_of_thought\|>).*", re.DOTALL
+)
+_TAGGED = re.compile(
+    r"<(answer|final_answer|conclusion|solution)>(.*?)(?:</\1>|$)"
+    r"|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|$)",
+    re.DOTALL | re.IGNORECASE,
+)
+_ANOTHER_QUESTION = re.compile(r"(?<=\S)\s*\n\s*(?:question|human|user|hint)\s*:", re.IGNORECASE)
+"""Some models go on with another question, and answer it as well."""
+_OPTION_LINE = re.compile(r"^\s*[*-]?\s*\ue002?[(\[]?([A-Z]{1,2})[.):\]][ \t\ue003]*\S")
+_TAG = re.compile(r"</?s>|<\|[\w ]{1,40}\|>|</?[a-z_]{1,20}>|\[/?INST\]", re.IGNORECASE)
+_FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
+_CODE = re.compile(
+    r"^\s*(?:import \w+(?: as \w+)?\s*$|from [\w.]+ import |def \w+\(|print\(|#include)",
+    re.MULTILINE,
+)
+
+# --- how the text is written: LaTeX, Markdown, wide characters ---
+
+_BOX, _BOX_END, _BOLD, _BOLD_END = "\ue000", "\ue001", "\ue002", "\ue003"
+_MARKS = re.compile(f"[{_BOX}-{_BOLD_END}]")
+_LATEX = tuple(
+    (re.compile(pattern), new)
+    for pattern, new in (
+        (r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
+        (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
+        (r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|operatorname|mbox|boldsymbol)\s*"
+         r"\{([^{}]*)\}", r"\1"),
+        (r"\^\s*\{?\\circ\}?|\\degree", "°"),
+        (r"\\(?:times|cdot)\b", "×"),
+        (r"\\pi\b", "π"),
+        (r"\\approx\b|\\simeq\b", "≈"),
+        (r"\\(?:left|right|quad|qquad|displaystyle|,|;|!|:|\s)", " "),
+        (r"\{,\}", ","),
+        (r"\^\s*\{([^{}]*)\}", r"^\1"),
+        (r"\\([%$#&_{}])", r"\1"),
+        (r"\\[()\[\]]", " "),
+    )
+)  # fmt: skip
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_FRACTIONS: Mapping[str, str] = MappingProxyType(
+    {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅕": "1/5", "⅛": "1/8"}
+)
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+
+
+def plain(text: str) -> str:
+    """The text as it would be read aloud: without thinking, tags, LaTeX and Markdown.
+
+    What stands in a box, and what is bold, is marked, because an answer may stand there.
+    """
+    if text.isalnum():
+        return text
+    text = unicodedata.normalize("NFC", text).replace("’", "'").replace("‘", "'")
+    text = "".join(_narrow(character) for character in text) if not text.isascii() else text
+    text = _UNCLOSED.sub("", _UNOPENED.sub("", _THINKING.sub(" ", text)))
+    text = _TAGGED.sub(lambda m: f"\n{_BOX}{m[2] or m[3] or ''}{_BOX_END}\n", text)
+    text = _boxed(_TAG.sub(" ", text))
+    for pattern, new in _LATEX:
+        text = pattern.sub(new, text)
+    text = with_plain_digits(text)
+    text = _EMPHASIS.sub(f"{_BOLD}\\2{_BOLD_END}", text)
+    text = re.sub(r"(?m)^\s*(?:#{1,6}|[*•>])\s+|(?<!\w)[*_`]+|[*_`]+(?!\w)", "", text)
+    return re.sub(r"[ \t]+", " ", re.sub(r"\$(?!\s?[\d.])|(?<=[\d}\)])\$", "", text)).strip()
+
+
+def with_plain_digits(text: str) -> str:
+    """A text with superscripts and signs for fractions written out: 10⁻⁵ is 10^-5, ½ is 1/2."""
+    if text.isascii():
+        return text
+    text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda m: f"10^{m[1].translate(_SUPERSCRIPTS)}", text)
+    for sign, fraction in _FRACTIONS.items():
+        text = text.replace(sign, f" {fraction}")
+    return re.sub(r"[²³]", "^2", text)
+
+
+def _narrow(character: str) -> str:
+    """A character in place of its wide form: （Ｂ） is (B)."""
+    return (
+        unicodedata.normalize("NFKC", character) if "\uff01" <= character <= "\uff5e" else character
+    )
+
+
+def _boxed(text: str) -> str:
+    """The text with the boxes of LaTeX marked; braces may stand in a box."""
+    while (match := re.search(r"\\f?boxed\s*\{|\\fbox\s*\{", text)) is not None:
+        depth, end = 1, match.end()
+        while end < len(text) and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        inside = text[match.end() : end - 1 if not depth else end]
+        text = f"{text[: match.start()]}{_BOX}{inside}{_BOX_END}{text[end:]}"
+    return text
+
+
+def bare(text: str) -> str:
+    """The text without the marks of boxes and bold letters."""
+    return _MARKS.sub("", text).strip()
+
+
+# --- what announces an answer ---
+
+_KIND = (
+    r"(?:final|correct|best|right|most likely|most appropriate|closest|short|my|overall|only|true)"
+)
+_NOUN = r"(?:answer|option|choice|solution|letter|conclusion|result|ans)"
+_IS = r"(?:is|was|are|would be|should be|must be|will be|has to be|appears to be|seems to be)"
+_OTHER_LANGUAGES = (
+    # a text between the noun and the answer, such as the German verb, is part of the phrase
+    r"(?:正确|最终|最后)?的?(?:答案|选项|结论)(?:应该|应当)?(?:是|为|选)?\s*[:：]?",
+    r"(?:故|应|因此|所以)\s*(?:本题)?\s*(?:选择?|答案[是为选])\s*[:：]?|(?:我|应该|^|，)选择?\s*[:：]?(?!项)",
+    r"(?:最終的な|正しい)?(?:答え|回答|解答|正解|選択肢)(?:は|：|:)",
+    r"(?:최종|정확한)?\s*(?:정답|답|답변)(?:은|는|:)",
+    r"\b(?:antwort|lösung|ergebnis)\b(?:\s+(?:ist|lautet|wäre))?\s*:?|\boption\s+(?:ist|est|es)\b",
+    r"\b(?:bonne |)réponse\b(?:\s+(?:correcte|finale|exacte))?(?:\s+(?:est|serait))?\s*:?",
+    r"\b(?:respuesta|opción)\b(?:\s+(?:correcta|final))?(?:\s+(?:es|sería))?\s*:?",
+    r"\b(?:resposta|opção)\b(?:\s+(?:correta|final))?(?:\s+(?:é|seria))?\s*:?",
+    r"\b(?:risposta|opzione)\b(?:\s+(?:corretta|finale|giusta))?(?:\s+(?:è|sarebbe))?\s*:?",
+    r"\b(?:antwoord)\b(?:\s+is)?\s*:?",
+    r"(?:правильный\s+|верный\s+)?(?:ответ|вариант)\s*(?::|—|–|-|это)?",
+    r"\b(?:prawidłowa\s+)?odpowiedź\b(?:\s+to)?\s*:?",
+    r"\bcevap\b\s*:?|\b(?:đáp án|câu trả lời)(?:\s+(?:đúng|là))*\s*:?|\bjawaban(?:nya)?\b"
+    r"(?:\s+(?:yang benar|adalah))*\s*:?",
+    r"(?:الإجابة|الجواب)(?:\s+(?:الصحيحة|الصحيح|النهائية|هي|هو))*\s*:?",
+    r"(?:सही\s+)?(?:उत्तर|जवाब)(?:\s+है)?\s*:?|(?:پاسخ|جواب)(?:\s+(?:صحیح|درست|نهایی))*\s*:?",
+)
+_CUE = re.compile(
+    r"(?:"
+    rf"\b(?:{_KIND}\s+)*(?:{_NOUN}|answers)(?:\s*\([^()]*\))?\s*[{_BOLD_END}\"”]?\s*"
+    r"(?:[:：→]|->|=(?!=))"
+    rf"|\b(?:(?:{_KIND}\s+)*(?:{_NOUN})|{_KIND}\s+(?:value|list|number))(?:\s+(?:letter|choice|option|value|number))?"
+    rf"(?:\s+(?:to|for|of|from|among|in|here|that)\b[^.:\n{_BOX}]{{0,100}}?)?\s+{_IS}\b"
+    r"(?:\s+(?:therefore|thus|then|clearly|indeed|likely|probably|definitely))?\s*[:：]?"
+    r"|\b(?:i|we|let's|let us|i'd|i'll|i'm|one)\s+(?:would\s+|will\s+|should\s+|must\s+|can\s+)?"
+    r"(?:go(?:ing)? with|choose|chose|pick|select|settle on|opt for|answer with|answer)\b\s*:?"
+    r"|\bif (?:forced|pressed|i (?:had|have) to (?:guess|choose|pick))\b[^.:,\n]{0,20}[,:]"
+    r"(?:\s*i(?:'d| would) (?:say|guess))?|\bi(?:'d| would) (?:say|guess)\b|\bthat leaves\b"
+    r"|\b(?:answering|choosing|selecting|going with)\b\s*:?"
+    rf"|{'|'.join(_OTHER_LANGUAGES)}"
+    r")",
+    re.IGNORECASE,
+)
+_IF = re.compile(
+    r"\b(?:if|whether|unless|when|each|every|which|no|not an?|possible|wrong|incorrect|one|given"
+    r"|previous|first|initial|other)\s+(?:the\s+|of the\s+|my\s+)?$",
+    re.IGNORECASE,
+)
+_CORRECTION = re.compile(
+    r"(?:\b(?:wait|actually|hmm+|correction|sorry|oops|scratch that|on second thoughts?|make that"
+    r"|i meant?|my mistake|let me (?:correct|rephrase)(?: that| myself)?|no wait|wacht|warte"
+    r"|attends|espera|aspetta|стоп|подождите)\b|等等|不对|更正|\bhold on\b|\bnot\b[^.\n]{1,60}?,? but (?:rather |instead )?"
+    r"|(?:\bnot|n't)\b[^.\n]{1,60}?[,;] (?:it's|it is|that's)\b|(?:\.\.\.|…|[?!]|—|–|\s-)\s*no\b(?=[,:]))"
+    r"(?:[\s,:;!—–]|[-.](?!\d))*",
+    re.IGNORECASE,
+)
+_RETRACTION = re.compile(
+    r"\b(?:wait|actually|hmm+|no|but)\b[\s,:;.!—–-]*(?:that|this|it)(?:'s| is| was| seems)\s+"
+    r"(?:wrong|incorrect|not (?:right|correct)|a mistake|impossible)",
+    re.IGNORECASE,
+)
+_CONCLUSION = re.compile(
+    r"(?:^|(?<=[.!?\n;,:])\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly"
+    r"|in conclusion|in summary|to conclude|in short|overall|finally|in total|altogether|in all"
+    r"|as a result|daher|also|deshalb|donc|ainsi|por (?:lo )?tanto|portanto|quindi|dunque"
+    r"|таким образом|следовательно|итак)\b[\s,:]*"
+    r"|(?:^|(?<=[。！？\n，,]))\s*(?:因此|所以|综上|总之|したがって|따라서)[\s,，:：]*"
+    r"|[∴]\s*",
+    re.IGNORECASE,
+)
+_END = re.compile(r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[^a-z\s])|(?<=[。！？])|\n+")
+_UNABLE = re.compile(
+    r"\b(?:can(?:no|')t|cannot|could(?: no|n')t|unable to|not (?:able|possible) to|impossible to)\s+"
+    r"(?:be\s+)?(?:\w+ly\s+)?(?:\w+\s+or\s+)?(?:determin|tell|answer|see|say|identif|provid|calculat"
+    r"|know|give|measur|find|read|assist|help|view|count|accurate|definit|solv|represent|verif"
+    r"|compare|choose|confirm)\w*"
+    r"|\b(?:insufficient|not enough|more) information|\bnot (?:sure|clear|certain|visible|legible"
+    r"|specified|mentioned|provided|determinable|listed|among|yet determined)\b"
+    r"|\b(?:does|do|did|is|are|was)(?:n't| not) (?:provide|contain|include|show|give|have|mention"
+    r"|specif|match)\w*"
+    r"|\b(?:unknown|undetermined|indeterminate|unanswerable|unclear)\b|\bn/a\b"
+    r"|\bi (?:do not|don't) (?:know|have)|\bno (?:idea|way to|answer|clue)\b|\bit depends\b"
+    r"|\bnone of (?:the|these)\b|\bneither of\b|\bplease provide\b|\bi(?:'m| am) sorry\b"
+    r"|\bwithout (?:the|any|more|a|specific|further|knowing|access)\b|\bhard to (?:say|tell)\b"
+    r"|无法|不能确定|不知道|分からない|わからない|알 수 없|не могу|неизвестно|kann nicht"
+    r"|weiß nicht|ne (?:peux|sais) pas|no (?:puedo|sé)\b|não (?:posso|sei)\b|نمی‌توان",
+    re.IGNORECASE,
+)
+
+
+def unable(text: str) -> bool:
+    """Whether a passage says that there is no answer.
+
+    >>> unable("It cannot be determined from the picture."), unable("B")
+    (True, False)
+    """
+    return _UNABLE.search(text) is not None
+
+
+def is_code(text: str) -> bool:
+    """Whether a text is a program, whose output nobody has seen."""
+    return _CODE.search(text) is not None
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text."""
+    return [part for each in _END.split(text) if (part := bare(each))]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage in which an answer commits itself."""
+
+    text: str
+    start: int
+    corrects: bool = False
+    """Whether it corrects what was said before; then only what it begins with is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text of an answer, taken apart.
+
+    Parameters
+    ----------
+    text
+        As it would be read aloud.
+    explicit
+        The passages that are called the answer, the last first.
+    emphasised
+        What is bold, the last first.
+    concluding
+        What follows "so" and "therefore", the last first.
+    sentences
+        All sentences.
+    """
+
+    text: str
+    explicit: tuple[Passage, ...]
+    emphasised: tuple[str, ...]
+    concluding: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+    @property
+    def retracted(self) -> int:
+        """Where the last retraction ends ("wait, that is wrong"); -1 where there is none."""
+        return max((match.end() for match in _RETRACTION.finditer(self.text)), default=-1)
+
+
+@lru_cache(maxsize=8192)
+def passages(text: str) -> Answer:
+    """Take an answer apart.
+
+    >>> [passage.text for passage in passages("Answer: A. Wait, no: it is B").explicit]
+    ['no: it is B', 'A. Wait, no: it is B']
+    """
+    spoken = _without_listing(_ANOTHER_QUESTION.split(plain(text), maxsplit=1)[0])
+    if is_code(spoken):
+        spoken = ""
+    explicit = [
+        *(
+            Passage(bare(match[1]), match.start())
+            for match in re.finditer(f"{_BOX}([^{_BOX_END}]*){_BOX_END}?", spoken)
+        ),
+        *(
+            Passage(_behind(spoken, match.end()), match.end())
+            for match in _CUE.finditer(spoken)
+            if not _IF.search(spoken[max(0, match.start() - 30) : match.start()])
+        ),
+        *(
+            Passage(_behind(spoken, match.end()), match.end(), corrects=True)
+            for match in _CORRECTION.finditer(spoken)
+        ),
+    ]
+    prose = _FENCE.sub("\n", spoken)
+    return Answer(
+        bare(spoken),
+        tuple(
+            sorted((p for p in explicit if p.text), key=lambda passage: passage.start, reverse=True)
+        ),
+        tuple(
+            bare(match[1]) for match in re.finditer(f"{_BOLD}([^{_BOLD_END}]*){_BOLD_END}", prose)
+        )[::-1],
+        tuple(_behind(prose, match.end()) for match in _CONCLUSION.finditer(prose))[::-1],
+        tuple(sentences(prose)),
+    )
+
+
+def _without_listing(text: str) -> str:
+    """The text without lines that go through the options one by one: "A. red", "B. blue"."""
+    lines = text.split("\n")
+    listed = [i for i, line in enumerate(lines) if _OPTION_LINE.match(line)]
+    names = {_OPTION_LINE.match(lines[i])[1] for i in listed}  # type: ignore[index]
+    if len(names) < 2 or len(names) < len(listed):
+        return text
+    return "\n".join(line for i, line in enumerate(lines) if i not in listed)
+
+
+def _behind(text: str, start: int) -> str:
+    """The rest of the line, or the next line where nothing is left of it."""
+    for line in text[start:].split("\n"):
+        if re.search(r"[^\W_]", line) or re.search(r"\d", line):
+            return re.sub(r"^(?:[\s:：=\"'>→]|[-—–]+(?!\d))*", "", bare(line))
+    return ""
+
+
+# --- what is denied, and texts as they are compared ---
+
+_DENIAL = re.compile(
+    r"(?:\b(?:not|no|never|(?:more|less|fewer|greater|larger|higher|smaller|lower) than|rather than|instead of|neither|nor|except|unlike|excluding|besides|cannot be"
+    r"|nicht|kein|keine|pas|non|нет|не)\b|n't|不是|并非|而不是)"
+    r"(?:\s+(?:be|a|an|the|option|choice|really|just|only|actually|answer))*[\s\"'(\[]*$",
+    re.IGNORECASE,
+)
+_DENIED_BEHIND = re.compile(
+    r"^[\"')\]]*\s*[:–-]\s*(?:no|not|false|incorrect|wrong)\b"
+    r"|^[\"')\]]*\s*(?:,? (?:which|that|this|it) )?\s*(?:is|are|was|were|would be|can be|seems?|looks?)?"
+    r"(?:\s*(?:is|are|was|would be)?\s*(?:not|n't)\b|\s*\b(?:in?correct|wrong|false|ruled out"
+    r"|eliminated|impossible|excluded|不对|错误)\b)",
+    re.IGNORECASE,
+)
+
+
+def denied(text: str, start: int, end: int) -> bool:
+    """Whether what stands there is denied: "not 7", "7 is wrong"."""
+    return (
+        _DENIAL.search(text[max(0, start - 40) : start]) is not None
+        or _DENIED_BEHIND.match(text[end : end + 40]) is not None
+    )
+
+
+_ARTICLE = re.compile(r"\b(?:an?|the)\s+(?=\w)")
+
+
+@lru_cache(maxsize=8192)
+def normal(text: str, keep_case: bool = False) -> str:
+    """A text in the form in which texts are compared: lower case, no accents, no LaTeX, no
+    punctuation at its ends.
+
+    >>> normal("**The  Café.**")
+    'cafe'
+    """
+    text = re.sub(r"[\ue000-\ue003$]", "", plain(text))
+    if not keep_case:
+        text = text.casefold()
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFD", text)
+        text = unicodedata.normalize(
+            "NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+        )
+    text = re.sub(r"\s+", " ", text).strip(" .,;:!?\"'*")
+    return _ARTICLE.sub("", text) or text
+
+
+def squeezed(text: str) -> str:
+    """A formula without what may be written in several ways: spaces, braces, dollar signs."""
+    return re.sub(r"[\s{}$\\*]|left|right|mathrm|text", "", plain(text).casefold())

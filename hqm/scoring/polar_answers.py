@@ -1,0 +1,252 @@
+"""The reader of answers to yes/no questions, in the languages in which they are asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from hqm.scoring.commitments import (
+    Answer,
+    passages,
+    unable,
+)
+
+Polar = Literal["yes", "no"]
+
+
+_YES = (
+    "yes yeah yep yup yea aye ja jawohl oui sí si sim да так tak evet evet ναι igen kyllä ano có"
+    " đúng ya نعم بله כן हाँ हां 是 是的 对 对的 有 はい 네 예 ใช่"
+).split()
+_NO = (
+    "no nope nah nay nein non não nao nee nej нет ні nie hayır όχι nem ei ne không tidak bukan"
+    " لا خیر نه לא नहीं 否 不 不是 没有 不对 いいえ 아니요 아니오 ไม่"
+).split()
+# they are polar only where they stand alone: "right" and "correct" are adjectives as well
+_TRUE = "true correct right affirmative positive absolutely definitely certainly indeed".split()
+_FALSE = "false incorrect wrong negative untrue".split()
+POLARITY: Mapping[str, Polar] = MappingProxyType(
+    dict.fromkeys((*_YES, *_TRUE), "yes") | dict.fromkeys((*_NO, *_FALSE), "no")  # type: ignore[arg-type]
+)
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+_LEAD = re.compile(
+    rf"^[\W_]*(?:(?:{_any((*_YES, *_NO))})(?![\w'])|(?:{_any((*_TRUE, *_FALSE))})"
+    r"(?=\s*(?:[.,;:!)\n—–]|$|answer\b|because\b|since\b|as\b))"
+    r"|(?:absolutely|definitely|certainly|of course|probably|most likely|sure|likely)\s+not\b"
+    r"|not (?:at all|really|exactly|true|correct)\b|i (?:do not|don't) (?:think|believe) so\b"
+    r"|i (?:think|believe) (?:so|not)\b|of course\b|not so\b)",
+    re.IGNORECASE,
+)
+_CJK_LEAD = re.compile(r"^[\W_]*(不是|没有|不对|是的|对的|否|不|是|对|有|いいえ|はい)")
+_NO_ANSWER = re.compile(
+    r"^\W*no\s+(?:idea|way|clue|information|answer|image|picture|comment|opinion|data)\b"
+    r"|^\W*(?:yes|no)\s*(?:and|or|/|&)\s*(?:yes|no)\b|^\W*(?:yes|no) one\b",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(
+    r"\b(?:not|no|none|never|nobody|nothing|neither|cannot|without)\b|n't\b", re.IGNORECASE
+)
+# a clause that says what is the case: a subject, then a form of be, do, have or can
+_STATEMENT = re.compile(
+    r"^(?:(?:there|it|they|he|she|this|that|these|those|the|an?|no|one|two|three|all|both|some"
+    r"|none)\b[^.;!?]*?\b(?:is|are|was|were|does|do|did|has|have|had|can|cannot|will|appears?"
+    r"|seems?|shows?|contains?)(?:n't)?(?:\b|$)"
+    r"|i\s+(?:can\s+|do\s+not\s+|don't\s+|cannot\s+|can't\s+)?see\b)",
+    re.IGNORECASE,
+)
+_BE = re.compile(
+    r"\b(?:is|are|was|were|does|do|did|has|have|had|can|will|appears?|seems?|shows?|contains?)\b"
+    r"|n't\b",
+    re.IGNORECASE,
+)
+_ADVERBIAL = re.compile(
+    r"^(?:(?:based on|according to|in|from|as shown in|looking at)\b[^,.]*,\s*"
+    r"|(?:definitely|certainly|absolutely|clearly|probably|well|i think|i believe)\b[\s,]*(?=yes|no\b))",
+    re.IGNORECASE,
+)
+# what follows one of these no longer restates the question
+_ASIDE = re.compile(
+    r"\b(?:but|because|since|so|although|though|however|which|who|while|whereas|instead"
+    r"|and\s+not)\b|[,;]",
+    re.IGNORECASE,
+)
+_PLAIN_WORDS = frozenset(
+    (
+        "a an the there is are was were be does do did has have had can cannot will not no none any"
+        " it they he she this that these those i see seen visible present shown appear appears seem"
+        " seems show shows contain contains image picture photo in of on one isn aren wasn weren"
+        " doesn don didn hasn haven t s given provided based according"
+    ).split()
+)
+_ABOUT_ANOTHER = re.compile(
+    r'\bit (?:true|false|wrong to say) that\b|\bthe number of .* other than\b|["“](?:yes|no)["”]'
+    r" the (?:right|wrong) answer to\b",
+    re.IGNORECASE,
+)
+"""Questions that turn another one round, or repeat it as a whole (`hqm.forms.negate`)."""
+_VERDICT = re.compile(
+    r"\b(?:statement|claim|assertion|sentence|description|caption|proposition|answer|it|that|this)"
+    r"\s+(?:is|was|must be|would be)\s+(?:therefore |thus |indeed |clearly |actually )?"
+    r"(not\s+)?(true|correct|right|false|incorrect|wrong|untrue)\b",
+    re.IGNORECASE,
+)
+
+
+def read_polar(text: str, question: str = "", negated: bool = False) -> Polar | None:
+    """What an answer to a yes/no question says.
+
+    >>> read_polar("Yes, I see it. Wait, no, that is a cat.")
+    'no'
+    >>> read_polar("There is no dog.", "Is there a dog?"), read_polar("No idea.")
+    ('no', None)
+    """
+    simple = text.strip(" \n.!,*\"'").lower()
+    if simple in ("yes", "no"):  # by far the commonest answers
+        return simple  # type: ignore[return-value]
+    answer = passages(text)
+    committed = _committed_polar(answer, question, negated)
+    if committed is not None or not answer.text:
+        return committed
+    if not unable(answer.sentences[-1]):
+        for sentence in (*answer.concluding[:1], answer.sentences[-1]):
+            stated = _restated(sentence, question, negated)
+            if stated is not None:
+                return stated
+    return None
+
+
+def _committed_polar(answer: Answer, question: str, negated: bool) -> Polar | None:
+    """What the last passage says that is called the answer, or the lead of the whole."""
+    for passage in answer.explicit:
+        polar = lead(passage.text)
+        if polar is not None and passage.start > answer.retracted:
+            return polar
+        if not passage.corrects and unable(passage.text):
+            return None
+    if answer.retracted >= 0 or not answer.text:
+        return None
+    last = answer.sentences[-1]
+    for text in (*answer.concluding, *([last] if len(answer.sentences) > 1 else ())):
+        polar = lead(text)
+        if polar is not None:
+            return polar
+    if lead(answer.text) is None:
+        verdict = _VERDICT.search(last)
+        if verdict and not negated:
+            return "yes" if (verdict[2].lower() in _TRUE) != bool(verdict[1]) else "no"
+        for text in answer.emphasised:
+            polar = lead(text)
+            if polar is not None:
+                return polar
+    return _statement(answer, question, negated)
+
+
+def _statement(answer: Answer, question: str, negated: bool) -> Polar | None:
+    """The leading yes or no; where that is missing or ambiguous, a restatement of the question
+    decides.
+    """
+    begins, both, words, denies = _said(_ADVERBIAL.sub("", answer.text))
+    if about_another(question):
+        return begins  # a restatement would have to be read against what is denied
+    if both:
+        return None
+    # a clause about something else ("No, the sky is cloudy") restates nothing
+    if words is None or (question and not _restates(words, question)):
+        return begins
+    meant: Polar = "yes" if denies == negated else "no"
+    if begins is None:
+        return meant if words or not unable(answer.text) else None
+    if begins == meant:
+        return meant
+    if begins == "no" and not negated:
+        return "no"  # "No, the two cats are asleep": the lead stands
+    # "No, there is no dog" to "Is there no dog?": the lead may agree with the negation; the
+    # sentence says what is seen. To a plain question "Yes, there is no dog" says two things, and
+    # nothing can be read from it.
+    return meant if negated else None
+
+
+def _restated(sentence: str, question: str, negated: bool) -> Polar | None:
+    """What a sentence says that restates the question; None for another sentence."""
+    if not question or about_another(question):
+        return None
+    sentence = _ADVERBIAL.sub("", sentence)
+    clause = _ASIDE.split(sentence, maxsplit=1)[0]
+    words, denies = _words(clause), _NEGATIVE.search(clause) is not None
+    if not words or not _BE.search(clause) or not _restates(words, question):
+        return None
+    return "yes" if denies == negated else "no"
+
+
+def lead(text: str) -> Polar | None:
+    """The yes or no that a text begins with."""
+    if _NO_ANSWER.search(text):
+        return None
+    match = _LEAD.match(text) or _CJK_LEAD.match(text)
+    if match is None:
+        return None
+    word = re.sub(r"^[\W_]+", "", match[0]).lower()
+    if word in POLARITY:
+        return POLARITY[word]
+    return "no" if re.search(r"\bnot\b|n't", word) else "yes"
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _PLAIN_WORDS]
+
+
+@lru_cache(maxsize=65536)
+def about_another(question: str) -> bool:
+    """Whether a question turns another one round; a restatement of it is not read."""
+    return _ABOUT_ANOTHER.search(question) is not None
+
+
+@lru_cache(maxsize=65536)
+def _asked(question: str) -> tuple[str, ...]:
+    """The content words of a question."""
+    return tuple(_words(question))
+
+
+@lru_cache(maxsize=4096)
+def _said(text: str) -> tuple[Polar | None, bool, tuple[str, ...] | None, bool]:
+    """What the text of an answer says, whatever was asked.
+
+    The leading yes or no; whether it says both; the content words of the statement behind it, None
+    where there is none; and whether that statement denies.
+    """
+    begin = _LEAD.match(text) or _CJK_LEAD.match(text)
+    rest = text[begin.end() :].lstrip(" ,.:;!*—–-") if begin else text
+    clause = re.split(r"[.!?\n]", rest.lstrip(), maxsplit=1)[0]
+    aside = _ASIDE.search(clause, 1)
+    clause = clause[: aside.start()] if aside else clause
+    words = tuple(_words(clause)) if _STATEMENT.match(clause) else None
+    both = begin is not None and _NO_ANSWER.search(text) is not None
+    return lead(text), both, words, _NEGATIVE.search(clause) is not None
+
+
+def _restates(clause: Sequence[str], question: str) -> bool:
+    """Whether a clause repeats the question: all its content words are in the question, in the same
+    order.
+
+    "The star is larger than the circle" restates nothing of "Is the circle larger than the star?".
+    """
+    written = question.lower()
+    if not all(word in written for word in clause):
+        return False  # seen without taking the question apart
+    asked = iter(_asked(question))
+    return all(word in asked for word in clause)
+
+
+def against_words(text: str) -> bool:
+    """Whether `read_polar` reads a text against the question's words."""
+    return text.strip(" \n.!,*\"'").lower() not in ("yes", "no") and (
+        bool(_said(passages(text).text)[2]) or lead(text) is None
+    )

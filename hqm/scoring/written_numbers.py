@@ -1,0 +1,325 @@
+"""Numbers as people and models write them: signs, thousands, decimals, fractions, powers of ten,
+percentages, units and words.
+
+>>> [str(number) for number in numbers_in("minus seven, 1,396 miles and 3/4")]
+['-7', '1396 mile', '3/4']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
+
+from hqm.scoring.commitments import with_plain_digits
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+# the numbers from zero to twelve; "un" and "une" are articles more often than numbers
+_OTHER_LANGUAGES = (
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "zéro - deux trois quatre cinq - sept huit neuf dix onze douze",
+    "cero - dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    "zero - due tre quattro cinque sei sette otto nove dieci undici dodici",
+    "zero - dois três quatro cinco seis sete oito nove dez onze doze",
+    "ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать",
+    "零 一 二 三 四 五 六 七 八 九 十 十一 十二",
+)
+_WORDS: Mapping[str, int] = MappingProxyType(
+    {word: i for i, word in enumerate(_SMALL)}
+    | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+    | {
+        f"{tens}-{unit}": 10 * i + j
+        for i, tens in enumerate(_TENS, 2)
+        for j, unit in enumerate(_SMALL[:10])
+        if j
+    }
+    | {
+        word: i
+        for words in _OTHER_LANGUAGES
+        for i, word in enumerate(words.split())
+        if word not in ("-", "one")
+    }
+    | {"dozen": 12, "两": 2, "a hundred": 100, "a thousand": 1000, "a million": 10**6}
+)
+_SCALES: Mapping[str, int] = MappingProxyType(
+    {
+        "hundred": 100,
+        "thousand": 10**3,
+        "k": 10**3,
+        "million": 10**6,
+        "m": 10**6,
+        "mn": 10**6,
+        "billion": 10**9,
+        "bn": 10**9,
+        "b": 10**9,
+        "trillion": 10**12,
+        "万": 10**4,
+        "亿": 10**8,
+    }
+)
+# unit -> what it measures, and how many of the first unit of its kind it is
+_UNITS: Mapping[str, tuple[str, Fraction]] = MappingProxyType(
+    {
+        name: (kind, Fraction(factor))
+        for kind, units in {
+            "length": {
+                "m": "1",
+                "meter": "1",
+                "metre": "1",
+                "mm": "1/1000",
+                "millimeter": "1/1000",
+                "cm": "1/100",
+                "centimeter": "1/100",
+                "centimetre": "1/100",
+                "km": "1000",
+                "kilometer": "1000",
+                "kilometre": "1000",
+            },
+            "mass": {
+                "g": "1",
+                "gram": "1",
+                "mg": "1/1000",
+                "kg": "1000",
+                "kilogram": "1000",
+            },
+            "volume": {
+                "l": "1",
+                "liter": "1",
+                "litre": "1",
+                "ml": "1/1000",
+                "milliliter": "1/1000",
+            },
+            "time": {
+                "s": "1",
+                "sec": "1",
+                "second": "1",
+                "ms": "1/1000",
+                "min": "60",
+                "minute": "60",
+                "h": "3600",
+                "hr": "3600",
+                "hour": "3600",
+            },
+        }.items()
+        for name, factor in units.items()
+    }
+)
+_PARTS = MappingProxyType(
+    {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
+)
+_WORD = "|".join(sorted(map(re.escape, _WORDS), key=len, reverse=True))
+_DIGITS = (
+    r"\d{1,3}(?:\.\d{3})+,\d+"  # 1.396,5
+    r"|\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?(?![\d,]*\d)"  # 1,396.5
+    r"|\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"  # 1 396,5
+    r"|\d+(?:[.,]\d+)?|\.\d+"
+)
+_NO_UNIT = (
+    "or|and|is|are|was|were|to|of|in|on|at|for|with|as|but|not|from|that|which|remain|remains|left"
+    "|because|since|so|if|than|minus|plus|times|by|x|who|have|has|had|more|fewer|less"
+)
+_LATIN = "A-Za-z0-9_À-ɏЀ-ӿ"  # Chinese and Japanese write numbers without a space before them
+_NUMBER = re.compile(
+    rf"(?<![{_LATIN}.^])"
+    r"(?P<sign>(?:minus|negative)\s+|(?:(?<![\d)\]])|(?<=[\d)\]] ))[-−–](?=[\d.$€£¥])"
+    r"(?![-−–]))?"
+    r"(?P<currency>[$€£¥₹]\s*(?P<late>[-−])?)?"
+    rf"(?:(?P<digits>{_DIGITS})"
+    r"(?:\s*(?:[x×*·]|\\times)\s*10\s*\^?\s*(?P<power>\(?[-−]?\d+\)?)|[eE](?P<exponent>[+-]?\d+)"
+    r"|\s?\^\s?(?P<raised>\(?[-−]?\d+\)?))?"
+    r"(?P<over>\s*/\s*(?P<under>\d+(?:\.\d+)?)(?![/\d]))?"
+    rf"|(?P<word>(?:{_WORD})(?!共|般|定|起|样)(?:[-\s](?:{_WORD}))?)(?![{_LATIN}]))"
+    r"(?P<percent>\s*(?:%|percent\b|per cent\b|percentage points?\b))?"
+    rf"(?P<scale>[\s-]*(?:hundred|thousand|million|billion|trillion|mn|bn|万|亿)(?![{_LATIN}])"
+    rf"|(?-i:[kKMB])(?![{_LATIN}/]))?"
+    rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d+/\d+/\d+|\d+\s?:\s?\d+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number that a text names, with what its digits and the words behind them say."""
+
+    value: Fraction
+    places: int = 0
+    """The decimal places that it was written with."""
+    percent: bool = False
+    unit: str = ""
+    start: int = 0
+    end: int = 0
+    word: bool = False
+    """Whether it was written as a word, which may be a pronoun ("this one")."""
+
+    def __str__(self) -> str:
+        value = f"{self.value}"
+        if self.places and self.value.denominator != 1:
+            value = f"{float(self.value):.{self.places}f}"
+        return f"{value}{'%' if self.percent else ''}{f' {self.unit}' if self.unit else ''}"
+
+    def matches(self, key: Number, places: int | None = None) -> bool:
+        """Whether it says what the key says.
+
+        More decimal places than the key's are rounded, never to a whole number. A percentage equals
+        its share; without a sign it is compared as it stands. Units of one kind are converted.
+
+        Parameters
+        ----------
+        key
+            The right answer.
+        places
+            The decimal places in which both are compared, where the item says so.
+        """
+        ours, theirs = self.value, key.value
+        if _symbol(self.unit) != _symbol(key.unit):
+            return False
+        if self.unit and key.unit and self.unit != key.unit:
+            here, there = _UNITS.get(self.unit), _UNITS.get(key.unit)
+            if here and there:
+                if here[0] != there[0]:
+                    return False
+                ours, theirs = ours * here[1] / there[1], theirs
+        candidates = [ours]
+        if self.percent != key.percent:
+            candidates.append(ours / 100 if self.percent else ours * 100)
+        if places is not None:
+            return any(round(value, places) == round(theirs, places) for value in candidates)
+        digits = max(key.places, 1 if key.places else 0)
+        return any(
+            value == theirs or (digits > 0 and round(value, digits) == theirs)
+            for value in candidates
+        ) or (theirs.denominator != 1 and not key.places and _near(ours, theirs, self.places))
+
+
+def _symbol(unit: str) -> bool:
+    """Whether a unit is a factor: 9π is not 9."""
+    return unit in ("π", "pi")
+
+
+def _near(ours: Fraction, theirs: Fraction, places: int) -> bool:
+    """Whether a decimal is a key's fraction, rounded to two places or more: .67 for 2/3."""
+    return places >= 2 and round(theirs, places) == ours
+
+
+def _integer(text: str | None) -> int:
+    return int((text or "0").strip("()").replace("−", "-"))
+
+
+def _decimal(digits: str) -> tuple[Fraction, int]:
+    """The value of digits, and their decimal places: a comma before three digits is for
+    thousands.
+    """
+    digits = re.sub(r"['’\s\u00a0\u202f]", "", digits)
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    elif re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
+        digits = digits.replace(",", "")
+    else:
+        digits = digits.replace(",", ".")
+    _, _, decimals = digits.partition(".")
+    return Fraction(digits if digits[0] != "." else f"0{digits}"), len(decimals)
+
+
+@lru_cache(maxsize=4096)
+def numbers_in(text: str) -> tuple[Number, ...]:
+    """The numbers that a text names, in order; dates and times of day are none."""
+    text = with_plain_digits(text)
+    dates = [match.span() for match in _DATE.finditer(text)]
+    made: list[Number] = []
+    for match in _NUMBER.finditer(text):
+        if any(low <= match.start("digits") < high for low, high in dates):
+            continue
+        made.append(_number(match))
+    return tuple(_joined(made, text))
+
+
+def _number(match: re.Match[str]) -> Number:
+    places = 0
+    if match["word"]:
+        word = re.sub(r"\s+", " ", match["word"].lower())
+        parts = [word] if word in _WORDS else re.split(r"[-\s]", word)
+        known = _WORDS.get("-".join(parts))
+        value = Fraction(known if known is not None else _WORDS[parts[0]])
+        if known is None and len(parts) > 1:
+            value = Fraction(_WORDS[parts[0]] * _WORDS[parts[1]])  # two dozen
+    else:
+        value, places = _decimal(match["digits"])
+    if match["power"] or match["exponent"]:
+        value, places = value * Fraction(10) ** _integer(match["power"] or match["exponent"]), 0
+    if match["raised"] and abs(_integer(match["raised"])) < 1000 and value:
+        value, places = value ** _integer(match["raised"]), 0
+    if match["over"] and Fraction(match["under"]):
+        value, places = value / Fraction(match["under"]), 0
+    if match["scale"]:
+        value *= _SCALES[match["scale"].strip(" -").lower()]
+        places = 0 if value.denominator == 1 else places
+    if match["sign"] or match["late"]:
+        value = -value
+    unit = (match["unit"] or "").lower().replace(" ", "")
+    if match["word"] and unit.removesuffix("s") in _PARTS:
+        value, unit = value / _PARTS[unit.removesuffix("s")], ""
+    unit = unit if unit in _UNITS or len(unit) < 3 else unit.removesuffix("s")
+    return Number(
+        value,
+        places,
+        bool(match["percent"]),
+        unit,
+        match.start(),
+        match.end("unit") if match["unit"] else match.end(),
+        bool(match["word"]),
+    )
+
+
+def _joined(numbers: list[Number], text: str) -> list[Number]:
+    """The numbers, a whole number and the fraction behind it as one: 1 1/2."""
+    joined: list[Number] = []
+    for number in numbers:
+        last = joined[-1] if joined else None
+        between = text[last.end : number.start] if last is not None else ""
+        if (
+            last is not None
+            and last.word
+            and number.word
+            and re.fullmatch(r"\s+(?:and\s+)?", between)
+            and last.value % 100 == 0
+            and 0 < number.value < (1000 if last.value % 1000 == 0 else 100)
+        ):
+            total = last.value + number.value
+            joined[-1] = Number(total, 0, False, number.unit, last.start, number.end, True)
+            continue
+        if (
+            last is not None
+            and 0 < number.value < 1
+            and not number.places
+            and last.value.denominator == 1
+            and re.fullmatch(
+                r"[-$€£]*\d+(?:\s+(?:and\s+)?|\s*\+\s*)", text[last.start : number.start]
+            )
+        ):
+            value = last.value + (number.value if last.value >= 0 else -number.value)
+            joined[-1] = Number(value, 0, number.percent, number.unit, last.start, number.end)
+        else:
+            joined.append(number)
+    return joined
+
+
+def number_of(text: str) -> Number | None:
+    """The number that a text is, with nothing beside it but its unit; None for another text.
+
+    >>> number_of("$1,000"), number_of("7 of them"), number_of("version 7")
+    (Number(value=Fraction(1000, 1), places=0, percent=False, unit='', start=0, end=6, word=False), None, None)
+    """
+    text = text.strip().rstrip(".")
+    numbers = numbers_in(text)
+    if len(numbers) != 1:
+        return None
+    before, behind = text[: numbers[0].start], with_plain_digits(text)[numbers[0].end :]
+    return numbers[0] if not re.search(r"\w", before) and not re.search(r"\w", behind) else None
