@@ -272,7 +272,8 @@ def of_wording(audit: BenchmarkAudit) -> BudgetRow | None:
     asked = [
         row for row in (budget.rows if budget else ()) if row.source in ("wording", "negation")
     ]
-    return max((row for row in asked if row.other), key=lambda row: row.half or 0.0, default=None)
+    moved = [row for row in asked if row.moves]
+    return max(moved, key=lambda row: row.half or 0.0, default=None)
 
 
 def _moved(audit: BenchmarkAudit) -> str:
