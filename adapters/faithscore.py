@@ -21,11 +21,10 @@ scores 0, and 1 at the level of sentences. A fact holds if the verifier's reply 
 fails for any other reply. Words match inside other words. In `sub_sentence`, the last entity of a
 list ends in a full stop and then matches every sub-sentence. Lists of facts that slip from one
 answer to another when a reply lacks one of the five lines are not reproduced. As the criterion, an
-answer without facts has the label
-0. `paper`: only [D] and [A] are marks. A reply without marks, a reply without any of the five
-   kinds, and an answer without
-facts are unscored. A fact is left out if the verifier says neither yes nor no. Words match as whole
-words. As the criterion, an answer without facts has no label.
+answer without facts has the label 0. `paper`: only [D] and [A] are marks. A reply without marks, a
+reply without any of the five kinds, and an answer without facts are unscored. A fact is left out if
+the verifier says neither yes nor no. Words match as whole words. As the criterion, an answer without
+facts has no label.
 
 It stands in one module because judge, people's labels and files of the release share the same
 facts.

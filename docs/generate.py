@@ -210,11 +210,77 @@ def reference() -> str:
     )
 
 
+_IMPORTS = {
+    "collections.abc": ("Mapping", "Sequence"),
+    "pathlib": ("Path",),
+    "typing": ("Any",),
+    "pandas": ("DataFrame",),
+    "hqm.auditing.audit": ("Audit", "BenchmarkAudit"),
+    "hqm.auditing.evidence": ("Evidence",),
+    "hqm.benchmark.adapter": ("Benchmark",),
+    "hqm.commands.in_python": ("RunResult",),
+    "hqm.commands.session": ("Plan",),
+    "hqm.comparison.measures": ("Comparison",),
+    "hqm.decisions.short_form_folder": ("Shortened",),
+    "hqm.store.database": ("Store",),
+}
+_TAKEN = {
+    "tuple[str, ...]": "str | Sequence[str]",
+    "tuple[pathlib.Path, ...]": "str | Path | Sequence[str | Path]",
+    "collections.abc.Mapping[str, pathlib.Path]": "Mapping[str, str | Path]",
+    "pathlib.Path | None": "str | Path | None",
+    "str | pathlib.Path | None": "str | Path | None",
+}
+"""The type of an option -> what a keyword takes, from which the option is read."""
+
+
+def stub() -> str:
+    """The text of hqm/commands/python_api.pyi."""
+    from hqm.commands.python_api import FUNCTIONS
+
+    body = "".join(_signature(function) for function in FUNCTIONS)
+    lines = ["# Made from the options by docs/generate.py; a test keeps it true.", ""]
+    for module, members in _IMPORTS.items():
+        needed = [name for name in members if re.search(rf"(?<![.\w]){name}\b", body)]
+        lines += [""] if module in ("pandas", "hqm.auditing.audit") else []
+        lines += [f"from {module} import {', '.join(needed)}"] if needed else []
+    return "\n".join([*lines, "", body])
+
+
+def _signature(function: Any) -> str:
+    signature = inspect.signature(function)
+    parameters = []
+    for parameter in signature.parameters.values():
+        kind = parameter.annotation
+        text = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
+        if not isinstance(kind, (str, type)) or "[" in str(kind):
+            text = str(kind)
+        text = _TAKEN.get(text, text).replace("pd.DataFrame", "DataFrame")
+        if parameter.name == "resolutions":
+            text = "str | int | Sequence[str | int]"
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        default = " = ..." if parameter.default is not parameter.empty else ""
+        parameters.append((parameter.kind, f"{star}{parameter.name}: {text}{default}"))
+    names = [text for _, text in parameters]
+    kinds = [kind for kind, _ in parameters]
+    first = next(i for i, kind in enumerate(kinds) if kind is inspect.Parameter.KEYWORD_ONLY)
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        names.insert(first, "*")
+    inside = "".join(f"    {text},\n" for text in names)
+    return f"def {function.__name__}(\n{inside}) -> {signature.return_annotation}: ...\n"
+
+
+MADE = {
+    TARGET: reference,
+    Path(__file__).parent.parent / "hqm" / "commands" / "python_api.pyi": stub,
+}
+"""File -> the function that makes its text."""
+
+
 if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit(
-            0
-            if TARGET.read_text(encoding="utf-8") == reference()
-            else "docs/reference.md is out of date: make docs"
-        )
-    TARGET.write_text(reference(), encoding="utf-8")
+    for path, made in MADE.items():
+        if "--check" in sys.argv:
+            if path.read_text(encoding="utf-8") != made():
+                sys.exit(f"{path.name} is out of date: make docs")
+        else:
+            path.write_text(made(), encoding="utf-8")

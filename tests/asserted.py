@@ -8,6 +8,7 @@ benchmarks, which are told by the modules that write such ones, and those of `FR
 from __future__ import annotations
 
 import ast
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -44,6 +45,13 @@ FROM_OUTSIDE = (
 Place = tuple[str, int, str]
 
 
+@functools.cache
+def parsed(text: str) -> ast.Module:
+    """The tree of a file, which several rules walk and none changes."""
+    return ast.parse(text)
+
+
+@functools.cache
 def files_of_tests() -> dict[str, str]:
     """The text of every file of tests; what measures is none."""
     paths = sorted((ROOT / "tests").rglob("*.py"))
@@ -78,7 +86,9 @@ def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from texts(inner)
 
 
-def without_docstrings(tree: ast.AST) -> ast.AST:
+def without_docstrings(text: str) -> ast.Module:
+    """The tree of a text, of which the docstrings are taken away."""
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
@@ -135,17 +145,10 @@ def own_texts(files: dict[str, str]) -> list[Place]:
     asserted = [
         (file, line, text)
         for file, source in files.items()
-        for line, text in asserted_in(ast.parse(source))
+        for line, text in asserted_in(parsed(source))
         if len(words(text)) >= FEWEST and not text.lstrip("'").startswith(FROM_OUTSIDE)
     ]
-    wanted = {row for _, _, text in asserted for row in together(text)}
-    ours: set[tuple[str, ...]] = set()
-    theirs: set[tuple[str, ...]] = set()
-    for path in product_files():
-        name = path.relative_to(ROOT).as_posix()
-        tree = without_docstrings(ast.parse(path.read_text(encoding="utf-8")))
-        rows = {row for _, text in texts(tree) for row in together(text)} & wanted
-        (theirs if name.startswith(QUESTIONS) else ours).update(rows)
+    ours, theirs = rows_of_the_product()
     return sorted(
         {
             place
@@ -153,6 +156,19 @@ def own_texts(files: dict[str, str]) -> list[Place]:
             if together(place[2]) & ours and not together(place[2]) & theirs
         }
     )
+
+
+@functools.cache
+def rows_of_the_product() -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+    """The words that stand in a row in HQM's own texts, and in those where questions are written."""
+    ours: set[tuple[str, ...]] = set()
+    theirs: set[tuple[str, ...]] = set()
+    for path in product_files():
+        name = path.relative_to(ROOT).as_posix()
+        tree = without_docstrings(path.read_text(encoding="utf-8"))
+        rows = {row for _, text in texts(tree) for row in together(text)}
+        (theirs if name.startswith(QUESTIONS) else ours).update(rows)
+    return ours, theirs
 
 
 def product_files() -> Iterator[Path]:
@@ -164,7 +180,7 @@ def built_alike(files: dict[str, str]) -> list[str]:
     """Helpers and fixtures of three lines or more whose bodies are the same in several files."""
     places = defaultdict(list)
     for file, source in files.items():
-        for node in ast.walk(without_docstrings(ast.parse(source))):
+        for node in ast.walk(without_docstrings(source)):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("test_"):
                 body = "\n".join(map(ast.unparse, node.body))
                 if body.count("\n") >= 2:

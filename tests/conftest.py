@@ -7,7 +7,9 @@ import importlib
 import json
 import os
 import struct
+import subprocess
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -177,6 +179,33 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return go
 
 
+@pytest.fixture(scope="session")
+def forked_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A program `hqm` whose processes need not import it; see tests/forked_program.py."""
+    script = ROOT / "tests" / "forked_program.py"
+    # a socket's address has room for about a hundred letters: pytest's folders may be longer
+    with tempfile.TemporaryDirectory(prefix="hqm-") as folder:
+        address = f"{folder}/socket"
+        server = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.forked_program", "serve", address],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        program = tmp_path_factory.mktemp("forked") / "hqm"
+        program.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -I -S "{script}" call "{address}" "$@"\n'
+        )
+        program.chmod(0o755)
+        yield program
+        server.stdin.close()
+        server.wait(60)
+
+
 def write_benchmark(folder: Path, items: list[dict[str, Any]], **card: Any) -> Path:
     """A benchmark folder with no code: card.toml and items.jsonl."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -257,15 +286,23 @@ def administered(
     return hqm.respondents_of(store, assignments)
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One Chromium for the tests of a file; they are skipped where there is none."""
+@pytest.fixture(scope="session")
+def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One Chromium for all tests of a process; they are skipped where there is none."""
     from tests.browser import CHROMIUM, chromium
 
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here")
     with chromium(tmp_path_factory.mktemp("browser")) as opened:
         yield opened
+
+
+@pytest.fixture
+def browser(one_browser: Browser) -> Iterator[Browser]:
+    """The browser, with an empty page and no errors."""
+    one_browser.errors.clear()
+    yield one_browser
+    one_browser.open("about:blank")
 
 
 @pytest.fixture

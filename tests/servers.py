@@ -104,7 +104,10 @@ def healthy(url: str) -> bool:
 def program(path: Path, body: str) -> Path:
     """An executable in Python."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!{sys.executable}\n{body}")
+    # a line that begins with #! takes no path with a space: a shell reads the second line, which is
+    # a text to Python
+    start = f"''''exec '{sys.executable}' \"$0\" \"$@\" # '''"
+    path.write_text(f"#!/bin/sh\n{start}\n{body}")
     path.chmod(0o755)
     return path
 
@@ -123,7 +126,7 @@ main()
 """
 
 VLLM_OF_WORDS = """
-# stands in for the program vllm where no model is wanted: the reply is a function of the prompt; every start and end is written down
+# stands in for the program vllm where no model is wanted: the reply is a function of the prompt, and above temperature 0 of the seed; every start and end is written down
 import json, os, signal, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 option = dict(zip(sys.argv, sys.argv[1:]))
@@ -140,6 +143,8 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body["messages"][0]["content"][-1]["text"]
         said = prompt.partition(":")[2].replace(" ", "\\n") if ":" in prompt else "No." if " x" in prompt else "Yes."
+        if body["temperature"] > 0:
+            said = f"{said} {body['seed']}"
         message = {"role": "assistant", "content": said}
         self.say(json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode())
     def say(self, content):
@@ -153,6 +158,9 @@ def end(*_):
     os._exit(0)
 signal.signal(signal.SIGTERM, end)
 note("started")
+with open(os.path.join(os.path.dirname(__file__), "argv.json"), "w") as file:
+    json.dump({"argv": sys.argv[1:], "pid": os.getpid(), "gpus": os.environ.get("CUDA_VISIBLE_DEVICES")}, file)
+print("INFO loading", sys.argv[2], flush=True)
 ThreadingHTTPServer.request_queue_size = 512
 ThreadingHTTPServer(("127.0.0.1", int(option["--port"])), Handler).serve_forever()
 """

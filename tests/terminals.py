@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,13 +48,14 @@ def in_terminal(
     rows: int = 24,
     term: str = "xterm",
     cwd: Path | None = None,
+    program: Sequence[object] = HQM,
     **settings: str,
 ) -> Shown:
     """Run `hqm` in a pseudo-terminal of so many columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = subprocess.Popen(
-        [*HQM, *map(str, arguments)],
+        [*map(str, program), *map(str, arguments)],
         stdin=subprocess.DEVNULL,
         stdout=follower,
         stderr=follower,

@@ -2,9 +2,12 @@
 plain generate says.
 """
 
+import functools
 import json
 import logging
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,9 +18,9 @@ import pytest
 from hqm import Request, RespondentError, Response, Sampling, make_respondent
 from hqm.respondents.hf_families import FAMILIES, family_of
 from hqm.text import storable
-from tests.conftest import NIGHTLY
-from tests.messages import pattern_of, tells
-from tests.tiny_models import MODELS, build
+from tests.conftest import NIGHTLY, nightly
+from tests.messages import pattern_of, tells, text_of
+from tests.tiny_models import DECODERS, MODELS, build
 
 SHARED = {
     "llava": "prefix",
@@ -38,6 +41,13 @@ SHARED = {
     "instructblip": "features",
     "instructblip_t5": "features",
     "internvl_question_first": "features",
+    "qwen3_5": "prefix",
+    "mllama": "nothing",
+    "vipllava": "prefix",
+    "aya_vision": "prefix",
+    "gemma4": "prefix",
+    **{f"llava before {decoder}": "prefix" for decoder in DECODERS},
+    "llava before jamba": "features",
 }
 """What each of the tiny models has to share."""
 QUESTIONS = (
@@ -48,12 +58,17 @@ QUESTIONS = (
 Key = tuple[str, str, int]
 
 NEEDS = {"pixtral": "torchvision", "smolvlm": "num2words"}
+ALWAYS = ("exaone4", "qwen3_next", "lfm2", "falcon_h1", "jamba")
+"""Decoders that are tried in every run: of each way of remembering one; the others by night."""
 EVERY = [
     pytest.param(
         n,
-        marks=pytest.mark.skipif(
-            n in NEEDS and not find_spec(NEEDS[n]), reason=f"needs {NEEDS.get(n)}"
-        ),
+        marks=[
+            pytest.mark.skipif(
+                n in NEEDS and not find_spec(NEEDS[n]), reason=f"needs {NEEDS.get(n)}"
+            ),
+            *([nightly] if n.startswith("llava before") and n.split()[-1] not in ALWAYS else []),
+        ],
     )
     for n in MODELS
 ]
@@ -162,6 +177,32 @@ def test_every_family_says_what_plain_generate_says(
     assert len({str(row) for row in by_picture.values()}) > 1, "the pictures are seen"
 
 
+def test_the_page_says_what_every_tiny_model_shares() -> None:
+    """The table of docs/respondents.md, which this file makes: `python -m tests.test_families`."""
+    page = (Path(__file__).parent.parent / "docs" / "respondents.md").read_text(encoding="utf-8")
+    assert table_of_sharing() in page
+    assert len(SHARED) >= 40
+
+
+def table_of_sharing() -> str:
+    """What is shared, and by which of the tiny models, as rows of a table."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, shared in SHARED.items():
+        rows = name in HYBRID and shared == "prefix"
+        words = {"prefix": "the image prefix", "features": "the vision features"}
+        how = words.get(shared, shared) + (", a row for each question" if rows else "")
+        kind, _, decoder = name.rpartition(" before ")
+        groups.setdefault((how, kind), []).append(decoder)
+    lines = ["| shared | tiny models |", "|---|---|"]
+    for how in dict.fromkeys(how for how, _ in groups):
+        classes = ", ".join(f"`{name}`" for name in groups.get((how, ""), []))
+        decoders = ", ".join(f"`{name}`" for name in groups.get((how, "llava"), []))
+        both = [classes] if classes else []
+        both += [f"LLaVA's class before the decoders {decoders}"] if decoders else []
+        lines.append(f"| {how} | {'; '.join(both)} |")
+    return "\n".join(lines)
+
+
 def chat(processor: Any, question: str) -> str:
     content = [{"type": "image"}, {"type": "text", "text": question}]
     turns = [{"role": "user", "content": content}]
@@ -179,6 +220,26 @@ def test_side_by_side_and_in_rows_are_one(
     assert packed._engine.packs  # type: ignore[attr-defined]
 
 
+HYBRID = {
+    "qwen3_5",
+    *(
+        f"llava before {decoder}"
+        for decoder in (
+            "qwen3_next qwen3_5_text olmo_hybrid lfm2 falcon_h1 bamba granitemoehybrid"
+            " jamba".split()
+        )
+    ),
+}
+"""Models with a layer that remembers by a state, or has a cache of its own: their questions stand in
+rows.
+"""
+WINDOWED = {
+    "gemma3",
+    "gemma4",
+    "aya_vision",
+    *(f"llava before {decoder}" for decoder in "mistral qwen2 gemma2 cohere2 phi3 exaone4".split()),
+}
+"""Models with a layer that looks back a window only."""
 LOOKING = (
     "paligemma",
     "blip2",
@@ -216,8 +277,8 @@ def test_questions_without_a_picture_get_the_answers_of_plain_generate(
     assert texts(answers(whole, blind)) == plain
     assert texts(answers(few, blind)) == plain
     assert texts(answers(whole, seen)) == texts(answers(few, seen))
-    # Gemma's layers look back a window only
-    assert whole._engine._texts is (name != "gemma3")  # type: ignore[attr-defined]
+    joins = name not in WINDOWED and SHARED[name] != "nothing" and name not in HYBRID
+    assert whole._engine._texts is joins  # type: ignore[attr-defined]
     assert len({text for text, _ in plain.values()}) > 3, "the draws differ"
 
 
@@ -477,6 +538,63 @@ def test_probabilities_are_stored_with_the_answers(tmp_path: Path) -> None:
     assert all(abs(sum(d["p"].values()) + d["p_lost"] - 1) < 1e-9 for d in details)
 
 
+# --- processors and program code of other people ---
+
+
+@pytest.mark.parametrize(
+    "name", ["Gemma4Processor", "LlavaNextVideoProcessor", "Molmo2Processor", "Qwen3VLProcessor"]
+)
+def test_a_processor_is_made_without_its_part_for_videos(name: str) -> None:
+    """Whether the class hands that part on by keyword, first, between the others or last."""
+    import transformers
+    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+    from hqm.respondents.hf_loading import pictures_only
+    from tests.tiny_models import tokenizer
+
+    marks = "image video vision_bos vision_eos boi eoi audio boa eoa".split()
+    tok = tokenizer({f"{mark}_token": f"<|{mark}|>" for mark in marks})
+    parts = {
+        "feature_extractor": transformers.Gemma4AudioFeatureExtractor(),
+        "image_processor": CLIPImageProcessorPil(),
+        "tokenizer": tok,
+    }
+    cls = pictures_only(getattr(transformers, name))
+    made = cls.from_args_and_dict([parts[part] for part in cls.get_attributes()], {})
+    assert made.image_processor is parts["image_processor"]
+    assert made.tokenizer is tok
+    assert "video_processor" not in made.to_dict()
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_program_code_of_a_model_is_run_only_where_the_name_says_so(
+    trusted: bool,
+    made: Callable[[str], Path],
+    pictures: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nobody is asked in the middle of a run."""
+    import shutil
+
+    folder = shutil.copytree(made("llava"), tmp_path / "own")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own_code.OwnConfig"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    code = "from transformers import LlavaConfig\n\nclass OwnConfig(LlavaConfig):\n"
+    (folder / "own_code.py").write_text(code + '    model_type = "own"\n')
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("it asks"))
+    name = f"hf/{folder}{'?trust_remote_code=yes' if trusted else ''}"
+    with pytest.raises(RespondentError) as error:
+        answers(make_respondent(name), asked(pictures, 0.0))
+    if trusted:
+        assert "OwnConfig" in str(error.value), "no class of models knows the config that was run"
+        assert tells(caplog.text, "model.runs-code")
+    else:
+        assert tells(str(error.value), "model.own-code")
+
+
 # --- batches, memory, devices ---
 
 
@@ -531,17 +649,70 @@ def test_one_question_that_does_not_fit_is_an_error_and_the_rest_goes_on(
     assert "error" not in {got[question].state for question in QUESTIONS}
 
 
-def test_another_runtime_error_is_no_lack_of_memory(
-    made: Callable[[str], Path], pictures: list[Path]
+def failing(respondent: Any, fails: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Have a model's forward pass fail on some inputs."""
+    model = respondent._loaded.model
+    plain = model.forward
+
+    @functools.wraps(plain)
+    def forward(*args: Any, **settings: Any) -> Any:
+        if fails(settings):
+            raise AttributeError("no attribute 'keys'")
+        return plain(*args, **settings)
+
+    model.forward = forward
+
+
+def test_a_model_that_always_fails_is_one_sentence(
+    made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     respondent: Any = make_respondent(f"hf/{made('llava')}")
-
-    def broken(*_args: Any, **_settings: Any) -> None:
-        raise RuntimeError("shapes do not match")
-
-    respondent._loaded.model.forward = broken
-    with pytest.raises(RuntimeError, match="shapes do not match"):
+    failing(respondent, lambda _: True)
+    with pytest.raises(RespondentError, match=pattern_of("model.answers-nothing")):
         answers(respondent, asked(pictures, 1.0))
+    assert len(caplog.records) == 1, "how it is run is said once"
+
+
+@pytest.mark.parametrize(
+    ("fails", "how"),
+    [
+        (
+            lambda s: (
+                "logits_to_keep" in s and "attention_mask" in s and s["attention_mask"].dim() == 4
+            ),
+            "shared image prefix",
+        ),
+        (lambda s: len(s["input_ids"]) > 1, text_of("model.one-at-a-time")),
+    ],
+    ids=["packed", "several prompts"],
+)
+def test_an_error_in_sharing_costs_no_answer(
+    made: Callable[[str], Path],
+    pictures: list[Path],
+    fails: Callable[[Mapping[str, Any]], bool],
+    how: str,
+) -> None:
+    """Plain `generate` is the floor, at worst with one prompt at a time."""
+    requests = asked(pictures, 1.0)
+    whole = texts(answers(make_respondent(f"hf/{made('llava')}"), requests))
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    failing(respondent, fails)
+    assert texts(answers(respondent, requests)) == whole
+    assert respondent.how.partition(":")[0] == how
+
+
+def test_an_error_after_the_check_costs_no_answer(
+    made: Callable[[str], Path], pictures: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was being answered is asked again one at a time, and the model shares less."""
+    requests = asked(pictures, 1.0)
+    respondent: Any = make_respondent(f"hf/{made('llava')}")
+    whole = texts(answers(respondent, requests))
+    respondent._engine.packs = False
+    failing(respondent, lambda s: len(s["input_ids"]) > 1)
+    assert texts(answers(respondent, requests)) == whole
+    assert respondent._engine.sharing != "prefix"
+    assert [r.message for r in caplog.records][-1].endswith(respondent.how)
 
 
 def test_what_waits_is_of_one_kind_and_in_the_order_of_its_pictures() -> None:
@@ -729,6 +900,42 @@ def test_half_precision_is_near(made: Callable[[str], Path], pictures: list[Path
     assert respondent.how == "shared image prefix"
 
 
+IN_A_WORKER = """
+import json, sys
+import hqm.administration.engines.warm
+from pathlib import Path
+from hqm import Request, Sampling, make_respondent
+folders, questions, picture = json.loads(sys.argv[1])
+for folder in folders:
+    respondent = make_respondent(f"hf/{folder}")
+    requests = [Request(q, Path(picture), Sampling(1.0, 1.0, 8, 0), n) for n, q in enumerate(questions)]
+    print(json.dumps([r.text for batch in respondent.answer(requests) for _, r in batch]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked")
+def test_every_family_answers_in_a_worker_as_anywhere(
+    made: Callable[[str], Path], pictures: list[Path]
+) -> None:
+    """A worker has left out what only training needs, and what spreads a model over machines."""
+    names = [str(case.values[0]) for case in EVERY if not any(mark.args[0] for mark in case.marks)]
+    folders = [str(made(name)) for name in names]
+    requests = [
+        Request(q, pictures[0], Sampling(1.0, 1.0, 8, 0), n) for n, q in enumerate(QUESTIONS)
+    ]
+    here = [
+        [r.text for batch in make_respondent(f"hf/{folder}").answer(requests) for _, r in batch]
+        for folder in folders
+    ]
+    asked_for = json.dumps([folders, QUESTIONS, str(pictures[0])])
+    command = [sys.executable, "-W", "ignore", "-c", IN_A_WORKER, asked_for]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert list(map(json.loads, printed)) == here
+    assert len(names) > 10
+
+
 # --- what cannot work says why ---
 
 
@@ -772,3 +979,7 @@ def test_families_are_told_apart_and_listed(capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     for family in FAMILIES:
         assert family.types[0] in printed.replace("\n", "")
+
+
+if __name__ == "__main__":
+    print(table_of_sharing())

@@ -24,6 +24,11 @@ from tests.servers import JSON, PlannedServer, failure, question
 
 MODEL = "hf/shapes:half-trained"
 WORDS = {"shapes_yesno": ("yes", "no"), "shapes_choice": ("A", "B", "C", "D")}
+ROUNDING = 1e-5
+"""Scores of a first token are sums in single precision, near ten: those behind a shared prefix differ
+from those of a whole prompt by some units in the last place (1e-6), and by more where a processor
+adds in another order.
+"""
 DRAWN = ((1.0, 1.0), (0.5, 1.0), (1.5, 1.0), (1.0, 0.8), (0.7, 0.5), (0.0, 1.0))
 """Temperature and top-p."""
 
@@ -135,6 +140,8 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
     with PlannedServer(reply) as server:
         for temperature, top_p in DRAWN:
             requests = asked_of(name, Sampling(temperature, top_p, 4))
+            # no chance moves by more than half of what two scores over the temperature move
+            near = ROUNDING / (temperature or 1.0)
             here = {id(r): a.detail for batch in local.answer(requests) for r, a in batch}
             served = make_respondent(f"openai/tiny@{server.url}")
             there = {id(r): a.detail for batch in served.answer(requests) for r, a in batch}
@@ -142,7 +149,7 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
                 own, given = here[id(request)], there[id(request)]
                 for word in request.words:
                     gap = own["p"][word] - given["p"][word]
-                    assert -1e-6 <= gap <= given["p_unseen"] + 1e-6, (
+                    assert -near <= gap <= given["p_unseen"] + near, (
                         temperature,
                         top_p,
                         word,
@@ -153,7 +160,7 @@ def test_probabilities_from_a_server_are_those_of_the_local_model(
                 if temperature <= 1:
                     open_by.append(given["p_unseen"])
                 if temperature <= 1 and given["p_unseen"] < 1e-7:
-                    assert given["p"] == pytest.approx(own["p"], abs=1e-6)
+                    assert given["p"] == pytest.approx(own["p"], abs=near)
     assert {body["top_logprobs"] for _, body in server.asked} == {20}
     assert np.median(open_by) < 0.005, "twenty tokens leave little open"
     assert min(open_by) < 1e-7, "and sometimes nothing, so that equality was tested"

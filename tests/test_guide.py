@@ -104,7 +104,9 @@ def test_the_commands_that_need_nothing_run(page: str) -> None:
         for language, text in blocks(WRITTEN[page])
         if language == "sh"
         for line in text.splitlines()
-        if re.match(r"hqm (check|plan) shapes_yesno( -r hf/shapes:steady)?( --limit 100)?$", line)
+        if re.match(
+            r"hqm (check|audit) shapes_yesno( --dry-run -r hf/shapes:steady)?( --limit 100)?$", line
+        )
     ]
     assert commands
     for line in commands:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hqm
-from hqm.commands.in_python import _NOT_ASKED
+from hqm.commands.python_api import NOT_ASKED
 from tests.conftest import ROOT, Run
 from tests.messages import pattern_of
 
@@ -118,8 +118,8 @@ def test_what_makes_no_sense_ends_in_a_sentence(dogs: Path, answers: Path) -> No
     [
         ("audit", "audit", set()),
         ("compare", "compare", set()),
-        ("run", "audit", set(_NOT_ASKED)),
-        ("plan", "audit", {*_NOT_ASKED, "until"}),
+        ("run", "audit", set(NOT_ASKED)),
+        ("plan", "audit", {*NOT_ASKED, "until"}),
     ],
 )
 def test_python_takes_the_options_of_the_command_by_their_names(
@@ -400,3 +400,36 @@ def test_the_readmes_python_prints_what_it_shows(
     result = doctest.DocTestRunner().run(example, out=report.append)
     assert result.attempted == 3
     assert result.failed == 0, "".join(report)
+
+
+def test_a_type_checker_sees_the_keywords(tmp_path: Path) -> None:
+    """The stub is that of the options, and a wrong keyword or value is found without a run."""
+    from docs.generate import MADE
+
+    for path, made in MADE.items():
+        if path.suffix == ".pyi":
+            assert path.read_text(encoding="utf-8") == made(), "python docs/generate.py"
+    code = (
+        "import hqm\n"
+        "audit = hqm.audit('pope', 'a.jsonl', forms='original', runs=2, device='cpu')\n"
+        "reveal_type(audit)\n"
+        "hqm.run('pope', ['hf/x'], store='s.sqlite', machine='gpu.toml')\n"
+        "hqm.audit('pope', run=2)\n"
+        "hqm.audit('pope', runs='two')\n"
+    )
+    (tmp_path / "uses.py").write_text(code)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+    ]
+    done = subprocess.run(
+        [*command, str(tmp_path / "uses.py")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    lines = [line.partition("uses.py:")[2] for line in done.stdout.splitlines()]
+    assert [line.partition(":")[0] for line in lines if "note: Revealed" in line] == ["3"]
+    assert "BenchmarkAudit" in done.stdout
+    assert {line.partition(":")[0] for line in lines if "error:" in line} == {"5", "6"}

@@ -49,7 +49,17 @@ def test_every_dependency_is_explained() -> None:
             PROJECT["project"]["dependencies"],
             *(
                 extras[e]
-                for e in ("figures", "hub", "label", "local", "logs", "parquet", "ray", "stats")
+                for e in (
+                    "figures",
+                    "hub",
+                    "label",
+                    "local",
+                    "logs",
+                    "parquet",
+                    "ray",
+                    "stats",
+                    "vision",
+                )
             ),
         )
         for r in group

@@ -234,7 +234,7 @@ def test_a_server_is_sent_smaller_pictures(pictures: Path, tmp_path: Path, run: 
             "--resolution",
             "100,50%",
         ]
-        status, out, err = run(*said, "--quiet", "--out", tmp_path / "out")
+        status, out, err = run(*said, "--all", "--quiet", "--out", tmp_path / "out")
     assert status == 0, err
     assert sorted(sizes) == sorted(
         size for i in range(8) for size in [(40 + 8 * i, 30), (20 + 4 * i, 15)] * 2

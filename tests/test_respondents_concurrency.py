@@ -250,6 +250,26 @@ def test_bursts_of_refusals_hold_back_little_more_than_what_was_turned_away(late
     assert seen.refusals == fixed.refusals
 
 
+@pytest.mark.parametrize("latency", [0.02, 0.5])
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_refusals_at_random_hold_back_nobody(share: float, latency: float) -> None:
+    """A server that turns away so many whatever is in flight, against 64 that never adapt."""
+    rng = random.Random(5)
+
+    def ask(first: int, most: int) -> Simulated:
+        return simulate(
+            lambda *_: latency * rng.uniform(0.6, 1.4),
+            8000,
+            refuses=lambda *_: rng.random() < share,
+            first=first,
+            most=most,
+        )
+
+    seen, fixed = ask(8, 256), ask(64, 64)
+    assert seen.rate > 0.7 * fixed.rate
+    assert seen.late > 64
+
+
 @pytest.mark.parametrize(
     ("rate", "size", "latency"), [(20.0, 20, 0.5), (8.0, 60, 1.0), (100.0, 10, 0.05)]
 )

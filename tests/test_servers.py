@@ -24,10 +24,12 @@ from hqm.respondents.base import RespondentName, picture_part
 from hqm.respondents.openai_server import OpenAIRespondent
 from hqm.respondents.server_limits import wanted_pause
 from hqm.signature import request_seed
+from tests.conftest import NIGHTLY
 from tests.messages import pattern_of, tells
 from tests.servers import (
     JSON,
     VLLM,
+    VLLM_OF_WORDS,
     PlannedServer,
     completion,
     failure,
@@ -108,7 +110,7 @@ def test_a_real_server_takes_the_seeds(served: str, model: Path) -> None:
 
 
 def test_a_judge_procedure_runs_through_transformers_serve(
-    served: str, model: Path, tmp_path: Path
+    served: str, model: Path, tmp_path: Path, forked_program: Path
 ) -> None:
     """The real protocol: a served model sees the picture and judges; its raw replies are what is
     scored from then on.
@@ -157,7 +159,7 @@ class Judged(Benchmark):
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
     command = [
-        *HQM,
+        str(forked_program),
         "audit",
         str(tmp_path / "judged.py"),
         "--recorded",
@@ -188,11 +190,11 @@ class Judged(Benchmark):
 
 
 def test_a_command_with_a_server_sums_tokens_and_money(
-    served: str, model: Path, tmp_path: Path
+    served: str, model: Path, tmp_path: Path, forked_program: Path
 ) -> None:
     store = tmp_path / "store.sqlite"
     command = [
-        *HQM,
+        str(forked_program),
         "audit",
         "--no-report",
         "shapes_vqa",
@@ -232,9 +234,8 @@ def test_a_command_with_a_server_sums_tokens_and_money(
 # --- vLLM ---
 
 
-@pytest.mark.slow
 def test_a_vllm_is_started_asked_with_seeds_and_stopped(model: Path, tmp_path: Path) -> None:
-    vllm = program(tmp_path / "env" / "bin" / "vllm", VLLM)
+    vllm = program(tmp_path / "env" / "bin" / "vllm", VLLM if NIGHTLY else VLLM_OF_WORDS)
     (tmp_path / "env" / "lib" / "python3.12" / "site-packages" / "vllm-0.33.0.dist-info").mkdir(
         parents=True
     )

@@ -159,6 +159,7 @@ def again(world: SimpleNamespace) -> hqm.BenchmarkAudit:
         "--out",
         world.place / "again",
         "--quiet",
+        "--all",
     )
     assert done.exit_code == 0, done.output
     world.terminal = done.output

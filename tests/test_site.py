@@ -128,14 +128,20 @@ def test_the_python_on_a_page_runs(page: str) -> None:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Any]:
+def shell(tmp_path: Path, forked_program: Path) -> Iterator[Any]:
     """Run a block of shell in a folder of its own, with `hqm` the one under test and a judge at the
-    pages' address.
+    pages' address. The first command of a page starts the program as a user does.
     """
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name, words in (("hqm", " -m hqm.cli"), ("python", "")):
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{words} "$@"\n')
+    started = tools / "started"
+    scripts = {
+        "python": f'exec "{sys.executable}" "$@"',
+        "hqm": f'[ -e "{started}" ] && exec "{forked_program}" "$@"\n: > "{started}"\n'
+        f'exec "{sys.executable}" -m hqm.cli "$@"',
+    }
+    for name, text in scripts.items():
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
         (tools / name).chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()

@@ -4,10 +4,12 @@ tmux.
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from tests.conftest import write_benchmark
 from tests.terminals import HQM, environment, in_terminal
 
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]")
-ARGUMENTS = ("--runs", "2", "--out", "out")
+ARGUMENTS = ("--runs", "2", "--all", "--out", "out")
 
 
 @pytest.fixture
@@ -59,24 +61,35 @@ def audited(tmp_path: Path) -> list[str]:
     [("--help",), ("audit", "--help"), ("list",), ("list", "respondents"), ("list", "indicators")],
     ids=" ".join,
 )
-def test_nothing_is_wider_than_the_terminal(arguments: tuple[str, ...], columns: int) -> None:
-    shown = in_terminal(*arguments, columns=columns)
+def test_nothing_is_wider_than_the_terminal(
+    arguments: tuple[str, ...], columns: int, forked_program: Path
+) -> None:
+    shown = in_terminal(*arguments, columns=columns, program=[forked_program])
     assert shown.status == 0, shown.raw
     assert len(shown.lines) > 10
     wide = [line for line in shown.lines if len(line) > columns]
     assert wide == []
 
 
-def test_in_a_narrow_terminal_a_table_becomes_a_list_and_loses_no_word() -> None:
+def test_in_a_narrow_terminal_a_table_becomes_a_list_and_loses_no_word(
+    forked_program: Path,
+) -> None:
     """A table in which every second word is broken cannot be read."""
-    wide, narrow = (" ".join(in_terminal("list", columns=columns).lines) for columns in (200, 40))
+    wide, narrow = (
+        " ".join(in_terminal("list", columns=columns, program=[forked_program]).lines)
+        for columns in (200, 40)
+    )
     assert "hallusion_bench" in narrow
     assert sorted(set(re.findall(r"\w{4,}", wide)) - set(re.findall(r"\w{4,}", narrow))) == []
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
-def test_an_audit_fits_a_narrow_terminal(audited: list[str], tmp_path: Path, columns: int) -> None:
-    shown = in_terminal(*audited, columns=columns, cwd=tmp_path)
+def test_an_audit_fits_a_narrow_terminal(
+    audited: list[str], tmp_path: Path, columns: int, forked_program: Path
+) -> None:
+    # the widest as a user starts it
+    program = HQM if columns == 80 else [forked_program]
+    shown = in_terminal(*audited, columns=columns, cwd=tmp_path, program=program)
     assert shown.status == 0, shown.raw
     table = [line for line in shown.lines if re.search(r"Pearson r|ICC|Cronbach", line)]
     assert len(table) > 2
@@ -84,20 +97,22 @@ def test_an_audit_fits_a_narrow_terminal(audited: list[str], tmp_path: Path, col
     assert "a-respond" in shown.raw, "a bar names its respondent, shortened where it must be"
 
 
-def test_without_colour_there_is_none(audited: list[str], tmp_path: Path) -> None:
-    assert COLOUR.search(in_terminal(*audited, cwd=tmp_path).raw), "in colour unless told otherwise"
-    plain = in_terminal(
-        *audited, "--store", str(tmp_path / "other.sqlite"), cwd=tmp_path, NO_COLOR="1"
-    )
+def test_without_colour_there_is_none(
+    audited: list[str], tmp_path: Path, forked_program: Path
+) -> None:
+    here: dict[str, Any] = {"cwd": tmp_path, "program": [forked_program]}
+    assert COLOUR.search(in_terminal(*audited, **here).raw), "in colour unless told otherwise"
+    other = str(tmp_path / "other.sqlite")
+    plain = in_terminal(*audited, "--store", other, **here, NO_COLOR="1")
     assert plain.status == 0
     assert not COLOUR.search(plain.raw)
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
 def test_a_terminal_without_control_characters_gets_none(
-    audited: list[str], tmp_path: Path, term: str
+    audited: list[str], tmp_path: Path, term: str, forked_program: Path
 ) -> None:
-    shown = in_terminal(*audited, term=term, cwd=tmp_path)
+    shown = in_terminal(*audited, term=term, cwd=tmp_path, program=[forked_program])
     assert shown.status == 0, shown.raw
     assert "\x1b" not in shown.raw
     assert "asked 192" in shown.raw
@@ -105,9 +120,9 @@ def test_a_terminal_without_control_characters_gets_none(
 
 @pytest.mark.parametrize("arguments", [("list",), ("--help",), ("AUDIT",)], ids=" ".join)
 def test_a_pipe_gets_no_control_characters_and_no_bars(
-    audited: list[str], tmp_path: Path, arguments: tuple[str, ...]
+    audited: list[str], tmp_path: Path, arguments: tuple[str, ...], forked_program: Path
 ) -> None:
-    command = [*HQM, *(audited if arguments == ("AUDIT",) else arguments)]
+    command = [str(forked_program), *(audited if arguments == ("AUDIT",) else arguments)]
     done = subprocess.run(
         command,
         cwd=tmp_path,
@@ -137,15 +152,26 @@ def test_a_reader_that_leaves_early_ends_the_program_without_a_traceback() -> No
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")
 @pytest.mark.parametrize("term", ["screen-256color", "tmux-256color"])
-def test_tmux_shows_bars_and_table(audited: list[str], tmp_path: Path, term: str) -> None:
+def test_tmux_shows_bars_and_table(
+    audited: list[str], tmp_path: Path, term: str, forked_program: Path
+) -> None:
     socket = ["tmux", "-L", f"hqm-test-{tmp_path.name}-{term}", "-f", "/dev/null"]
     # the program's own terminal is named by the option, as ~/.tmux.conf does it
     script = tmp_path / "go.sh"
     script.write_text(
-        f"cd {tmp_path}\nexport TERM={term}\n{' '.join(map(str, [*HQM, *audited]))}\necho THE END"
-        " $?\nsleep 60\n"
+        f"cd {shlex.quote(str(tmp_path))}\nexport TERM={term}\n"
+        f"{shlex.join([str(forked_program), *audited])}\necho THE END $?\nsleep 60\n"
     )
-    start = [*socket, "new-session", "-d", "-x", "70", "-y", "60", f"bash {script}"]
+    start = [
+        *socket,
+        "new-session",
+        "-d",
+        "-x",
+        "70",
+        "-y",
+        "60",
+        f"bash {shlex.quote(str(script))}",
+    ]
     subprocess.run(start, env=environment(TERM="xterm"), check=True, capture_output=True)
     try:
         text, deadline = "", time.monotonic() + 300

@@ -6,6 +6,7 @@ Their weights are drawn with a large spread, so that different questions get dif
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -398,6 +399,237 @@ def qwen3_vl(folder: Path) -> Path:
     return _qwen(folder, made, Qwen3VLProcessor)
 
 
+def qwen3_5(folder: Path) -> Path:
+    """Qwen3.5: layers of linear attention between layers that look at every token."""
+    from transformers import Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLProcessor
+
+    def made(tok: Any, ids: dict[str, Any]) -> Any:
+        vision = {
+            "depth": 2,
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_heads": 4,
+            "patch_size": 8,
+            "out_hidden_size": 32,
+            "num_position_embeddings": 64,
+            "initializer_range": 0.3,
+        }
+        rope = _rope(8, mrope_interleaved=True)
+        text = text_settings(tok, rope_parameters=rope, **_plain_ids(tok), **LINEAR)
+        return Qwen3_5ForConditionalGeneration(
+            Qwen3_5Config(vision_config=vision, text_config=text, **ids)
+        )
+
+    return _qwen(folder, made, Qwen3VLProcessor)
+
+
+LINEAR = {
+    "layer_types": ["linear_attention", "full_attention"],
+    "linear_num_value_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+}
+EXPERTS = {
+    "num_experts": 2,
+    "num_experts_per_tok": 1,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+}
+_MAMBA = {
+    "mamba_n_heads": 8,
+    "mamba_d_head": 8,
+    "mamba_d_state": 8,
+    "mamba_n_groups": 1,
+    "mamba_chunk_size": 8,
+}
+DECODERS: dict[str, dict[str, Any]] = {
+    "mistral": {"sliding_window": 16},
+    "qwen2": {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 1},
+    "qwen3": {},
+    "gemma2": {"sliding_window": 16, "query_pre_attn_scalar": 8},
+    "cohere2": {"sliding_window": 16},
+    "phi3": {"sliding_window": 16},
+    "exaone4": {"sliding_window": 16},
+    "ministral3": {},
+    "olmo2": {},
+    "glm4": {},
+    "gpt_neox": {},
+    "smollm3": {},
+    "hunyuan_v1_dense": {},
+    "apertus": {},
+    "mixtral": {"num_local_experts": 2},
+    "qwen3_next": {**LINEAR, **EXPERTS, "decoder_sparse_step": 1},
+    "qwen3_5_text": LINEAR,
+    "olmo_hybrid": {"layer_types": ["linear_attention", "full_attention"]},
+    "lfm2": {"layer_types": ["conv", "full_attention"], "block_auto_adjust_ff_dim": False},
+    "falcon_h1": {**_MAMBA, "mamba_d_ssm": 32, "mamba_n_heads": 4},
+    "bamba": {**_MAMBA, "attn_layer_indices": [1]},
+    "granitemoehybrid": {
+        **_MAMBA,
+        "layer_types": ["mamba", "attention"],
+        "num_local_experts": 0,
+        "shared_intermediate_size": 32,
+    },
+    "jamba": {
+        "attn_layer_offset": 1,
+        "attn_layer_period": 2,
+        "expert_layer_period": 2,
+        "expert_layer_offset": 1,
+        "num_experts": 2,
+        "mamba_d_state": 4,
+        "use_mamba_kernels": False,
+    },
+}
+"""Decoders behind LLaVA's tower, by their `model_type`: with windows, chunks, experts, linear
+attention, state spaces.
+"""
+
+
+def llava_before(decoder: str, folder: Path) -> Path:
+    """LLaVA's tower before another decoder."""
+    from transformers import AutoConfig, LlavaForConditionalGeneration
+
+    config, processor, tok = llava_parts()
+    config.text_config = AutoConfig.for_model(decoder, **text_settings(tok, **DECODERS[decoder]))
+    return _save(folder, LlavaForConditionalGeneration(config), processor, tok)
+
+
+def vipllava(folder: Path) -> Path:
+    """VipLLaVA: the features of several layers of the tower."""
+    from transformers import VipLlavaConfig, VipLlavaForConditionalGeneration
+
+    config, processor, tok = llava_parts()
+    made = VipLlavaConfig(
+        vision_config=config.vision_config,
+        text_config=config.text_config,
+        image_token_index=tok.image_token_id,
+        vision_feature_layers=[-2, -1],
+        image_seq_length=17,
+    )
+    return _save(folder, VipLlavaForConditionalGeneration(made), processor, tok)
+
+
+def mllama(folder: Path) -> Path:
+    """Llama 3.2 Vision: the picture enters by cross-attention."""
+    import torch
+    from transformers import MllamaConfig, MllamaForConditionalGeneration, MllamaProcessor
+    from transformers.models.mllama.image_processing_pil_mllama import MllamaImageProcessorPil
+
+    tok = tokenizer({"image_token": "<|image|>"}, begins=True)
+    images = MllamaImageProcessorPil(size={"height": 32, "width": 32}, max_image_tiles=2)
+    processor = MllamaProcessor(images, tok, chat_template=template("<|image|>"))
+    vision = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_global_layers": 1,
+        "attention_heads": 4,
+        "intermediate_size": 64,
+        "vision_output_dim": 64,
+        "image_size": 32,
+        "patch_size": 8,
+        "max_num_tiles": 2,
+        "intermediate_layers_indices": [0],
+        "supported_aspect_ratios": [[1, 1], [1, 2], [2, 1]],
+        "initializer_range": 0.3,
+    }
+    rope = {"rope_type": "default", "rope_theta": 10000.0}
+    text = text_settings(tok, cross_attention_layers=[1], rope_parameters=rope)
+    config = MllamaConfig(
+        vision_config=vision, text_config=text, image_token_index=tok.image_token_id
+    )
+    model = MllamaForConditionalGeneration(config)
+    for name, weight in model.named_parameters():
+        if "gate" in name and weight.numel() == 1:
+            torch.nn.init.ones_(weight)  # they begin closed
+    return _save(folder, model, processor, tok)
+
+
+def aya_vision(folder: Path) -> Path:
+    """Aya Vision: tiles, and a Cohere2 decoder whose layers look back a window only."""
+    from transformers import (
+        AyaVisionConfig,
+        AyaVisionForConditionalGeneration,
+        AyaVisionProcessor,
+        Cohere2Config,
+        SiglipVisionConfig,
+    )
+    from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
+
+    marks = ("<|START_OF_IMG|>", "<|END_OF_IMG|>", "<|IMG_PATCH|>", "TILE", "TILE_GLOBAL")
+    tok = tokenizer({"image_token": "<image>"}, marks)
+    processor = AyaVisionProcessor(
+        GotOcr2ImageProcessorPil(size={"height": 32, "width": 32}, max_patches=4),
+        tok,
+        patch_size=8,
+        img_size=32,
+        downsample_factor=2,
+        chat_template=template("<image>"),
+    )
+    layers = ["sliding_attention", "full_attention"]
+    config = AyaVisionConfig(
+        vision_config=SiglipVisionConfig(**vision_settings(vision_use_head=False)),
+        text_config=Cohere2Config(**text_settings(tok, sliding_window=16, layer_types=layers)),
+        downsample_factor=2,
+        image_token_index=tok.convert_tokens_to_ids("<|IMG_PATCH|>"),
+        vision_feature_layer=-1,
+        adapter_layer_norm_eps=1e-6,
+    )
+    return _save(folder, AyaVisionForConditionalGeneration(config), processor, tok)
+
+
+def gemma4(folder: Path) -> Path:
+    """Gemma 4: its processor takes its parts, one for videos among them, by keyword."""
+    from transformers import (
+        Gemma4AudioFeatureExtractor,
+        Gemma4Config,
+        Gemma4ForConditionalGeneration,
+        Gemma4Processor,
+        Gemma4TextConfig,
+        Gemma4VisionConfig,
+    )
+    from transformers.models.gemma4.image_processing_pil_gemma4 import Gemma4ImageProcessorPil
+
+    from hqm.respondents.hf_loading import pictures_only
+
+    special = {
+        "image_token": "<image_soft_token>",
+        "boi_token": "<start_of_image>",
+        "eoi_token": "<end_of_image>",
+        "audio_token": "<audio_soft_token>",
+        "boa_token": "<start_of_audio>",
+        "eoa_token": "<end_of_audio>",
+    }
+    tok = tokenizer(special, ("<start_of_turn>", "<end_of_turn>"), begins=True)
+    images = Gemma4ImageProcessorPil(patch_size=8, max_soft_tokens=70, pooling_kernel_size=2)
+    turn = "<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
+    processor = pictures_only(Gemma4Processor).from_args_and_dict(
+        [Gemma4AudioFeatureExtractor(), images, tok],
+        {"chat_template": "<s>" + template("<image_soft_token>", turn), "image_seq_length": 70},
+    )
+    text = text_settings(
+        tok,
+        sliding_window=24,
+        layer_types=["sliding_attention", "full_attention"],
+        hidden_size_per_layer_input=0,
+        global_head_dim=8,
+        num_kv_shared_layers=0,
+        vocab_size_per_layer_input=len(tok),
+    )
+    vision = vision_settings(
+        num_key_value_heads=4, head_dim=8, pooling_kernel_size=2, position_embedding_size=64
+    )
+    config = Gemma4Config(
+        text_config=Gemma4TextConfig(**text),
+        vision_config=Gemma4VisionConfig(**vision),
+        audio_config=None,
+        image_token_id=tok.image_token_id,
+        boi_token_id=tok.boi_token_id,
+        eoi_token_id=tok.eoi_token_id,
+    )
+    return _save(folder, Gemma4ForConditionalGeneration(config), processor, tok)
+
+
 def _plain_ids(tok: Any) -> dict[str, Any]:
     return {
         "bos_token_id": tok.bos_token_id,
@@ -763,16 +995,25 @@ MODELS: dict[str, Callable[[Path], Path]] = {
         instructblip_t5,
         internvl_question_first,
         llava_without_template,
+        qwen3_5,
+        mllama,
+        vipllava,
+        aya_vision,
+        gemma4,
     )
-}
+} | {f"llava before {decoder}": functools.partial(llava_before, decoder) for decoder in DECODERS}
 """How to build each."""
 
 
-def build(name: str, folder: Path, seed: int = 0, **options: Any) -> Path:
+SEEDS = {"gemma4": 1, "llava before jamba": 1}
+"""Weights with which another picture gets another answer, where the first ones have none."""
+
+
+def build(name: str, folder: Path, seed: int | None = None, **options: Any) -> Path:
     """Build one by its name, with weights from a seed."""
     from transformers import set_seed
 
-    set_seed(seed)
+    set_seed(SEEDS.get(name, 0) if seed is None else seed)
     made = MODELS[name]
     return made(
         folder, **{k: v for k, v in options.items() if k in inspect.signature(made).parameters}

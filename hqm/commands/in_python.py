@@ -1,8 +1,6 @@
-"""The commands as functions for Python: `hqm.audit("pope", recorded="answers.jsonl")` does what
-`hqm audit` does.
+"""What the functions for Python do, once their keywords are read into `RunOptions`.
 
-Their keywords are the options of the commands, by the names of the fields in
-`hqm.commands.options`.
+`hqm.commands.python_api` gives them the keywords.
 """
 
 from __future__ import annotations
@@ -21,8 +19,7 @@ from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.log_benchmark import LogBenchmark, benchmarks_of_logs
 from hqm.benchmark.registry import is_log, load
-from hqm.commands.comparing import COMPARED, Readings, comparison_of
-from hqm.commands.option_decorators import with_keywords
+from hqm.commands.comparing import Readings, comparison_of
 from hqm.commands.options import RunOptions
 from hqm.commands.session import Plan, Session, run_until
 from hqm.commands.shared import readable, writable
@@ -37,14 +34,10 @@ from hqm.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_AUDITED = ("what", "who", "asking", "reading", "judging", "compute")
-_NOT_ASKED = ("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin")
-
-# a script that is no module of its own cannot start worker processes
-_ALONE: dict[str, Any] = {"workers": 1}
+# A script that is no module of its own cannot start worker processes.
+ALONE: dict[str, Any] = {"workers": 1}
 
 
-@with_keywords(*_AUDITED, second="recorded", **_ALONE)
 def audit(
     benchmark: Evidence | Benchmark | str | Path | pd.DataFrame,
     *,
@@ -70,18 +63,19 @@ def audit(
 
     Examples
     --------
+    >>> import hqm
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("item,respondent,answer\\ny0000,a,No\\ny0000,b,Yes\\n")
     ...     _ = file.write("y0008,a,No\\ny0008,b,No\\n")
     ...     file.flush()
-    ...     scores = audit("shapes_yesno", recorded=file.name).to_frame("scores")
+    ...     scores = hqm.audit("shapes_yesno", recorded=file.name).to_frame("scores")
     >>> scores.query("metric == 'accuracy'")["score"].tolist()
     [0.5, 0.0]
     """
     if not isinstance(benchmark, Evidence):
         return audit_of(_gathered(benchmark, store, options))
-    if store is not None or options != RunOptions.of(_ALONE):
+    if store is not None or options != RunOptions.of(ALONE):
         raise UsageError(
             "the evidence is gathered, and files or settings are given beside it",
             remedy="Give them to hqm.gather or hqm.evidence_of.",
@@ -89,7 +83,6 @@ def audit(
     return audit_of(benchmark)
 
 
-@with_keywords(*_AUDITED, second="recorded", **_ALONE)
 def evidence_of(
     benchmark: Benchmark | str | Path | pd.DataFrame,
     *,
@@ -157,7 +150,6 @@ class RunResult:
     stopped: tuple[StoppedRun, ...] = ()
 
 
-@with_keywords(*_AUDITED, without=_NOT_ASKED, second="respondents", **_ALONE)
 def run(
     benchmark: Benchmark | str | Path, *, store: Store | str | Path, options: RunOptions
 ) -> RunResult:
@@ -181,6 +173,7 @@ def run(
 
     Examples
     --------
+    >>> import hqm
     >>> import tempfile
     >>> from pathlib import Path
     >>> folder = tempfile.TemporaryDirectory()
@@ -190,7 +183,7 @@ def run(
     ...     rows += [f"{item.id},key,{item.target}", f"{item.id},yes,Yes"]
     >>> _ = answers.write_text("\n".join(rows))
     >>> once = {"forms": "original", "runs": 1, "until": "separated"}
-    >>> asked = run("shapes_yesno", recorded=answers, store=store, **once)
+    >>> asked = hqm.run("shapes_yesno", recorded=answers, store=store, **once)
     >>> [(pair.state, pair.pictures < 252) for pair in asked.stopped[0].pairs]
     [('separated', True)]
     """
@@ -206,7 +199,6 @@ def run(
         return RunResult(outcome=added([each.outcome for each in stopped]), stopped=stopped)
 
 
-@with_keywords(*_AUDITED, without=(*_NOT_ASKED, "until"), second="respondents", **_ALONE)
 def plan(
     benchmark: Benchmark | str | Path,
     *,
@@ -224,7 +216,8 @@ def plan(
 
     Examples
     --------
-    >>> made = plan("shapes_yesno", ["hf/shapes:steady"], forms="original", runs=1)
+    >>> import hqm
+    >>> made = hqm.plan("shapes_yesno", ["hf/shapes:steady"], forms="original", runs=1)
     >>> made.forecasts["hf/shapes:steady", "shapes_yesno"].requests
     1008
     """
@@ -232,7 +225,6 @@ def plan(
         return Session([_named(benchmark)], opened, options).plan()
 
 
-@with_keywords(*COMPARED)
 def compare(
     *what: Audit | BenchmarkAudit | str | Path,
     store: str | Path | None = None,

@@ -21,7 +21,6 @@ from hqm.auditing.evidence import Evidence, families_of, read_families
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
-from hqm.commands.option_decorators import with_keywords
 from hqm.commands.options import RunOptions
 from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
@@ -146,7 +145,6 @@ def _cut_to_asked(
 _ALONE = "Shorten a benchmark whose answers are scored one by one."
 
 
-@with_keywords("families", "data", "images")
 def shorten(
     benchmark: Evidence | Benchmark | str | Path,
     audit: str | Path | None = None,
@@ -191,7 +189,8 @@ def shorten(
 
     Examples
     --------
-    >>> shorten("shapes_yesno", "no-such-audit.json")
+    >>> import hqm
+    >>> hqm.shorten("shapes_yesno", "no-such-audit.json")
     Traceback (most recent call last):
     ...
     hqm.errors.DataError: no-such-audit.json: there is no such file. Correct the path, or make an audit: `hqm audit NAME --out FOLDER`.

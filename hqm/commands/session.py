@@ -207,6 +207,7 @@ class Session:
                 dtype=compute.dtype,
                 batch=compute.batch,
                 vllm=compute.vllm,
+                concurrency=compute.concurrency,
             )
             self._check_price(self._made[name])
         return self._made[name]

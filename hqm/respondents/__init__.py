@@ -10,7 +10,13 @@ from hqm.respondents.kinds import kind_of, unknown
 
 
 def make_respondent(
-    text: str, *, device: str = "auto", dtype: str = "auto", batch: int = 0, vllm: str = ""
+    text: str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    batch: int = 0,
+    vllm: str = "",
+    concurrency: int = 0,
 ) -> Respondent:
     """The live respondent that a name stands for; nothing is loaded before it is asked.
 
@@ -18,7 +24,7 @@ def make_respondent(
     ----------
     text
         A name of one of the kinds in `hqm.respondents.kinds`.
-    device, dtype, batch, vllm
+    device, dtype, batch, vllm, concurrency
         Settings of this machine; a kind of respondent gets those that its class takes. `vllm` is
         the program, or the environment it is installed in, that serves `vllm/<model>`.
 
@@ -39,7 +45,13 @@ def make_respondent(
             remedy="Recorded answers are read by `hqm audit NAME --recorded FILE`.",
         )
     made = kind.load()
-    settings = {"device": device, "dtype": dtype, "batch": batch, "vllm": vllm}
+    settings: dict[str, object] = {
+        "device": device,
+        "dtype": dtype,
+        "batch": batch,
+        "vllm": vllm,
+        "concurrency": concurrency,
+    }
     taken = inspect.signature(made).parameters
     respondent: Respondent = made(
         name, **{key: value for key, value in settings.items() if key in taken}

@@ -276,6 +276,18 @@ class RespondentName:
         """A setting that is not about sampling."""
         return dict(self.settings).get(key, default)
 
+    def flag(self, key: str) -> bool:
+        """A setting that is yes or no.
+
+        >>> RespondentName.parse("hf/x?trust_remote_code=yes").flag("trust_remote_code")
+        True
+        """
+        answers = {"yes": True, "true": True, "no": False, "false": False, "": False}
+        text = self.option(key)
+        if text.lower() not in answers:
+            raise UsageError(f"{key}={text!r} is neither yes nor no", place=str(self))
+        return answers[text.lower()]
+
     def number(self, key: str, default: float) -> float:
         """A setting that is a number from 0 up.
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import GenerationConfig, LogitsProcessorList
@@ -56,6 +56,7 @@ tokens: the longest is waited for.
 """
 _HELD = 0.25
 """Seconds for which answers are held, so that many are stored together; the first are not."""
+_NO_MEMORY = "out of memory"
 _FIRST = 64
 """Rows at most that are taken up before there is an answer: somebody waits to see the first one."""
 
@@ -68,6 +69,15 @@ class Drawn:
 
     tokens: list[int]
     first: dict[str, float]
+    error: str = ""
+    """Why there is no answer; empty where there is one."""
+
+
+class Begun(NamedTuple):
+    """A few answers that were begun, and what drew them."""
+
+    answers: dict[int, Drawn]
+    chooser: Chooser
 
 
 class Engine:
@@ -114,14 +124,22 @@ class Engine:
         """
         self._first = loaded.family.first_position
         self._spare = Spare()
-        self._checked: set[Sharing] = {"nothing"}
+        self.one_at_a_time = False
+        """Whether plain `generate` gets one prompt at a time, as a model needs that answers
+        otherwise, or not at all, when it reads several.
+        """
+        self._checked: set[Sharing] = set()
+        self._reported = ""
         if self.sharing != "prefix":
             self._say()
 
     @property
     def how(self) -> str:
         """What is shared, and why no more."""
-        return f"{_IN_WORDS[self.sharing]}: {self.why}" if self.why else _IN_WORDS[self.sharing]
+        way = _IN_WORDS[self.sharing]
+        if self.one_at_a_time:
+            way = f"{way}, one prompt at a time"
+        return f"{way}: {self.why}" if self.why else way
 
     def _joins(self, pictured: bool) -> bool:
         """Whether rows can be taken up while others are being answered."""
@@ -146,7 +164,10 @@ class Engine:
         )
 
     def _say(self) -> None:
-        logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
+        """Report what is shared, once for each way that is settled on."""
+        if self.how != self._reported:
+            logging.getLogger("hqm").warning("hqm: %s: %s", self.name, self.how)
+            self._reported = self.how
 
     def look_ahead(self, prompts: Sequence[Prompt]) -> None:
         """Prepare the pictures that come next while others are answered, where prompts come
@@ -167,13 +188,14 @@ class Engine:
     def share_less(self, why: str, sharing: Sharing | None = None) -> None:
         """Share less from now on, for a reason."""
         self.sharing, self.why = sharing or _LESS[self.sharing], why
-        self._say()
 
     def stream(
         self, waiting: Waiting, temperature: float, top_p: float, max_tokens: int, limit: int
-    ) -> Iterator[list[tuple[int, Drawn | None]]]:
-        """Answer what waits, and give what has finished, with its number; None where memory has no
-        room for it alone.
+    ) -> Iterator[list[tuple[int, Drawn]]]:
+        """Answer what waits, and give what has finished, with its number.
+
+        Where sharing fails, what was lost is answered by plain `generate` one at a time, and less
+        is shared from then on.
 
         Parameters
         ----------
@@ -186,7 +208,7 @@ class Engine:
             return self._flow(Chooser(temperature, top_p), max_tokens, pictured)
 
         running, largest = flow(), 0
-        held: list[tuple[int, Drawn | None]] = []
+        held: list[tuple[int, Drawn]] = []
         handed_over = -math.inf
         while waiting.more or running.alive:
             joins = self._joins(pictured)
@@ -196,7 +218,7 @@ class Engine:
             free, taken = most - running.alive, list[Taken]()
             if waiting.more and (not running.alive or (joins and free >= _FREE * most)):
                 taken = waiting.take(free)
-            failed = False
+            failure, no_memory = "", False
             try:
                 with torch.inference_mode():
                     if taken and (
@@ -213,46 +235,64 @@ class Engine:
                         running.admit(taken, waiting.next_picture)
                     else:
                         running.step()
+            except RespondentError:
+                yield held
+                raise
             except Unsplit as unsplit:
                 waiting.back(taken)
                 if not pictured:
                     self._texts = False
-                elif self.sharing == "features" and self.whole:
-                    self.whole = False
                 else:
-                    self.share_less(unsplit.why)
-            except (RuntimeError, MemoryError) as error:
-                failed = is_out_of_memory(error)
-                if not failed:
-                    yield held
-                    raise
+                    self._step_down(unsplit.why, final=True)
+            except Exception as error:  # a model's forward pass may fail in any way
+                failure, no_memory = _first_line(error), is_out_of_memory(error)
             done = [
                 (row, self._drawn(tokens, running.chooser.leave(row)))
                 for row, tokens in running.collect()
             ]
             held += done
-            if not failed:
+            if not failure:
                 largest = max(largest, running.alive, len(taken))
-            if failed:  # outside of the handler, whose traceback holds the tensors that did not fit
+            else:  # outside of the handler, whose traceback holds the tensors that did not fit
                 known = {number for number, _ in done}
-                lost = {
+                by_number = {
                     number: (number, prompt)
                     for number, prompt in (*running.unfinished, *taken)
                     if number not in known
                 }
+                lost = [by_number[number] for number in sorted(by_number)]
                 running = flow()
                 self.release()
-                if len(lost) == 1:
-                    held += [(number, None) for number in lost]
+                if not no_memory:
+                    chooser = self._chooser(lost, temperature, top_p)
+                    with torch.inference_mode():
+                        held += self._after_failure(failure, lost, chooser, max_tokens)
+                elif len(lost) == 1:
+                    held.append((lost[0][0], Drawn([], {}, _NO_MEMORY)))
                     self.most = largest or 1
                 else:
-                    waiting.back([lost[number] for number in sorted(lost)])
+                    waiting.back(lost)
                     self.most = max(1, min(len(lost) // 2, self.most or len(lost)))
             if held and time.monotonic() - handed_over > _HELD:
                 yield held
                 held, handed_over = [], time.monotonic()
         if held:
             yield held
+
+    def _after_failure(
+        self, failure: str, lost: Sequence[Taken], chooser: Chooser, max_tokens: int
+    ) -> list[tuple[int, Drawn]]:
+        """Answer one at a time what was lost, and share less where that helped: otherwise the
+        prompts are at fault.
+        """
+        answers = self._alone(lost, chooser, max_tokens)
+        if any(not answer.error for _, answer in answers):
+            if lost[0][1].picture is None:
+                self._texts = False
+            else:
+                self._step_down(f"with {_IN_WORDS[self.sharing]} the model fails: {failure}")
+                self._say()
+        return answers
 
     def _enter(self, chooser: Chooser, taken: Sequence[Taken], *, watch: bool = False) -> None:
         for number, prompt in taken:
@@ -269,9 +309,9 @@ class Engine:
 
     def _apart(
         self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn | None]]:
+    ) -> list[tuple[int, Drawn]]:
         """Answer these and no others, sharing what can be shared."""
-        ways: dict[Sharing, Callable[..., list[tuple[int, Drawn | None]]]] = {
+        ways: dict[Sharing, Callable[..., list[tuple[int, Drawn]]]] = {
             "prefix": self._shared,
             "features": self._shared if self.whole else self._with_features,
             "nothing": self._plain,
@@ -279,85 +319,144 @@ class Engine:
         level = "nothing" if taken[0][1].picture is None else self.sharing
         return ways[level](taken, chooser, max_tokens)
 
+    def _begun(
+        self,
+        way: Callable[[Sequence[Taken], Chooser, int], list[tuple[int, Drawn]]],
+        taken: Sequence[Taken],
+        temperature: float,
+        top_p: float,
+        max_tokens: int,
+    ) -> Begun:
+        """Begin a few answers in one way, to compare it with another."""
+        few = _spread(taken)
+        chooser = self._chooser(few, temperature, top_p, watch=True)
+        return Begun(dict(way(few, chooser, min(max_tokens, _BEGINNING))), chooser)
+
     def _settle(
         self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
     ) -> None:
-        """Find out what can be shared: a few answers are begun with it, and by plain `generate`."""
-        few, tokens = _spread(taken), min(max_tokens, _BEGINNING)
+        """Find out what can be shared: a few answers are begun with it, and by plain `generate`.
+
+        Raises
+        ------
+        RespondentError
+            Plain `generate` answers none of them, one at a time.
+        """
+        asked = taken, temperature, top_p, max_tokens
         while self.sharing not in self._checked:
-            level, drawing = self.sharing, self._chooser(few, temperature, top_p, watch=True)
+            level = self.sharing
             try:
-                drawn = self._apart(few, drawing, tokens)
-            except (
-                Exception
-            ) as error:  # a model whose forward pass is not that of others ends in any way
-                if level == "features" and self.whole and not is_out_of_memory(error):
-                    self.whole = False
-                elif isinstance(error, Unsplit):
-                    self.share_less(error.why)
-                else:
+                shared = self._begun(self._apart, *asked)
+                plain = self._begun(self._alone if level == "nothing" else self._plain, *asked)
+            except Exception as error:  # a model's forward pass may fail in any way
+                if is_out_of_memory(error):
                     raise
+                if isinstance(error, Unsplit):
+                    self._step_down(error.why, final=True)
+                else:
+                    why = f"with {_IN_WORDS[level]} the model fails: {_first_line(error)}"
+                    self._step_down(why)
                 continue
-            plain = self._chooser(few, temperature, top_p, watch=True)
-            if self._same(dict(drawn), drawing, dict(self._plain(few, plain, tokens)), plain):
+            if self._same(shared, plain):
                 self._checked.add(level)
-            elif level == "prefix" and self.packs:
-                self.packs = False
-            elif level == "features" and self.whole:
-                self.whole = False
             else:
-                self.share_less(
+                self._step_down(
                     f"with {_IN_WORDS[level]} the answers are not those of plain generate"
                 )
+        if self.why:
+            self._say()
+        if self.one_at_a_time:
+            alone = self._begun(self._alone, *asked)
+            if all(answer.error for answer in alone.answers.values()):
+                reason = next(iter(alone.answers.values())).error
+                raise RespondentError(
+                    f"it answers no question: {reason}",
+                    place=self.name,
+                    remedy="Another version of transformers may run it, or a server (vllm/).",
+                )
+
+    def _step_down(self, why: str, *, final: bool = False) -> None:
+        """Share less, or the same in a simpler way; `final` where no simpler way can help."""
+        if self.sharing == "prefix" and self.packs and not final:
+            self.packs = False
+        elif self.sharing == "features" and self.whole:
+            self.whole = False
+        elif self.sharing == "nothing":
+            self._checked.add("nothing")
+            self.one_at_a_time, self.why = True, why
+        else:
+            self.share_less(why)
 
     def _settle_texts(
         self, taken: Sequence[Taken], temperature: float, top_p: float, max_tokens: int
     ) -> None:
-        """Find out whether prompts without a picture can be read once for all their runs, in the
-        same way.
+        """Find out whether prompts without a picture can be read once for all their runs, and
+        whether plain `generate` can read several of them, in the same way.
         """
-        few, tokens = _spread(taken), min(max_tokens, _BEGINNING)
-        plain = self._chooser(few, temperature, top_p, watch=True)
-        try:
-            again = dict(self._plain(few, plain, tokens))
-        except (TypeError, ValueError) as error:
-            what = f"it answers no question without a picture: {str(error).splitlines()[0]}"
+        asked = taken, temperature, top_p, max_tokens
+        alone = self._begun(self._alone, *asked)
+        reasons = [answer.error for answer in alone.answers.values() if answer.error]
+        if len(reasons) == len(alone.answers):
+            what = f"it answers no question without a picture: {reasons[0]}"
             remedy = "Leave it out where pictures are not shown (--blind)."
-            raise RespondentError(what, place=self.name, remedy=remedy) from error
-        drawing = self._chooser(few, temperature, top_p, watch=True)
+            raise RespondentError(what, place=self.name, remedy=remedy)
+        self._texts = self._begins_alike(self._shared, alone, *asked)
+        if not self._texts and not self.one_at_a_time:
+            self.one_at_a_time = not self._begins_alike(self._plain, alone, *asked)
+
+    def _begins_alike(
+        self,
+        way: Callable[[Sequence[Taken], Chooser, int], list[tuple[int, Drawn]]],
+        plain: Begun,
+        *asked: Any,
+    ) -> bool:
+        """Whether a way gives the answers of plain `generate`, without an error."""
         try:
-            drawn = dict(self._shared(few, drawing, tokens))
-        except (
-            Exception
-        ) as error:  # a model whose forward pass is not that of others ends in any way
+            return self._same(self._begun(way, *asked), plain)
+        except Exception as error:  # a model's forward pass may fail in any way
             if is_out_of_memory(error):
                 raise
-            self._texts = False
-        else:
-            self._texts = self._same(drawn, drawing, again, plain)
+            return False
 
-    def _same(
-        self,
-        drawn: dict[int, Drawn | None],
-        drawing: Chooser,
-        again: dict[int, Drawn | None],
-        plain: Chooser,
-    ) -> bool:
+    def _same(self, shared: Begun, plain: Begun) -> bool:
         """Whether answers are those of plain `generate`; in half precision, whether their
         distributions are near.
         """
         if torch.finfo(self.model.dtype).bits >= 32:
-            return drawn == again
-        return all(
-            float((drawing.watched[row] - plain.watched[row]).abs().sum()) / 2 < _NEAR
-            for row in plain.watched
+            return shared.answers == plain.answers
+        watched = plain.chooser.watched
+        return watched.keys() == shared.chooser.watched.keys() and all(
+            float((shared.chooser.watched[row] - watched[row]).abs().sum()) / 2 < _NEAR
+            for row in watched
         )
 
     # --- plain ---
 
     def _plain(
-        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int, inputs: Any = None
-    ) -> list[tuple[int, Drawn | None]]:
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
+    ) -> list[tuple[int, Drawn]]:
+        if self.one_at_a_time:
+            return self._alone(taken, chooser, max_tokens)
+        inputs = self.reader.inputs([prompt for _, prompt in taken])
+        return self._generate(taken, chooser, max_tokens, inputs)
+
+    def _alone(
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
+    ) -> list[tuple[int, Drawn]]:
+        """Plain `generate` with one prompt at a time; where it fails, the answer says why."""
+        answers: list[tuple[int, Drawn]] = []
+        for number, prompt in taken:
+            try:
+                inputs = self.reader.inputs([prompt])
+                answers += self._generate([(number, prompt)], chooser, max_tokens, inputs)
+            except Exception as error:  # a model's forward pass may fail in any way
+                reason = _NO_MEMORY if is_out_of_memory(error) else _first_line(error)
+                answers.append((number, Drawn([], chooser.leave(number), reason)))
+        return answers
+
+    def _generate(
+        self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int, inputs: Any
+    ) -> list[tuple[int, Drawn]]:
         numbers = [number for number, _ in taken]
 
         def choose(_input_ids: Any, scores: Any) -> Any:
@@ -369,7 +468,6 @@ class Engine:
                 return scores
             return scores.new_full(scores.shape, float("-inf")).scatter(-1, chosen[:, None], 0.0)
 
-        inputs = self.reader.inputs([prompt for _, prompt in taken]) if inputs is None else inputs
         settings = self.model.generation_config
         # the model's own distribution: no penalties, no habits of its generation_config
         config = GenerationConfig(
@@ -400,7 +498,7 @@ class Engine:
 
     def _with_features(
         self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn | None]]:
+    ) -> list[tuple[int, Drawn]]:
         """Plain `generate` with the vision tower's output put in its place."""
         prompts = [prompt for _, prompt in taken]
         outputs = self.tower.of_prompts(prompts)
@@ -410,13 +508,13 @@ class Engine:
             inputs = None
         inputs = self.reader.inputs(prompts, again=True) if inputs is None else inputs
         with self.tower.replayed(outputs):
-            return self._plain(taken, chooser, max_tokens, inputs)
+            return self._generate(taken, chooser, max_tokens, inputs)
 
     # --- prefix ---
 
     def _shared(
         self, taken: Sequence[Taken], chooser: Chooser, max_tokens: int
-    ) -> list[tuple[int, Drawn | None]]:
+    ) -> list[tuple[int, Drawn]]:
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise Unsplit("an encoder-decoder has no prefix to share")
         flow = self._flow(chooser, max_tokens, pictured=taken[0][1].picture is not None)
@@ -424,6 +522,12 @@ class Engine:
         while flow.alive:
             flow.step()
         return [(row, self._drawn(tokens, chooser.leave(row))) for row, tokens in flow.collect()]
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of what an error says, with its type."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _spread(taken: Sequence[Taken]) -> list[Taken]:

@@ -34,8 +34,8 @@ class TransformersRespondent:
     Parameters
     ----------
     name
-        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype`, `batch` and `attention` may
-        follow.
+        `hf/<folder or hub id>[@revision]`; settings `device`, `dtype`, `batch`, `attention` and
+        `trust_remote_code` may follow.
     device, dtype
         `auto` takes a GPU when there is one, and half precision on it; float32 on a CPU.
     batch
@@ -60,6 +60,7 @@ class TransformersRespondent:
         self.device_wanted = name.option("device", device)
         self.dtype_wanted = name.option("dtype", dtype)
         self.attention_wanted = name.option("attention", "auto")
+        self.trust_remote_code = name.flag("trust_remote_code")
         self.batch = int(name.option("batch", str(batch)))
         self._waiting: Waiting | None = None
         self._finishing = False
@@ -146,6 +147,7 @@ class TransformersRespondent:
                 dtype=self.dtype,
                 attention=self.attention_wanted,
                 name=self.name,
+                trust_remote_code=self.trust_remote_code,
             )
 
     @cached_property
@@ -247,11 +249,12 @@ class TransformersRespondent:
 
         model = self._loaded.model
         text = model.config.get_text_config()
-        heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-        width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-        row = (
-            2 * text.num_hidden_layers * heads * width * (1024 + max_tokens) * model.dtype.itemsize
-        )
+        # a model without attention has no heads: its state is taken to be as large as one's keys
+        heads = getattr(text, "num_attention_heads", None) or 1
+        width = getattr(text, "head_dim", None) or text.hidden_size // heads
+        shared = getattr(text, "num_key_value_heads", None) or heads
+        places = 1024 + max_tokens
+        row = 2 * text.num_hidden_layers * shared * width * places * model.dtype.itemsize
         room = 1 << 30
         if self.device.startswith("cuda"):
             room = torch.cuda.mem_get_info(self.device)[0] // 3
@@ -313,11 +316,10 @@ class TransformersRespondent:
             )
         return str(text)
 
-    def _response(self, request: Request, drawn: Drawn | None, seconds: float) -> Response:
-        if drawn is None:
-            return Response(
-                "", "error", f"out of memory on {self.device} with one question at a time"
-            )
+    def _response(self, request: Request, drawn: Drawn, seconds: float) -> Response:
+        if drawn.error:
+            reason = f"{drawn.error} (on {self.device}, with one question at a time)"
+            return Response("", "error", reason)
         tokens = drawn.tokens
         ended = bool(tokens) and tokens[-1] in self._engine.ends
         with self._engine.reader.lock:

@@ -86,10 +86,13 @@ FAMILIES: tuple[Family, ...] = (
     Family("Qwen2-VL", ("qwen2_vl",)),
     Family("Qwen2.5-VL", ("qwen2_5_vl",)),
     Family("Qwen3-VL", ("qwen3_vl",)),
+    Family("Qwen3.5", ("qwen3_5", "qwen3_5_moe")),
     Family("InternVL", ("internvl",)),
     Family("Idefics3", ("idefics3",)),
     Family("SmolVLM", ("smolvlm",), needs=("num2words",)),
     Family("Gemma 3", ("gemma3",)),
+    Family("Gemma 4", ("gemma4",)),
+    Family("Aya Vision", ("aya_vision",)),
     Family(
         "PaliGemma",
         ("paligemma",),

@@ -13,6 +13,7 @@ import json
 import logging
 import lzma
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -224,39 +225,71 @@ class Loaded:
         return "" if getattr(self.processor, "chat_template", None) else self.family.form
 
 
-def pictures_only(cls: Any) -> Any:
-    """A processor class without its part for videos.
+class _NoVideos(SimpleNamespace):
+    """Stands for a processor's part for videos: templates ask for its settings, never for a video."""
 
-    That part needs torchvision, pictures do not; a class that has no such part is returned as it
+    num_frames = None
+    fps = None
+
+
+def pictures_only(cls: Any) -> Any:
+    """Return a processor class without its part for videos.
+
+    That part needs torchvision, pictures do not. A class that has no such part is returned as it
     is.
     """
-    if "video_processor" not in cls.get_attributes():
-        return cls
     attributes = cls.get_attributes()
+    if "video_processor" not in attributes:
+        return cls
     gap = attributes.index("video_processor")
 
     class PicturesOnly(cls):  # type: ignore[misc]
-        video_processor = SimpleNamespace(num_frames=None, fps=None)
-        """Asked for its settings by templates, never for a video."""
+        video_processor = _NoVideos()
+        is_made = True
 
         @classmethod
         def get_attributes(cls) -> list[str]:
-            return [name for name in attributes if name != "video_processor"]
+            return [
+                name for name in attributes if cls.is_made is False or name != "video_processor"
+            ]
+
+        def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            if argument_name == "video_processor":
+                return _NoVideos
+            return super().check_argument_for_proper_class(argument_name, argument)
 
         @classmethod
         def from_args_and_dict(
             cls, args: list[Any], processor_dict: dict[str, Any], **settings: Any
         ) -> Any:
-            return super().from_args_and_dict(
-                [*args[:gap], None, *args[gap:]], processor_dict, **settings
-            )
+            # a class hands its parts on in any order, by place or by name, so all must be there
+            cls.is_made = False
+            try:
+                return super().from_args_and_dict(
+                    [*args[:gap], cls.video_processor, *args[gap:]], processor_dict, **settings
+                )
+            finally:
+                cls.is_made = True
+
+        def to_dict(self) -> dict[str, Any]:
+            parts: dict[str, Any] = super().to_dict()
+            return {name: part for name, part in parts.items() if name != "video_processor"}
 
     # transformers writes and reads the class by its name
     PicturesOnly.__name__ = PicturesOnly.__qualname__ = cls.__name__
     return PicturesOnly
 
 
-def load(path: str, *, revision: str, device: str, dtype: str, attention: str, name: str) -> Loaded:
+def load(
+    path: str,
+    *,
+    revision: str,
+    device: str,
+    dtype: str,
+    attention: str,
+    name: str,
+    trust_remote_code: bool = False,
+) -> Loaded:
     """Load a model and its processor.
 
     Parameters
@@ -267,6 +300,8 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
         `auto`, or an attention implementation of transformers.
     name
         The respondent, for the errors.
+    trust_remote_code
+        Whether to run program code that comes with the model.
 
     Raises
     ------
@@ -290,10 +325,19 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
         raise RespondentError(
             "the folder holds no weights (*.safetensors)", place=path, remedy="Name a saved model."
         )
-    options: dict[str, Any] = {"local_files_only": folder.is_dir()}
+    options: dict[str, Any] = {
+        "local_files_only": folder.is_dir(),
+        # left out, transformers would ask on the terminal
+        "trust_remote_code": trust_remote_code,
+    }
+    if trust_remote_code:
+        logging.getLogger("hqm").warning(
+            "hqm: %s: program code that comes with the model is run on this machine", name
+        )
     if revision:
         options["revision"] = revision
-    kind = _model_type(path, options, name)
+    config = _config(path, options, name)
+    kind = str(config.model_type)
     family = family_of(kind)
     if family.refusal:
         raise RespondentError(f"the model cannot answer: {family.refusal}", place=name)
@@ -303,7 +347,7 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
                 f"the model cannot be loaded: the processor of {family.name} needs {module}, which"
                 " is not installed"
             )
-            raise RespondentError(what, place=name, remedy=f"pip install {module}")
+            raise RespondentError(what, place=name, remedy=_install(module))
     try:
         processor = _processor(path, kind, options)
         settings = {"dtype": getattr(torch, dtype), **options}
@@ -311,11 +355,11 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
         model = None
         if attention == "auto" and wanted != "eager":
             try:
-                model = _model(path, attn_implementation=wanted, **settings)
+                model = _model(path, config, attn_implementation=wanted, **settings)
             except ValueError:  # a family without fused attention says so by a ValueError
                 wanted = "eager"
         if model is None:
-            model = _model(path, attn_implementation=wanted, **settings)
+            model = _model(path, config, attn_implementation=wanted, **settings)
         model = model.to(device).eval()
     except Exception as error:  # the loaders raise whatever their files make them raise
         raise _cannot(name, error) from error
@@ -331,25 +375,52 @@ def load(path: str, *, revision: str, device: str, dtype: str, attention: str, n
     return Loaded(model, processor, family, wanted)
 
 
+_LIBRARY = re.compile(r"requires the ([\w.-]+) library")
+"""How transformers says that a library is not installed."""
+
+
+def _install(library: str) -> str:
+    """What to type for a library that a processor needs."""
+    if library == "torchvision":
+        return 'Install the extra: pip install "hqm-audit[vision]"'
+    return f"pip install {library}"
+
+
 def _cannot(name: str, error: Exception) -> RespondentError:
-    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    text = str(error).strip()
+    what = f"the model cannot be loaded: {text.splitlines()[0] if text else type(error).__name__}"
     remedy = "Check the name; a folder must hold a model and its processor saved by transformers."
-    return RespondentError(f"the model cannot be loaded: {first}", place=name, remedy=remedy)
+    library = _LIBRARY.search(text)
+    if "trust_remote_code" in text:
+        what = "the model comes with program code of its own, which is not run"
+        remedy = (
+            "If you trust its authors, write ?trust_remote_code=yes behind the name, or serve it by"
+            " vllm/."
+        )
+    elif library is not None:
+        needed = library[1].lower()
+        what = f"the model cannot be loaded: it needs {needed}, which is not installed"
+        remedy = _install(needed)
+    return RespondentError(what, place=name, remedy=remedy)
 
 
-def _model(path: str, **settings: Any) -> Any:
-    import transformers
-
-    return transformers.AutoModelForImageTextToText.from_pretrained(path, **settings)
-
-
-def _model_type(path: str, options: dict[str, Any], name: str) -> str:
+def _config(path: str, options: dict[str, Any], name: str) -> Any:
     import transformers
 
     try:
-        return str(transformers.AutoConfig.from_pretrained(path, **options).model_type)
+        return transformers.AutoConfig.from_pretrained(path, **options)
     except Exception as error:
         raise _cannot(name, error) from error
+
+
+def _model(path: str, config: Any, **settings: Any) -> Any:
+    import transformers
+
+    # program code that comes with a model is often registered under the older class
+    own = getattr(config, "auto_map", None) or {}
+    wanted = ("AutoModelForImageTextToText", "AutoModelForCausalLM")
+    auto = next((name for name in wanted if name in own), wanted[0])
+    return getattr(transformers, auto).from_pretrained(path, **settings)
 
 
 def _needs_of_vision(path: str, kind: str) -> tuple[str, ...]:

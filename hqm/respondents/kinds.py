@@ -102,7 +102,7 @@ KINDS: tuple[Kind, ...] = (
         local=True,
         seconds=0.5,  # a 7B model on one GPU without batching
         behind=("revision",),
-        settings=("device", "dtype", "attention", "batch"),
+        settings=("device", "dtype", "attention", "batch", "trust_remote_code"),
     ),
     Kind(
         "vllm",

@@ -160,8 +160,22 @@ class Buffers:
         return cache
 
 
+STATES = frozenset(
+    {"conv_states", "recurrent_states", "is_conv_states_initialized", "has_previous_state"}
+)
+"""What a layer of transformers holds that remembers by a state: linear attention, a state space."""
+
+
 def layers_of(cache: Any) -> Layers:
-    """The keys and values of a cache of transformers."""
+    """The keys and values of a cache of transformers.
+
+    Raises
+    ------
+    ValueError
+        A layer remembers by a state, which cannot be put together from places.
+    """
+    if any(STATES & vars(layer).keys() for layer in cache.layers):
+        raise ValueError("a layer remembers by a state")
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 

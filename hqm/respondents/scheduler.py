@@ -265,7 +265,7 @@ class Flow:
             pictures = list({id(seen): seen for _, seen, _ in same}.values())
             place = {id(seen): at for at, seen in enumerate(pictures)}
             prefill = Prefill.of(self.model, pictures)
-            for part in _of_like_length(same, exact=prefill.window is not None):
+            for part in _of_like_length(same, exact=not prefill.pads):
                 numbers, seen, tails = zip(*part, strict=True)
                 asked = Questions(
                     self.model, prefill, numbers, [place[id(s)] for s in seen], tails, self.ends

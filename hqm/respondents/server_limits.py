@@ -139,6 +139,12 @@ def _said(text: str, scale: float, default: float) -> float:
 # it answers one; the number is then what it was. The first requests of all say nothing of a
 # number when they are turned away, and are not halved.
 #
+# Some servers refuse a request now and then, whatever the number is. So refusals that are scattered
+# among answers lower nothing as long as they are few, and the number goes on as if they had not
+# been: if it is to blame, their share rises with it at once, because a server that is full refuses
+# whatever is added. A share that a whole window had is the server's habit, and only clearly more
+# than that lowers the number. Close to a number that was too much, a refusal is believed at once.
+#
 # The idea of adapting a limit by latency and queue is that of TCP congestion control (V.
 # Jacobson, 1988, Congestion avoidance and control; L. Brakmo and L. Peterson, 1995, TCP Vegas).
 # ----------------------------------------------------------------------
@@ -161,6 +167,10 @@ _CALMEST = 16
 """Rounds after which what was too much is tried again, at most."""
 _FEWEST = 32
 """Answers in a window at least."""
+_HABIT = 0.25
+"""The largest share of refusals that may have nothing to do with the number."""
+_NEAR_CEILING = 0.75
+"""Refusals at so much of a number that was too much mean that it still is."""
 
 
 class Concurrency:
@@ -184,10 +194,10 @@ class Concurrency:
     ...     _ = concurrency.answered(began=0.0, at=0.1)
     >>> concurrency.limit
     16
-    >>> concurrency.refused(began=0.1, at=0.2), concurrency.refused(began=0.1, at=0.2)  # they were in flight together
-    (False, False)
-    >>> concurrency.limit
-    8
+    >>> [concurrency.refused(began=0.1, at=0.2) for _ in range(3)], concurrency.limit  # now and then
+    ([False, False, False], 16)
+    >>> [concurrency.refused(began=0.1, at=0.2) for _ in range(5)], concurrency.limit  # too many, in flight together
+    ([False, False, False, False, False], 8)
     >>> concurrency.refused(began=0.2, at=0.3)  # nothing was answered meanwhile: everything is turned away
     True
     """
@@ -220,6 +230,10 @@ class Concurrency:
         """Whether a round that brought no more is repeated, before the number stops doubling."""
         self._kept: tuple[int, float] | None = None
         """The number that was last found good and its answers a second."""
+        self._habit = 0.0
+        """The share of requests that the server refuses whatever the number is."""
+        self._asked = self._scattered = 0
+        """Requests of this window, and refusals scattered among them."""
         self._up = True
         self._quiet = 0
         self._since, self._skip, self._count, self._wanted = 0.0, 0, 0, self.limit
@@ -256,6 +270,7 @@ class Concurrency:
         Whether a server that turned everything away answers again.
         """
         self._answered = self._came = True
+        self._count_asked()
         again = began >= self._shut
         if again:
             self._shut = math.inf
@@ -291,6 +306,10 @@ class Concurrency:
         """
         if began < self._halved:
             return False
+        self._count_asked()
+        burst = self._in_burst or not self._answered
+        if self.adapts and not burst and self._is_scattered():
+            return False
         if self._in_burst and not self._came:
             self._shut, self._halved, self._after = began, at, max(self._after, self.limit)
             if self.adapts:
@@ -298,6 +317,32 @@ class Concurrency:
             return True
         if not self.adapts or self._lower(at):
             self._halved, self._in_burst, self._came = at, True, False
+        return False
+
+    def _count_asked(self) -> None:
+        """Count a request; where a window is full, its share of refusals is taken for a habit."""
+        self._asked += 1
+        if self._asked > 2 * max(self.limit, _FEWEST):
+            if self.limit < _NEAR_CEILING * self._known:
+                share = self._scattered / self._asked
+                self._habit = (self._habit + share) / 2 if self._habit else share
+            self._asked = self._scattered = 0
+
+    def _is_scattered(self) -> bool:
+        """Count a refusal: whether it may be one that has nothing to do with the number."""
+        if not self._scattered:
+            self._asked = 1
+        self._scattered += 1
+        asked = self._asked + self.limit  # a refusal comes sooner than the answers asked with it
+        if self._habit:
+            tolerated = 3 + 3 * self._habit * asked
+        elif self.limit < _NEAR_CEILING * self._known:
+            tolerated = 3 + _HABIT * asked / 2
+        else:
+            tolerated = 0.0
+        if self._scattered <= tolerated:
+            return True
+        self._asked = self._scattered = 0
         return False
 
     def _lower(self, at: float) -> bool:

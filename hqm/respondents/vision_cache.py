@@ -16,7 +16,7 @@ import torch
 from hqm.respondents.attention import placed, sent
 from hqm.respondents.batching import Prompt
 from hqm.respondents.hf_inputs import Reader, Seen, Unsplit
-from hqm.respondents.kv_cache import Layers, Part, layers_of
+from hqm.respondents.kv_cache import STATES, Layers, Part, layers_of
 from hqm.respondents.token_sampling import Chooser
 
 
@@ -85,8 +85,12 @@ class Prefill:
         """
         own = copy.copy(self.cache)
         own.layers = [copy.copy(layer) for layer in self.cache.layers]
+        for layer in own.layers:
+            # a recurrent layer writes its states where they are, keys and values it replaces
+            for name in STATES & vars(layer).keys():
+                setattr(layer, name, copy.deepcopy(getattr(layer, name)))
         if list(pictures) != list(range(len(self.lengths))):
-            own.batch_select_indices(placed(pictures, own.layers[0].keys.device))
+            own.reorder_cache(placed(pictures, self.scores.device))
         return own
 
     @property
@@ -98,6 +102,14 @@ class Prefill:
             if getattr(layer, "is_sliding", False)
         ]
         return min(windows) if windows else None
+
+    @property
+    def pads(self) -> bool:
+        """Whether a shorter question may stand behind places of no use: not where a layer counts
+        places, or takes every token into its state.
+        """
+        recurrent = any(STATES & vars(layer).keys() for layer in self.cache.layers)
+        return self.window is None and not recurrent
 
 
 def positions(position: Any, shift: Any) -> Any:
@@ -180,7 +192,7 @@ def decode_rows(asked: Questions, chooser: Chooser, max_tokens: int) -> dict[int
             source = [place[at] for at in going]
             if source != list(range(len(mask))):
                 keep = placed(source, device)
-                cache.batch_select_indices(keep)
+                cache.reorder_cache(keep)
                 mask, position = mask[keep], position[keep]
                 shift = None if shift is None else shift[keep]
             chosen = chosen[placed(going, device)]

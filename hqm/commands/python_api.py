@@ -1,0 +1,29 @@
+"""The commands as functions for Python: `hqm.audit("pope", recorded="answers.jsonl")` does what
+`hqm audit` does.
+
+Their keywords are the options and settings of the commands, by the names of the fields in
+`hqm.commands.options`. Type checkers read them in python_api.pyi, which docs/generate.py writes.
+"""
+
+from __future__ import annotations
+
+from hqm.commands import in_python, rescoring
+from hqm.commands.comparing import COMPARED
+from hqm.commands.in_python import ALONE
+from hqm.commands.option_decorators import with_keywords
+
+GROUPS = ("what", "who", "asking", "reading", "judging", "compute")
+NOT_ASKED = ("metrics", "criterion", "pool", "stale", "levels", "judgements", "margin")
+"""What an audit reads, and asking does not."""
+
+audit = with_keywords(*GROUPS, second="recorded", **ALONE)(in_python.audit)
+evidence_of = with_keywords(*GROUPS, second="recorded", **ALONE)(in_python.evidence_of)
+run = with_keywords(*GROUPS, without=NOT_ASKED, second="respondents", **ALONE)(in_python.run)
+plan = with_keywords(*GROUPS, without=(*NOT_ASKED, "until"), second="respondents", **ALONE)(
+    in_python.plan
+)
+compare = with_keywords(*COMPARED)(in_python.compare)
+shorten = with_keywords("families", "data", "images")(rescoring.shorten)
+
+FUNCTIONS = (audit, evidence_of, run, plan, compare, shorten)
+"""What docs/generate.py writes the signatures of."""
