@@ -685,9 +685,7 @@ def _assemble(
             }
             for name, of_name in used.items()
         },
-        truth_yes={
-            name: _truth_yes(of_name) for name, of_name in used.items() if card.task == "yes_no"
-        },
+        truth_yes={n: _truth_yes(f) for n, f in used.items() if card.task == "yes_no"},
         cells=tuple(map(str, matrices)),
         respondents=tuple(
             _respondent(evidence, units, row, who) for row, who in enumerate(evidence.respondents)
@@ -726,9 +724,8 @@ def _findings(evidence: Evidence, estimates: Sequence[Estimate]) -> Iterator[Fin
 
 
 def _truth_yes(form: Form) -> float | None:
-    return (
-        sum(item.target == "yes" for item in form.items) / len(form.items) if form.items else None
-    )
+    yes = sum(item.target == "yes" for item in form.items)
+    return yes / len(form.items) if form.items else None
 
 
 def _respondent(
