@@ -160,6 +160,7 @@ from .scoring.parsers import parser as parser
 from .scoring.polar_answers import read_polar as read_polar
 from .scoring.rules import advice_on_cut as advice_on_cut
 from .scoring.rules import common_words as common_words
+from .scoring.rules import counted_wrong as counted_wrong
 from .scoring.rules import rouge_l as rouge_l
 from .scoring.rules import settle as settle
 from .scoring.rules import unscored as unscored

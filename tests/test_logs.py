@@ -390,7 +390,10 @@ def test_audit_and_score_take_a_log_as_it_is(logs: Path, tmp_path: Path, run: Ru
     )
     assert status == 0, err
     audit = json.loads((tmp_path / "out" / "audit.json").read_text())["audits"][0]
-    assert audit["items"] == 6
+    assert audit["items"] == 1008  # the benchmark's, of which the log answers six
+    (who,) = audit["respondents"]
+    states = who["states"][audit["reference"]]
+    assert (states["ok"], states["missing"]) == (6, 1002)
     samples = next((logs / "lmms_eval" / "writer_only").glob("*.jsonl"))
     status, out, _ = run("score", "shapes_yesno", "--answers", samples, "--json")
     scored = json.loads(out)

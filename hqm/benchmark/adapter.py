@@ -413,7 +413,7 @@ class Adapter:
         """Recorded answers in the release's own format: the form that the file answers, and item id
         -> response.
         """
-        return form, read_answers(path, form)
+        return form, read_answers(path, form, self.spelled)
 
     def spelled(self, text: str) -> str:
         """A question's text as all copies of the benchmark agree on it, where some have typing
@@ -582,6 +582,11 @@ class Benchmark(Adapter):
         self.recipe = compose(words, self.recipes, card.name)
         self._rewordings: tuple[Form, list[Form]] | None = None
         self._further: tuple[Form, tuple[Form, ...]] | None = None
+
+    @property
+    def has_own_answer_files(self) -> bool:
+        """Whether its release has a format of answers of its own."""
+        return type(self).read_answers is not Adapter.read_answers
 
     # --- names, as a signature has them ---
 

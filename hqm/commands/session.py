@@ -45,10 +45,9 @@ from hqm.commands.record import record_of, study_costs
 from hqm.decisions.stopping import StoppedRun, StoppingRule, ask_until, deciding_metric
 from hqm.errors import DesignError, HQMError, UsageError
 from hqm.forms.make_forms import read_form
-from hqm.imports.detect import written_by_tool
 from hqm.imports.human_labels import HUMAN, labelled_by
-from hqm.imports.log_answers import LogSettings, Taken, take_logs
-from hqm.imports.recordings import Recording, perfect_respondents, read_recordings
+from hqm.imports.log_answers import LogSettings, Taken, read_recorded
+from hqm.imports.recordings import Recording, perfect_respondents
 from hqm.indicators.flags import length_confound
 from hqm.judges.file_judge import BroughtJudge, Judge, judges_of, keep, stored
 from hqm.judges.judge_models import Judged, Judging, Progress
@@ -237,27 +236,18 @@ class Session:
         read = (
             {form.name: form for form in self.forms(self._whole[benchmark.name])} if cut else forms
         )
-        recordings: list[Recording] = list(benchmark.brought)
-        logs = []
-        for path in paths:
-            released = benchmark.recordings(path)
-            if released is not None:
-                recordings += released
-            elif path.exists() and written_by_tool(path):
-                logs.append(path)
-            else:
-                recordings += read_recordings(path, read)
-        if logs:
-            self.taken[benchmark.name] = taken = take_logs(
-                read, logs, self.logs, benchmark.spelled
-            ).only(forms)
-            recordings += taken.recordings
+        recorded = read_recorded(benchmark, paths, read, self.logs)
+        recordings = [*benchmark.brought, *recorded.recordings]
+        if recorded.taken is not None:
+            self.taken[benchmark.name] = recorded.taken.only(forms)
         if cut:
             recordings = [inside for r in recordings if (inside := _only(r, forms[r.form])).answers]
-        # an item that no respondent was asked is no part of what was administered
-        asked = {key for recording in recordings for key in recording.answers}
+        # a part of which nobody answered anything was not administered; within the others, what was
+        # not answered is missing
+        answered = {key for recording in recordings for key in recording.answers}
+        parts = {item.part for item in benchmark.original.items if item.id in answered}
         benchmark.original = replace(
-            benchmark.original, items=tuple(i for i in benchmark.original.items if i.id in asked)
+            benchmark.original, items=tuple(i for i in benchmark.original.items if i.part in parts)
         )
         self.notes += perfect_respondents(benchmark.original, recordings)
         by_name: dict[str, list[Recording]] = {}
@@ -482,6 +472,12 @@ class Session:
             ]
         return self._from_files[benchmark.name]
 
+    @property
+    def _only_recorded(self) -> bool:
+        who = self.options.who
+        live = [name for name in who.respondents if not name.startswith("recorded/")]
+        return bool(who.recorded) and not live
+
     def forms(self, benchmark: Benchmark) -> list[Form]:
         """The forms that the options ask for, in their order."""
         wanted = list(dict.fromkeys([*self.options.what.forms, *self.options.what.form_files]))
@@ -499,6 +495,9 @@ class Session:
                 given=unknown[0],
                 known=every,
             )
+        if self._only_recorded and self.options.what.forms == RunOptions().what.forms:
+            # nobody asked for the parallel form by name, and nobody is going to be put it
+            wanted = [name for name in wanted if every[name].items or not every[name].left_out]
         for name in wanted:
             if not every[name].items and every[name].left_out:
                 reason = every[name].left_out[0].reason

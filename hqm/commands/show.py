@@ -754,6 +754,12 @@ def coefficients(result: Audit) -> None:
             f"\n{audited.title}: {audited.items} items, {n}"
             f" {'respondent' if n == 1 else 'respondents'}"
         )
+        missing = audited.state_counts.get(audited.reference, {}).get("missing", 0)
+        if missing:
+            print(
+                f"{missing} of {n * audited.items} answers are missing: every number is about the"
+                " answers that there are."
+            )
         if audited.stopped:
             stopped = importlib.import_module("hqm.reports.side_tables").stopped(audited)
             print(importlib.import_module("hqm.reports.phrases").in_words(stopped))

@@ -15,6 +15,7 @@ import io
 import json
 import re
 import tomllib
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,8 +76,25 @@ def _json(place: str, line: int | None = None) -> Iterator[None]:
         raise DataError(f"it cannot be read: {str(error).partition(';')[0]}", place=at) from None
 
 
+_GZIP = b"\x1f\x8b"
+_LARGEST_TEXT = 1 << 30
+
+
+def _unpacked(raw: bytes, path: Path) -> bytes:
+    """What gzip packed, at most a gigabyte of it."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        text = unpacker.decompress(raw, _LARGEST_TEXT)
+    except zlib.error as error:
+        raise DataError(f"gzip cannot unpack it: {error}", place=str(path)) from None
+    if not unpacker.eof:
+        raise DataError("it is cut off, or larger than 1 GiB unpacked", place=str(path))
+    return text
+
+
 def read_text(path: Path | str, encoding: str = "utf-8") -> str:
-    """The text of a file, its byte-order mark removed.
+    """The text of a file, its byte-order mark removed; of a missing file, that of the file with
+    `.gz` behind its name. What gzip packed is unpacked.
 
     Raises
     ------
@@ -85,7 +103,9 @@ def read_text(path: Path | str, encoding: str = "utf-8") -> str:
     """
     path = Path(path)
     try:
-        text = path.read_bytes().decode(encoding)
+        packed = path.with_name(f"{path.name}.gz")
+        raw = (packed if packed.is_file() and not path.exists() else path).read_bytes()
+        text = (_unpacked(raw, path) if raw[:2] == _GZIP else raw).decode(encoding)
     except FileNotFoundError:
         raise DataError(
             "there is no such file", place=str(path), remedy="Correct the path, or fetch the data."
@@ -142,7 +162,7 @@ def read_records(path: Path | str, encoding: str = "utf-8") -> list[dict[str, An
     if path.suffix.lower() == ".xlsx":
         return _sheet_rows(path)
     text = read_text(path, encoding)
-    if path.suffix.lower() in (".csv", ".tsv"):
+    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return list(_whole_rows(text, path))
     if _is_array(text):
         with _json(str(path)):

@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from hqm.errors import AnswerError, UsageError
-from hqm.imports.detect import read_logs
+from hqm.errors import AnswerError, HQMError, UsageError
+from hqm.imports.detect import read_logs, written_by_tool
 from hqm.imports.match import (
     SHOWN,
     Matched,
@@ -19,7 +20,7 @@ from hqm.imports.match import (
     match_rows,
     with_questions_beside,
 )
-from hqm.imports.recordings import Recording
+from hqm.imports.recordings import Recording, read_recordings
 from hqm.imports.row import Log, Row, form_of
 from hqm.signature import sha256_file
 from hqm.types import ORIGINAL, Form, Item, Response
@@ -322,3 +323,89 @@ def _free_run(
     while recorded.get((*key[:2], run), {}).keys() & answers.keys():
         run += 1
     return run
+
+
+# --- files of answers, whoever wrote them ---
+
+
+class AnsweredBenchmark(Protocol):
+    """What a benchmark says of its release's files of answers."""
+
+    @property
+    def has_own_answer_files(self) -> bool:
+        """Whether `read_answers` reads a format of the release's own."""
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """Recorded administrations in a release's own format; None for any other file."""
+
+    def read_answers(self, path: Path, form: Form) -> tuple[Form, Mapping[str, Response]]:
+        """The answers of one respondent in a release's own format."""
+
+    def spelled(self, text: str) -> str:
+        """A question's text as all copies of the benchmark agree on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What files of answers gave."""
+
+    recordings: tuple[Recording, ...]
+    taken: Taken | None = None
+    """How the rows of logs were matched, where there were logs."""
+
+
+def read_recorded(
+    benchmark: AnsweredBenchmark,
+    paths: Sequence[Path],
+    forms: Mapping[str, Form],
+    settings: LogSettings,
+) -> Recorded:
+    """The recorded administrations in files, each read by the first format that it fits.
+
+    Parameters
+    ----------
+    benchmark
+        Whose release may have formats of its own.
+    forms
+        Those that may have been asked, by name.
+
+    Raises
+    ------
+    HQMError
+        A file fits no format; the sentence is that of the likeliest one.
+    """
+    recordings: list[Recording] = []
+    logs = []
+    for path in paths:
+        released = benchmark.recordings(path)
+        if released is not None:
+            recordings += released
+        elif path.exists() and written_by_tool(path):
+            logs.append(path)
+        else:
+            recordings += _plain_or_released(benchmark, path, forms)
+    taken = take_logs(forms, logs, settings, benchmark.spelled) if logs else None
+    return Recorded((*recordings, *(taken.recordings if taken else ())), taken)
+
+
+def _plain_or_released(
+    benchmark: AnsweredBenchmark, path: Path, forms: Mapping[str, Form]
+) -> Sequence[Recording]:
+    """The answers of a file in HQM's format, else in that which the release scores."""
+
+    def released() -> Sequence[Recording]:
+        _, answers = benchmark.read_answers(path, forms[ORIGINAL])
+        return [Recording(path.stem, ORIGINAL, 0, answers, str(path))]
+
+    readers: list[Callable[[], Sequence[Recording]]] = [
+        lambda: read_recordings(path, forms, benchmark.spelled)
+    ]
+    if benchmark.has_own_answer_files and not path.is_dir():
+        readers.append(released)
+    faults = []
+    for read in readers:
+        try:
+            return read()
+        except HQMError as fault:
+            faults.append(fault)
+    raise faults[0]

@@ -423,6 +423,7 @@ class _Index:
                 ),
                 [],
             )
+            keys = [key for key in keys if _same_options(row, self.form.by_id[key])]
             return self._of_parts(keys, row), "question"
         return tuple(item.id for item in self.form.items), "row number"
 
@@ -459,11 +460,7 @@ class _Index:
         another = row.image and item.image and picture_key(row.image) != picture_key(item.image)
         if another and (self._knows_picture(row) or not row.question):
             return False
-        if row.options and item.options:
-            named = [sorted(map(normalised, options)) for options in (row.options, item.options)]
-            if named[0] != named[1]:
-                return False
-        return self._asks(row, item)
+        return _same_options(row, item) and self._asks(row, item)
 
     def _knows_picture(self, row: Row) -> bool:
         return bool(row.image) and picture_key(row.image) in self.pictures
@@ -496,6 +493,14 @@ class _Index:
 
     def one_a_part(self, keys: Sequence[str]) -> bool:
         return len({self.form.by_id[key].part for key in keys}) == len(keys)
+
+
+def _same_options(row: Row, item: Item) -> bool:
+    """Whether a row has an item's options, in whatever order; true where one of them has none."""
+    if not row.options or not item.options:
+        return True
+    named, known = (sorted(map(normalised, each)) for each in (row.options, item.options))
+    return named == known
 
 
 def _bare(text: str) -> str:

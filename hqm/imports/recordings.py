@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from hqm.errors import AnswerError
 from hqm.files.records import read_records, whole_number
-from hqm.imports.row import ANSWERS, answer_text, first_field, form_of, one_of
+from hqm.imports.match import check_questions
+from hqm.imports.row import (
+    ANSWERS,
+    QUESTIONS,
+    answer_text,
+    first_field,
+    first_text,
+    form_of,
+    one_of,
+)
 from hqm.signature import canonical_json
 from hqm.text import SHORT, storable
 from hqm.types import ORIGINAL, STATES, Form, Item, Response, State, is_scale
 
 _IDS = ("item", "id", "question_id")
+_ASKS = frozenset(QUESTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +81,20 @@ def _first_response(
     return _response(record, place)
 
 
-def read_answers(path: Path, form: Form) -> dict[str, Response]:
+def read_answers(
+    path: Path, form: Form, spelling: Callable[[str], str] = str
+) -> dict[str, Response]:
     """Answers in HQM's format: records with `item` (or `id`, `question_id`) and `answer` (or
     `response`, `text`).
 
     Raises
     ------
     AnswerError
-        An id is unknown or is answered twice, or a field is missing.
+        An id is unknown or is answered twice, a field is missing, or the records' questions are
+        others than those of their items.
     """
     answers: dict[str, Response] = {}
+    asked = []
     for i, record in enumerate(read_records(path), 1):
         place = f"{path}: record {i}"
         key = storable(_name(first_field(record, _IDS, place), "item", place))
@@ -91,7 +105,15 @@ def read_answers(path: Path, form: Form) -> dict[str, Response]:
                 remedy="Check that the file belongs to it.",
             )
         answers[key] = _first_response(record, key, answers, place)
+        asked += _question(record, form.by_id[key], place)
+    check_questions(asked, path, spelling)
     return answers
+
+
+def _question(record: Mapping[str, Any], item: Item, place: str) -> list[tuple[str, str, Item]]:
+    """What a record says that its item asks, for the check; empty where it does not say it."""
+    said = first_text(record, QUESTIONS)
+    return [(place, said, item)] if said and item.prompt else []
 
 
 def percentage(value: Any, place: str = "") -> str:
@@ -115,7 +137,9 @@ def percentage(value: Any, place: str = "") -> str:
     return text
 
 
-def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
+def read_recordings(
+    path: Path, known: Mapping[str, Form], spelling: Callable[[str], str] = str
+) -> list[Recording]:
     """Administrations in HQM's export format: records with `respondent`, `form`, `run`, `item` and
     `answer`.
 
@@ -133,8 +157,10 @@ def read_recordings(path: Path, known: Mapping[str, Form]) -> list[Recording]:
     reader = _Reader(known)
     for file in files:
         records = enumerate(read_records(file), 1)
+        reader.asked.clear()
         for i, record in reader.not_plain(records, file.stem):
             reader.take(record, file.stem, f"{file}: record {i}")
+        check_questions(reader.asked, file, spelling)
     return [
         Recording(name, form, run, answers, str(path), scale)
         for (name, form, run, scale), answers in reader.recorded.items()
@@ -147,6 +173,8 @@ class _Reader:
     def __init__(self, known: Mapping[str, Form]) -> None:
         self.known = known
         self.recorded: dict[tuple[str, str, int, str], dict[str, Response]] = {}
+        self.asked: list[tuple[str, str, Item]] = []
+        """What the records of a file say that their items ask: place, text, item."""
         # most files name their few administrations in every record, and give the same few answers
         # again and again
         self._of_names: dict[tuple[str, str, int], tuple[dict[str, Item], dict[str, Response]]] = {}
@@ -176,6 +204,7 @@ class _Reader:
                 continue
             # True is no run, though it equals 1
             other = key in answers or type(run) is not int or "resolution" in record
+            other = other or not _ASKS.isdisjoint(record)
             if other or get("detail") or get("reason", "") not in ("", None):
                 yield i, record
                 continue
@@ -210,6 +239,7 @@ class _Reader:
         if type(named) is str and type(run) is int and "resolution" not in record:
             self._of_names[named, form, run] = self._items[form], answers
         answer = _first_response(record, key, answers, place)
+        self.asked += _question(record, item, place)
         if len(answer.text) <= SHORT and not answer.reason and not answer.detail:
             answer = self._same.setdefault((answer.text, answer.state), answer)
         answers[item.id] = answer

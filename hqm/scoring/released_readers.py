@@ -248,7 +248,7 @@ def _equal(text: str, targets: Sequence[str]) -> bool:
 def _mathvista(text: str, item: Item) -> ShortMatch | None:
     kind = str(item.meta.get("answer_type") or "text")
     read = mathvista_short(text, kind, item.meta.get("precision"))
-    return None if read is None else ShortMatch(read in (str(item.target), *texts_of(item)), read)
+    return None if read is None else ShortMatch(read == str(item.target), read)
 
 
 CHOICES: Mapping[str, ChoiceReader] = MappingProxyType(

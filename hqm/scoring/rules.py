@@ -109,6 +109,15 @@ def settle(verdict: Verdict, response: Response) -> Verdict:
     return verdict
 
 
+def counted_wrong(verdict: Verdict) -> Verdict:
+    """The verdict of a release that counts an answer as wrong where nobody can read it; its state
+    is kept.
+    """
+    if verdict.scored:
+        return verdict
+    return replace(verdict, value=0.0, tally={"right": 0.0, "n": 1.0})
+
+
 def score_yes_no(item: Item, response: Response, parser: Parser, negated: bool = False) -> Verdict:
     """Score a yes/no answer with a named parser."""
     truth = yes_no_truth(item)

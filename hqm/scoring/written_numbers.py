@@ -142,6 +142,7 @@ _NUMBER = re.compile(
     rf"(?:\s*(?P<unit>°\s?[CFK]?|π|(?!(?:{_NO_UNIT}|{_WORD})\b)[a-zA-Zµ]+(?:\s?/\s?[a-zA-Z]+)?(?:\^[23])?))?",
     re.IGNORECASE,
 )
+_MOST_DIGITS = 60
 _DATE = re.compile(r"\d+/\d+/\d+|\d+\s?:\s?\d+\b")
 
 
@@ -235,10 +236,20 @@ def numbers_in(text: str) -> tuple[Number, ...]:
     dates = [match.span() for match in _DATE.finditer(text)]
     made: list[Number] = []
     for match in _NUMBER.finditer(text):
-        if any(low <= match.start("digits") < high for low, high in dates):
+        if any(low <= match.start("digits") < high for low, high in dates) or _is_huge(match):
             continue
         made.append(_number(match))
     return tuple(_joined(made, text))
+
+
+def _is_huge(match: re.Match[str]) -> bool:
+    """Whether a number has more digits than any answer needs, as a model that repeats itself
+    writes.
+    """
+    powers = (match["power"], match["exponent"], match["raised"])
+    return len(match["digits"] or "") + len(match["under"] or "") > _MOST_DIGITS or any(
+        len(power.strip("()-−+")) > 2 for power in powers if power
+    )
 
 
 def _number(match: re.Match[str]) -> Number:
@@ -254,7 +265,7 @@ def _number(match: re.Match[str]) -> Number:
         value, places = _decimal(match["digits"])
     if match["power"] or match["exponent"]:
         value, places = value * Fraction(10) ** _integer(match["power"] or match["exponent"]), 0
-    if match["raised"] and abs(_integer(match["raised"])) < 1000 and value:
+    if match["raised"] and value:
         value, places = value ** _integer(match["raised"]), 0
     if match["over"] and Fraction(match["under"]):
         value, places = value / Fraction(match["under"]), 0

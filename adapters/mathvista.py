@@ -1,0 +1,116 @@
+"""MathVista (testmini): 1,000 questions on mathematics in pictures, 540 of them multiple choice.
+
+Release: lupantech/MathVista. A model read the answer out of each response (`extraction`), and a rule
+made a prediction of it (`--parser mathvista`). The release's files of results hold response,
+extraction, prediction and verdict of each question.
+
+Official and paper. With `official` the recorded prediction is the answer (an option by its letter), and
+what has none is wrong (with `--set withheld=official`: else it is left out); other answers are read by the
+release's rule. `paper` reads the responses themselves with `strict`; a program, which was not run, is
+unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    Benchmark,
+    Card,
+    DataError,
+    Form,
+    Item,
+    Recording,
+    Response,
+    Verdict,
+    counted_wrong,
+    placed_records,
+    read_json,
+    take,
+)
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class MathVista(Benchmark):
+    """The questions of MathVista's testmini."""
+
+    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
+        if settings.get("scoring") == "paper" and not settings.get("reader"):
+            settings["reader"] = "strict"
+        super().__init__(card, data, **settings)
+
+    def read(self) -> Form:
+        """The questions, of the release's `testmini.json` or of one record a line."""
+        return Form("original", tuple(self._item(*each) for each in self._records()))
+
+    def _records(self) -> Iterable[tuple[str, Any]]:
+        path = self.data / "testmini.json"
+        if path.is_file():
+            return [(f"{path}: {pid}", record) for pid, record in read_json(path).items()]
+        return placed_records(self.data / self.card.data.items)
+
+    def _item(self, place: str, record: Any) -> Item:
+        choices = tuple(str(choice) for choice in record.get("choices") or ())
+        answer = str(take(record, "answer", place))
+        if choices and answer not in choices:
+            raise DataError(f"the answer {answer!r:.60} is no option", place=place)
+        image, about = str(take(record, "image", place)), take(record, "metadata", place)
+        return Item(
+            str(take(record, "pid", place)),
+            str(take(record, "question", place)),
+            "choice" if choices else "vqa",
+            _LETTERS[choices.index(answer)] if choices else answer,
+            image,
+            str(about["task"]),
+            str(about["source"]),
+            image,
+            choices,
+            meta={
+                "answer": answer,
+                "answer_type": record.get("answer_type"),
+                "precision": record.get("precision"),
+                "skills": about.get("skills"),
+            },
+        )
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """Right or wrong; the release counts what it cannot read as wrong."""
+        verdict = super().score(item, response)
+        return counted_wrong(verdict) if self.scoring == "official" else verdict
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """The release's files of results: one object of all questions, or one record a line."""
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        made = [
+            Recording(file.name.split(".")[0].removeprefix("output_"), "original", 0, answers)
+            for file in files
+            if (answers := self._answers(file))
+        ]
+        return made or None
+
+    def _answers(self, path: Path) -> dict[str, Response]:
+        """Question -> response with its prediction; none where the file is no file of results."""
+        if path.suffix not in (".json", ".jsonl", ".gz") or path.name.startswith("scores_"):
+            return {}
+        given: dict[str, Response] = {}
+        for _, record in self._results(path):
+            if "pid" not in record or not {"prediction", "response"} <= record.keys():
+                return {}
+            item = self.original.by_id.get(str(record["pid"]))
+            text = record["prediction" if self.scoring == "official" else "response"]
+            if item is None:
+                return {}
+            if self.scoring == "official" and text in item.options:
+                text = f"({_LETTERS[item.options.index(text)]})"
+            given[item.id] = Response(text if isinstance(text, str) else "")
+        return given
+
+    @staticmethod
+    def _results(path: Path) -> Iterable[tuple[str, Any]]:
+        if path.suffix == ".json":
+            data = read_json(path)
+            return [(f"{path}: {pid}", record) for pid, record in data.items()]
+        return placed_records(path)

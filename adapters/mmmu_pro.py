@@ -1,0 +1,205 @@
+"""MMMU-Pro: college questions about pictures, asked in three ways.
+
+Release: MMMU-Benchmark/MMMU, with 1,730 multiple-choice questions. The same question is asked with
+ten options (`original`), with ten options inside a screenshot (`parallel`: nothing but the picture
+is given), and with four (`four`); an answer may be asked for directly or after reasoning, which are
+forms of their own (`cot`, `parallel_cot`, `four_cot`). The release's answers of seven models are
+files `<model>_<direct or cot>_<standard10, standard4 or vision>.jsonl`.
+
+Official and paper. The release draws a random option for an answer that it cannot read (`official`
+counts it as wrong, under its state; the right answers that are read are the release's). `paper`
+reads with `strict`, and leaves what cannot be read out of the mean.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hqm import (
+    Benchmark,
+    Card,
+    DataError,
+    Finding,
+    Form,
+    Item,
+    Recording,
+    Response,
+    Verdict,
+    counted_wrong,
+    finding,
+    placed_records,
+    take,
+)
+
+FORMS = {
+    ("standard10", "direct"): "original",
+    ("vision", "direct"): "parallel",
+    ("standard4", "direct"): "four",
+    ("standard10", "cot"): "cot",
+    ("vision", "cot"): "parallel_cot",
+    ("standard4", "cot"): "four_cot",
+}
+"""Wording and way of asking -> form."""
+_FILE = re.compile(
+    r"(.+)_(direct|cot)_(standard10|standard4|vision|Standard\(10opts\)|Standard\(4opts\)|Vision)"
+    r"\.jsonl(?:\.gz)?$"
+)
+_MADE_FROM = (
+    "gpt-4o-2024-08-06_direct_Standard(10opts).jsonl",
+    "gpt-4o-2024-08-06_direct_Standard(4opts).jsonl",
+)
+_SCREENSHOT = "Answer the multiple-choice question that the picture shows."
+_LETTERS = "ABCDEFGHIJ"
+
+
+def _form_of(match: re.Match[str]) -> str:
+    """The form that a file of answers belongs to; the release writes `Standard(10opts)`."""
+    wording = match[3].lower().replace("(", "").replace("opts)", "")
+    return FORMS[wording, match[2]]
+
+
+def _options(record: Any, name: str, place: str) -> tuple[str, ...]:
+    """The options of a question, which the release writes as a Python list."""
+    value = take(record, name, place)
+    if isinstance(value, str):
+        try:
+            value = ast.literal_eval(value)
+        except (SyntaxError, ValueError):
+            raise DataError(f"{name} is no list", place=place) from None
+    return tuple(str(option) for option in value)
+
+
+class MmmuPro(Benchmark):
+    """The questions of MMMU-Pro, with ten options, with four, and in screenshots."""
+
+    def __init__(self, card: Card, data: Path, **settings: Any) -> None:
+        if settings.get("scoring") == "paper" and not settings.get("reader"):
+            settings["reader"] = "strict"
+        super().__init__(card, data, **settings)
+
+    @classmethod
+    def make_files(cls, inputs: Mapping[str, Path]) -> Mapping[str, Any]:
+        """The questions, out of a model's answers to both standard wordings, which repeat them."""
+        ten, four = (
+            {str(take(record, "id", place)): record for place, record in placed_records(path)}
+            for path in (inputs["answers/" + _MADE_FROM[0]], inputs["answers/" + _MADE_FROM[1]])
+        )
+        rows = [
+            {
+                "id": key,
+                "question": take(record, "question", key),
+                "options": list(_options(four[key], "options", key)),
+                "answer": take(four[key], "answer", key),
+                "shuffled_options": list(_options(record, "options", key)),
+                "shuffled_options_answer": take(record, "answer", key),
+                "topic_difficulty": record.get("topic_difficulty"),
+                "subfield": record.get("subject"),
+                "image_1": f"images/{key}_1.png",
+            }
+            for key, record in ten.items()
+            if key in four
+        ]
+        return {"items.jsonl": rows}
+
+    def read(self) -> Form:
+        """The questions with ten options."""
+        return self._form("original", "shuffled_options", "shuffled_options_answer")
+
+    def _form(self, name: str, options: str, answer: str) -> Form:
+        items = []
+        for place, record in placed_records(self.data / self.card.data.items):
+            key = str(take(record, "id", place))
+            image = str(record.get("image_1") or "") or None
+            items.append(
+                Item(
+                    key,
+                    str(take(record, "question", place)),
+                    "choice",
+                    str(take(record, answer, place)),
+                    image,
+                    str(record.get("subfield") or "") or None,
+                    str(record.get("topic_difficulty") or ""),
+                    image or key,
+                    _options(record, options, place),
+                    "" if name == "original" else "mmmu_pro.options",
+                )
+            )
+        return Form(name, tuple(items))
+
+    def parallel(self, form: Form) -> Form:
+        """The same questions inside screenshots."""
+        return Form(
+            "parallel",
+            tuple(
+                replace(
+                    item,
+                    prompt=_SCREENSHOT,
+                    image=f"vision/{item.id}.png",
+                    rule="mmmu_pro.screenshot",
+                )
+                for item in form.items
+            ),
+        )
+
+    def more_forms(self, form: Form) -> tuple[Form, ...]:
+        """The questions with four options, and all three asked for reasoning first."""
+        four = self._form("four", "options", "answer")
+        four = replace(four, items=tuple(item for item in four.items if item.id in form.by_id))
+        asked = {"cot": form, "parallel_cot": self.parallel(form), "four_cot": four}
+        return (four, *(replace(each, name=name) for name, each in asked.items()))
+
+    def rewording(self, form: Form, draw: int, earlier: Sequence[Form]) -> Form:
+        """No rule rewords what stands in a screenshot: the screenshot is the other wording."""
+        raise DataError(
+            "there are three wordings, and no rule makes a further one",
+            place=self.name,
+            remedy="Leave --wordings out.",
+        )
+
+    def score(self, item: Item, response: Response) -> Verdict:
+        """Right or wrong; the release counts what it cannot read as a random option."""
+        verdict = super().score(item, response)
+        return counted_wrong(verdict) if self.scoring == "official" else verdict
+
+    def recordings(self, path: Path) -> Sequence[Recording] | None:
+        """The release's answers, one file for each model, wording and way of asking."""
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        named = [(match, file) for file in files if (match := _FILE.fullmatch(file.name))]
+        return [
+            Recording(match[1], _form_of(match), 0, self._answers(file), file.name)
+            for match, file in named
+        ] or None
+
+    def _answers(self, path: Path) -> dict[str, Response]:
+        """Item id -> answer; where no answer came, the release has an empty object."""
+        given = {}
+        for place, record in placed_records(path):
+            text = take(record, "response", place)
+            key = str(take(record, "id", place))
+            if key in self.original.by_id:
+                given[key] = Response(text if isinstance(text, str) else "")
+        return given
+
+    def check(self, form: Form) -> Iterable[Finding]:
+        """Options that stand twice, and options that are another option's letter."""
+        yield from finding(
+            "equal-options",
+            "{n} questions have two equal options",
+            [item.id for item in form.items if len(set(item.options)) < len(item.options)],
+        )
+        yield from finding(
+            "letter-options",
+            "{n} questions have an option that is another option's letter",
+            [
+                item.id
+                for item in form.items
+                for i, option in enumerate(item.options)
+                if option.strip() in (*_LETTERS[: len(item.options)],)
+                and option.strip() != _LETTERS[i]
+            ],
+        )
