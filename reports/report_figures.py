@@ -87,7 +87,7 @@ def budget_figure(audit: BenchmarkAudit, budget: ErrorBudget, *, narrow: bool = 
     points = Points.of(audit, budget.metric)
     end = _axis(budget, points.factor) or 1.0
     place = Scale(0, end, 0 if narrow else 224, NARROW - 8 if narrow else 814)
-    page = _Sheet(narrow, place, 44 if narrow else 39, 20, 30 if narrow else 20)
+    page = _Sheet(narrow, place, 54 if narrow else 39, 20, 30 if narrow else 20)
     rows = [row for row in budget.rows if row.status in ("ok", "few")]
     unmeasured = [row for row in budget.rows if row.status == "not_measured"]
     gaps = budget.gaps[: shown_gaps(budget)]
@@ -285,10 +285,10 @@ def board_figure(audit: BenchmarkAudit, *, narrow: bool = False) -> str:
     top, slopes = 30.0, orders(audit)
     beside = not narrow and len(slopes) > 1
     height = top + row * len(ordered)
-    lower = height + 34 if narrow and len(slopes) > 1 else 0.0
+    lower = height + 44 if narrow and len(slopes) > 1 else 0.0
     bottom = lower + row * len(ordered) + 26 if lower else height
     sheet = Drawing(NARROW if narrow else WIDE, bottom + 8)
-    left, right = (96.0, 300.0) if narrow else (128.0, 524.0 if beside else 900.0)
+    left, right = (126.0, 300.0) if narrow else (128.0, 524.0 if beside else 900.0)
     spans = {name: rows[name].intervals.get(metric) or [None, None] for name in ordered}
     values = [rows[name].scores.get(metric) for name in ordered]
     known = [
@@ -377,13 +377,18 @@ def _slopes(
 # --- several benchmarks ---
 
 
-def budget_strip(audit: BenchmarkAudit, budget: ErrorBudget, end: float | None = None) -> str:
+def shared_axis(audits: Sequence[BenchmarkAudit]) -> float:
+    """The end of one axis in points for the error budgets of several benchmarks."""
+    budgets = [(audit, audit.budget[leading(audit)]) for audit in audits if audit.budget]
+    return max((_axis(own, Points.of(audit).factor) for audit, own in budgets), default=1.0)
+
+
+def budget_strip(audit: BenchmarkAudit, budget: ErrorBudget, end: float) -> str:
     """The error budget of one benchmark as a small picture, its gaps as dots in one lane."""
     points = Points.of(audit, budget.metric)
     shown = [row for row in budget.rows if row.source not in ("blind", "resolution", "judge")]
     shown += [row for row in budget.rows if row.source == "judge" and row.half is not None]
-    end = end or _axis(budget, points.factor) or 1.0
-    place = Scale(0, end, 70, 400)
+    place = Scale(0, end or 1.0, 70, 400)
     sheet = Drawing(460, 20 + 17 * (len(shown) + 1))
     marks, decimals = ticks(0, end, 6)
     for mark in marks:

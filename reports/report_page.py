@@ -13,7 +13,7 @@ from hqm.reports.benchmark_card import badge, bibtex
 from hqm.reports.evidence_page import environment, script
 from hqm.reports.item_tables import ToRead, to_read
 from hqm.reports.phrases import Terms, counted, in_words, listed
-from hqm.reports.report_figures import board_figure, budget_figure, budget_strip
+from hqm.reports.report_figures import board_figure, budget_figure, budget_strip, shared_axis
 from hqm.reports.score_tables import order_in, orders, pairs_apart
 from hqm.reports.sentences import (
     MARKS,
@@ -229,7 +229,11 @@ def _page(
             else None
         ),
         budget_title=budget_title(audit, budget) if budget else "The error budget",
-        strip=budget_strip(audit, budget) if budget and len(whole.audits) > 1 else "",
+        strip=(
+            budget_strip(audit, budget, shared_axis(whole.audits))
+            if budget and len(whole.audits) > 1
+            else ""
+        ),
         remarks=(*remarks(audit), in_words(stopped(audit))),
         notes=tuple(budget_notes(audit, budget)) if budget else (),
         unmeasured=listed([f"{SOURCES[row.source][0].lower()} ({row.option})" for row in missing]),

@@ -691,6 +691,8 @@ def _faulty(audit: BenchmarkAudit, answered: SevenAnswers) -> tuple[Sentence, ..
     every = [_fault(each) for each in answered.mend if each.severity != "note"]
     if every:
         return (say(f"{capital(', '.join(every[:4]))}."),)
+    if audit.task == "caption" and answered.codes["faulty"] == "fine":
+        return (say("The check of the data finds none; captions have no keys to hold answers to."),)
     if answered.codes["faulty"] == "fine":
         return (say(f"None shown. {reading_note(audit)}"),)
     reason = find(audit, "items.label_errors", leading(audit))
@@ -778,11 +780,14 @@ def several_benchmarks(audits: Sequence[BenchmarkAudit], heads: Sequence[Headlin
     shared = sum(len(first_place(audit)) > 1 for audit in audits)
     tops = [largest(audit.budget.get(leading(audit))) for audit in audits]
     named = [row.source for row in tops if row is not None]
-    said = f"{capital(in_letters(sound)) if sound else 'None'} of {in_letters(len(audits))} has nothing to mend."
+    many = capital(in_letters(sound)) if sound else "None"
+    verb = "have" if sound > 1 else "has"
+    said = f"{many} of {in_letters(len(audits))} {verb} nothing to mend in the items."
     if named:
         most = max(dict.fromkeys(named), key=named.count)
         said += (
             f" {SOURCES[most][0]} is the largest measured error in"
-            f" {in_letters(named.count(most))}; the first place is shared in {in_letters(shared)}."
+            f" {in_letters(named.count(most))}; the first place is shared in"
+            f" {'all' if shared == len(audits) else in_letters(shared)}."
         )
     return said

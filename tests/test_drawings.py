@@ -57,7 +57,7 @@ def drawn(benchmark: BenchmarkAudit) -> dict[str, str]:
         ),
         "budget": budget_figure(benchmark, budget),
         "narrow budget": budget_figure(benchmark, budget, narrow=True),
-        "strip": budget_strip(benchmark, budget),
+        "strip": budget_strip(benchmark, budget, 60.0),
         "board": board_figure(benchmark),
         "narrow board": board_figure(benchmark, narrow=True),
         "item_map": drawings.item_map(benchmark, "accuracy")[0],
