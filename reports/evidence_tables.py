@@ -728,6 +728,8 @@ def _interval_spans(estimate: Estimate) -> Text:
 
 def _ends(estimate: Estimate, span: Interval) -> str:
     """An interval; an end that bounds nothing is said to be none."""
+    if span.one_sided:
+        return f"at least {number(span.low, places(estimate))}"
     low, high = (
         None if no_end(estimate, end) else number(end, places(estimate))
         for end in (span.low, span.high)

@@ -104,13 +104,13 @@ def score_file(
         form = one_part(form, part, benchmark.name)
     compared: list[ScoreComparison] = []
     if written_by_tool(answers, tables=False):
-        form, given, compared = _of_log(benchmark, form, answers, partial)
+        form, responses, compared = _of_log(benchmark, form, answers, partial)
     else:
-        form, given = benchmark.read_answers(answers, form)
+        form, responses = benchmark.read_answers(answers, form)
     matrix = _matrix(
         benchmark,
         form,
-        [given.get(item.id) for item in form.items],
+        [responses.get(item.id) for item in form.items],
         judgements,
         answers.stem,
         partial=partial,
@@ -148,16 +148,18 @@ def score_file(
             _against_labels(benchmark, matrix, form, criterion, answers.stem) if criterion else {}
         ),
         recorded=compared[0].to_dict() if compared else {},
-        by_key=_by_key(benchmark, form, given, key) if key else {},
+        by_key=_by_key(benchmark, form, responses, key) if key else {},
     )
 
 
 def _by_key(
-    benchmark: Benchmark, form: Form, given: Mapping[str, Response], key: CorrectedKey
+    benchmark: Benchmark, form: Form, responses: Mapping[str, Response], key: CorrectedKey
 ) -> dict[str, Any]:
     """Every metric by a corrected key."""
     corrected = key.applied(form)
-    matrix = _matrix(benchmark, corrected, [given.get(item.id) for item in corrected.items], None)
+    matrix = _matrix(
+        benchmark, corrected, [responses.get(item.id) for item in corrected.items], None
+    )
     metrics = [m for m in benchmark.metrics if not m.subset or m.subset in matrix.subsets]
     return {
         "key": key.path,
@@ -193,13 +195,13 @@ def _of_log(
             remedy=f"Audit all of them with `hqm audit {benchmark.name} --recorded FILE`.",
         )
     recording = taken.recordings[0]
-    given = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
-    parts = {form.by_id[key].part for key in given}
+    responses = {key: answer for key, answer in recording.answers.items() if key in form.by_id}
+    parts = {form.by_id[key].part for key in responses}
     form = replace(form, items=tuple(item for item in form.items if item.part in parts))
     return (
         form,
-        given,
-        compare_scores(benchmark, {form.name: form}, [replace(recording, answers=given)]),
+        responses,
+        compare_scores(benchmark, {form.name: form}, [replace(recording, answers=responses)]),
     )
 
 

@@ -301,12 +301,12 @@ def _tell(
     stored = sum(job.stored for job in jobs)
     print(f"asked {outcome.asked}, stored before {stored}, errors {outcome.errors}")
     show.spent(spent(session.store, jobs, session.options.compute.prices))
-    kept = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
+    state = f"{stored + outcome.asked} answers are stored in {session.store.path}{left}"
     if stop():
-        print(f"hqm: interrupted: {kept}. Go on with\n  {command()}", file=sys.stderr)
+        print(f"hqm: interrupted: {state}. Go on with\n  {command()}", file=sys.stderr)
         raise typer.Exit(stop.status)
     if session.budget.reached:
-        _end_at_the_bound(session, kept)
+        _end_at_the_bound(session, state)
     return not outcome.failed and outcome.errors == outcome.refused
 
 

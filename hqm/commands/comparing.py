@@ -228,7 +228,7 @@ def _need_no_answers(options: RunOptions, readings: Readings) -> None:
         "--level": judging.levels,
         "--stale": judging.stale != "refuse",
     }
-    extra = [name for name, given in needed.items() if given]
+    extra = [name for name, value in needed.items() if value]
     if extra:
         raise UsageError(
             f"{extra[0]} needs the answers, and an audit.json has only scores",

@@ -290,13 +290,15 @@ def from_audit(
 
 def _as_audited(options: groups.RunOptions, whole: Audit) -> groups.RunOptions:
     """The options under which the answers are scored as in the audit."""
-    said = whole.record.get("settings", {})
+    settings = whole.record.get("settings", {})
     reading = {
-        key: said[key] for key in ("scoring", "parser", "words", "withheld") if said.get(key)
+        key: settings[key]
+        for key in ("scoring", "parser", "words", "withheld")
+        if settings.get(key)
     }
-    judging = {key: said[key] for key in ("mode", "prompts") if said.get(key)}
-    judging |= {key: tuple(said[key]) for key in ("judges", "roles") if said.get(key)}
-    asking = groups.Asking(blind=bool(said.get("blind")))
+    judging = {key: settings[key] for key in ("mode", "prompts") if settings.get(key)}
+    judging |= {key: tuple(settings[key]) for key in ("judges", "roles") if settings.get(key)}
+    asking = groups.Asking(blind=bool(settings.get("blind")))
     return replace(
         options, reading=groups.Reading(**reading), judging=groups.Judging(**judging), asking=asking
     )
@@ -356,17 +358,17 @@ def _check_same_items(
         return
     rows = session.answers.by_respondent(benchmark, benchmark.original, who, 0).values()
     asked = [any(answer is not None for answer in answers) for answers in zip(*rows, strict=True)]
-    kept = replace(
+    answered = replace(
         benchmark.original,
         items=tuple(item for item, put in zip(benchmark.original.items, asked, strict=True) if put),
     )
-    if kept.digest != wanted:
+    if answered.digest != wanted:
         raise DataError(
             f"it is of other items than {benchmark.label} has now",
             place=str(file),
             remedy="Make the audit again, or name the version that was audited.",
         )
-    benchmark.original = kept
+    benchmark.original = answered
 
 
 def _matrix(
@@ -393,7 +395,7 @@ def _check_scores(
     if cell.judge != "rule":
         return
     ids = [item.id for item in short.original.items]
-    place = {item.id: i for i, item in enumerate(benchmark.original.items)}
+    columns = {item.id: i for i, item in enumerate(benchmark.original.items)}
     builder = MatrixBuilder(
         cell, short.original, short.verdict, short.subsets, short.groupings, short.relate
     )
@@ -403,7 +405,7 @@ def _check_scores(
             benchmark, benchmark.original, respondent, cell.run
         )
         try:
-            builder.add(respondent.name, [row[place[key]] for key in ids])
+            builder.add(respondent.name, [row[columns[key]] for key in ids])
         except HQMError as error:
             raise DesignError(
                 f"its answers cannot be scored without the files of its release ({error})",

@@ -445,8 +445,8 @@ class Session:
             if path is not None
             else stored_labels(self.store, benchmark, form, 0)
         )
-        given = self.answers.by_answer(benchmark, form, respondents, 0)
-        return units_asked(labelled_units(benchmark, form, labels), given)
+        answers = self.answers.by_answer(benchmark, form, respondents, 0)
+        return units_asked(labelled_units(benchmark, form, labels), answers)
 
     def pending_judgements(self) -> dict[str, int]:
         """Judge -> how many questions about the answers stored so far it has not replied to."""
@@ -722,15 +722,15 @@ def _how_labels_are_used(options: JudgingOptions) -> dict[str, Any]:
     UsageError
         An option has a value that it does not know.
     """
-    for name, given, known in (
+    for name, value, known in (
         ("pool", options.pool, POOLS),
         ("stale", options.stale, STALES),
         *(("levels", level, LEVELS) for level in options.levels),
     ):
-        if given is not None and given not in known:
-            what = f"the setting {name} has no value {given!r}"
+        if value is not None and value not in known:
+            what = f"the setting {name} has no value {value!r}"
             remedy = f"It has {', '.join(known)}."
-            raise UsageError(what, remedy=remedy, given=given, known=known)
+            raise UsageError(what, remedy=remedy, given=value, known=known)
     return {"pool": options.pool, "stale": options.stale, "levels": options.levels or ("model",)}
 
 

@@ -126,7 +126,7 @@ def compare_audits(
         families=dict(zip(names, family_names, strict=True)),
         n_effective=effective,
         length=common,
-        indicators=side_by_side(measures, names, family_names, seed),
+        indicators=side_by_side(measures, names, family_names),
         differences=differences,
         agreements=tuple(agreements(measures, names, effective, seed)),
         closer=goes_with,

@@ -163,9 +163,9 @@ class Published:
         if len(self.label_names) < 2:
             return None
         known = [j for j, name in enumerate(self.label_names) if _RESPONDENT.match(name.strip())]
-        place = known[-1] if known else len(self.label_names) - 1
-        names = [row[place] for row in self.labels]
-        return place if len(set(names)) < len(names) else None
+        column = known[-1] if known else len(self.label_names) - 1
+        names = [row[column] for row in self.labels]
+        return column if len(set(names)) < len(names) else None
 
 
 def read_table(path: Path, *, names: bool = True) -> Published:
@@ -305,7 +305,11 @@ def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _heading(cell: str) -> tuple[str, Direction | Literal[""], bool]:
     """A column's name, the direction that an arrow says, and whether it is in per cent."""
-    better: Direction | Literal[""] = "higher" if "↑" in cell else "lower" if "↓" in cell else ""
+    better: Direction | Literal[""] = ""
+    if "↑" in cell:
+        better = "higher"
+    elif "↓" in cell:
+        better = "lower"
     name = re.sub(r"\s+", " ", re.sub(r"\(\s*[↑↓]\s*\)|[↑↓]", "", bare(cell))).strip()
     return name, better, "%" in name
 

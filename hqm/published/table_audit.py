@@ -162,20 +162,16 @@ def described(
     direction: Direction | Mapping[str, Direction] | None,
 ) -> Published:
     """The table with what its reader knows of its columns."""
-    for given in (items, direction):
-        if isinstance(given, Mapping):
-            for name in given:
+    for by_column in (items, direction):
+        if isinstance(by_column, Mapping):
+            for name in by_column:
                 table.place(name)
     about = []
     for column in table.about:
-        # one number for all is that of the parts, not of their mean
-        own = (
-            items.get(column.name)
-            if isinstance(items, Mapping)
-            else None
-            if is_summary(column)
-            else items
-        )
+        if isinstance(items, Mapping):
+            own = items.get(column.name)
+        else:  # one number for all is that of the parts, not of their mean
+            own = None if is_summary(column) else items
         better = (
             direction.get(column.name, column.better)
             if isinstance(direction, Mapping)
