@@ -582,7 +582,9 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
         rows = [
             (
                 Text(str(c.get("cue"))),
-                *(_figure(c, k) for k in ("accuracy", "baseline", "gain", "q")),
+                Text(str(c.get("where") or "all items")),
+                *(_figure(c, k) for k in ("accuracy", "baseline", "gain")),
+                Text(p_value(known(c.get("p")))),
                 Text("leaks" if c.get("leak") else "no"),
             )
             for c in cues.detail.get("cues", ())
@@ -600,9 +602,9 @@ def blind(audit: BenchmarkAudit) -> list[Table]:
         tables.append(
             Table(
                 "Leakage: cues that predict the label",
-                ("Cue", "Accuracy", "Baseline", "Gain", "q", "Leak"),
+                ("Cue", "Clearest in", "Accuracy", "Baseline", "Gain", "p (all tests)", "Leak"),
                 tuple(rows),
-                (1, 2, 3, 4),
+                (2, 3, 4, 5),
                 notes=tuple(filter(None, (phrases, "; ".join(constant)))),
                 signature=cues.signature,
             )

@@ -490,7 +490,3 @@ def _linked(audit: BenchmarkAudit, statistic: str, metric: str) -> Text:
 
 
 # --- what precision costs ---
-
-_POINTS = 12
-_SPAN = 8
-"""From an eighth of the audit's pictures to eight times as many."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hqm.auditing.evidence import told_from_names
 from hqm.indicators import compare, compare_runs, describe
+from hqm.respondents.kinds import told_from_names
 from hqm.types import Cell, Estimate, Form
 from tests.test_flags import ACCURACY, GOOD, PROTOCOL, answers, items, matrix, stable
 

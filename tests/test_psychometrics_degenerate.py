@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from hqm import psychometrics as psy
+from tests.conftest import NIGHTLY
 
 RNG = np.random.default_rng(5)
 FULL = (RNG.random((2, 8, 12)) < np.linspace(0.2, 0.8, 8)[:, None]).astype(float)
@@ -297,7 +298,7 @@ KINDS = (
 
 SLOW = frozenset(
     "benchmark_agreement criterion_validity g_and_phi htmt independent_differences kendall_w"
-    " label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
+    " krippendorff_alpha lambda2 omega_of_types label_error_candidates omega_t paired_differences partial_pearson rank_stability rasch"
     " rater_share reliability_difference repeated_measures stratified_alpha".split()
 )
 """What draws many random numbers or fits a model; it meets fewer sizes."""
@@ -307,7 +308,7 @@ SLOW = frozenset(
 def test_nearly_degenerate_answers_end_in_a_number_or_a_reason(name: str) -> None:
     """2 to 40 respondents, components from 1e-12 to 1, one item or 24; warnings are errors."""
     estimator = {**FUNCTIONS, **ALSO}[name]
-    sizes = (5,) if name in SLOW else (2, 10, 40)
+    sizes = (2, 5, 10, 40) if NIGHTLY else (5,) if name in SLOW else (2, 10, 40)
     few = {"all right", "one respondent differs", "component 1e-12", "noise 1e-12"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -15,6 +15,7 @@ from hqm import psychometrics as psy
 from hqm.psychometrics.generalizability import difference_bounds
 from hqm.psychometrics.score_dependability import spread_of_these
 from hqm.psychometrics.variance_components import Design
+from tests.conftest import NIGHTLY
 
 # Davies, O. L. and Goldsmith, P. L. (1972), Statistical Methods in Research and Production; data
 # sets of R's lme4. Compared number by number: DYESTUFF with the copies in the examples of BUGS and
@@ -453,7 +454,7 @@ def test_intervals_of_rho_g_g_and_phi_hold_the_truth_of_other_respondents(
         "rho": 1 - noise / (universe + relative),
     }
     held = dict.fromkeys(truth, 0)
-    repeats = 150
+    repeats = 150 if NIGHTLY else 50
     for _ in range(repeats):
         p, label = world(rng, respondents, pictures, each, picture)
         runs = (rng.random((2, *p.shape)) < p).astype(float)
@@ -464,7 +465,8 @@ def test_intervals_of_rho_g_g_and_phi_hold_the_truth_of_other_respondents(
             held[name] += seen.low <= truth[name] <= seen.high
     for name, count in held.items():
         # the goal is .93 to .97; two Monte Carlo standard errors of 150 replicates are .036
-        assert 0.895 <= count / repeats <= 1, (name, count / repeats)
+        slack = 2 * math.sqrt(0.95 * 0.05 / repeats)
+        assert 0.93 - slack <= count / repeats <= 1, (name, count / repeats)
 
 
 def test_pure_noise_stays_within_a_respondents_own_smallest_difference() -> None:

@@ -158,7 +158,8 @@ def test_relatives_widen_every_interval_and_none_is_left_below_two() -> None:
         # a mean that may be worth nothing at all has no lower end
         assert wide.low < narrow.low or np.isnan(wide.low), form
         assert np.isnan(getattr(alike, form).low), form
-    assert psy.icc(ANXIETY, n_effective=50.0).a1 == independent.a1, (
+    # NaN is not equal to itself
+    assert repr(psy.icc(ANXIETY, n_effective=50.0).a1) == repr(independent.a1), (
         "relatives never make more of the respondents"
     )
 
@@ -265,7 +266,7 @@ def test_fleiss_kappa_against_statsmodels() -> None:
 def test_fleiss_kappa_with_gaps_and_where_it_does_not_exist() -> None:
     nan = np.nan
     gaps = [[0, 1, 1, 0, nan], [0, 1, 0, 0, 1], [0, 1, 1, 1, 1]]
-    assert psy.fleiss_kappa(gaps) == psy.fleiss_kappa(np.array(gaps)[:, :4])
+    assert repr(psy.fleiss_kappa(gaps)) == repr(psy.fleiss_kappa(np.array(gaps)[:, :4]))
     assert psy.fleiss_kappa(gaps).n == 4
     assert psy.fleiss_kappa([[1, 1, 1], [1, 1, 1]]).status == "degenerate"
     assert psy.fleiss_kappa([[1, 0, 1]]).status == "insufficient"
@@ -344,7 +345,7 @@ def test_a_margin_is_declared_or_comes_from_seeds() -> None:
     first = rng.uniform(20, 95, 20)
     other = first - 32 + rng.normal(0, 1.5, 20)
     assert psy.equivalence_margin().status == "not_applicable"
-    assert "--margin" in psy.equivalence_margin().reason
+    assert "margin" in psy.equivalence_margin().reason
     assert psy.equivalence_margin(mdc95=0.0).status == "degenerate"
     assert psy.equivalence_margin(-1).status == "not_applicable"
     for margin in (0.5, 2.0, 5.0):

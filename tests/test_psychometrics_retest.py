@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from hqm import psychometrics as psy
+from tests.conftest import NIGHTLY
 from tests.perf.coverage import INTERVALS, simulate
 
 # Bland and Altman 1986, Lancet 327:307-310, Table 1: peak expiratory flow, first reading of each
@@ -393,15 +394,17 @@ def test_drift_is_found_where_there_is_some() -> None:
     rng = np.random.default_rng(13)
     p = 1 / (1 + np.exp(-(rng.normal(size=(20, 1)) + 1.4 * rng.normal(size=(20, 1000)))))
     still, moved = 0, 0
-    for _ in range(150):
+    studies = 150 if NIGHTLY else 50
+    for _ in range(studies):
         drift = rng.normal(0, 0.02 / math.sqrt(2), (2, 20, 1))
         still += psy.rho_g((rng.random((2, 20, 1000)) < p).astype(float)).drift.p < 0.05
         moved += (
             psy.rho_g((rng.random((2, 20, 1000)) < np.clip(p + drift, 0, 1)).astype(float)).drift.p
             < 0.05
         )
-    assert still / 150 <= 0.11
-    assert moved / 150 >= 0.6
+    # three and a half standard errors above .05, and five below .8
+    assert still / studies <= 0.05 + 3.4 * math.sqrt(0.05 * 0.95 / studies)
+    assert moved / studies >= 0.6
     three = psy.rho_g((rng.random((3, 20, 500)) < 0.5).astype(float)).drift
     assert three.df == 40
     assert psy.rho_g((rng.random((2, 20, 9)) < 0.5).astype(float)).drift.status == "insufficient"
@@ -419,8 +422,9 @@ def test_both_intervals_cover(n: int, sd: float) -> None:
     """A small copy of tests/perf/coverage.py; three Monte Carlo standard errors around .95 (and
     conservatism above).
     """
-    coverages = simulate(n, sd, 200, np.random.default_rng(n), bootstrap=0)
-    slack = 3 * math.sqrt(0.95 * 0.05 / 200)
+    studies = 200 if NIGHTLY else 60
+    coverages = simulate(n, sd, studies, np.random.default_rng(n), bootstrap=0)
+    slack = 3 * math.sqrt(0.95 * 0.05 / studies)
     assert coverages[INTERVALS[1]].population >= 0.95 - slack
     assert coverages[INTERVALS[2]].population >= 0.95 - slack
     assert coverages[INTERVALS[3]].these >= 0.95 - slack

@@ -9,9 +9,9 @@ from scipy import stats
 
 import hqm
 from hqm import psychometrics as psy
-from hqm.auditing.evidence import families_of, infer_family, read_families
 from hqm.published.table_audit import TableAudit, audit_table, read_table
 from hqm.published.table_columns import subscales_of
+from hqm.respondents.kinds import families_of, infer_family, read_families
 from tests.conftest import Run
 from tests.messages import tells
 

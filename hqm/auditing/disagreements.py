@@ -22,6 +22,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.judge_api import AskJudge
+from hqm.files.images import as_rgb
 from hqm.imports.human_labels import labelled_by
 from hqm.judges.file_judge import BroughtJudge, Judge
 from hqm.judges.procedure import parse_judge, verdicts
@@ -369,7 +370,7 @@ def thumbnail(path: Path | None) -> str:
 
     try:
         with Image.open(path) as picture:
-            small = picture.convert("RGB")
+            small = as_rgb(picture)
             small.thumbnail((PIXELS, PIXELS))
             buffer = io.BytesIO()
             small.save(buffer, "JPEG", quality=72)

@@ -162,9 +162,9 @@ def comparison_of(
     command: str = "",
 ) -> Comparison:
     """Compare audits, or several readings of one store, and print nothing."""
-    from hqm.auditing.evidence import read_families
     from hqm.comparison.compare import compare_audits
     from hqm.decisions.prices import read_prices
+    from hqm.respondents.kinds import read_families
 
     if prices is not None and not forecast:
         raise UsageError(

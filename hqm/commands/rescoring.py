@@ -17,7 +17,7 @@ from hqm.administration.asks import StoredRespondent
 from hqm.administration.stored_answers import Answers, respondents_in
 from hqm.auditing.audit import Audit, BenchmarkAudit
 from hqm.auditing.auditor import audit
-from hqm.auditing.evidence import Evidence, families_of, read_families
+from hqm.auditing.evidence import Evidence
 from hqm.benchmark.adapter import Benchmark, Scoring
 from hqm.benchmark.registry import load
 from hqm.commands import options as groups
@@ -26,6 +26,7 @@ from hqm.commands.session import Session
 from hqm.commands.shared import find_audit, readable
 from hqm.decisions.short_form_folder import Shortened, Source, shorten_matrix, write_short_forms
 from hqm.errors import DataError, DesignError, HQMError, UsageError
+from hqm.respondents.kinds import check_families, families_of, read_families
 from hqm.scoring.matrix import MatrixBuilder, ScoreMatrix
 from hqm.signature import digest_file
 from hqm.store.database import Store
@@ -262,6 +263,7 @@ def from_audit(
         known = (
             read_families(options.who.families) if options.who.families else dict(audited.families)
         )
+        check_families(known, matrix.respondents)
         source = Source(
             digest_file(file), next((e.signature for e in audited.estimates if e.signature), "")
         )

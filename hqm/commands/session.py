@@ -34,7 +34,7 @@ from hqm.administration.stored_answers import (
     respondents_of,
 )
 from hqm.auditing.audit import Audit, BenchmarkAudit
-from hqm.auditing.evidence import Evidence, gather, read_families
+from hqm.auditing.evidence import Evidence, gather
 from hqm.benchmark.adapter import Benchmark
 from hqm.benchmark.corrected_keys import CorrectedKey, read_key
 from hqm.benchmark.items import cut
@@ -58,7 +58,7 @@ from hqm.labels.label_pooling import LEVELS, POOLS, STAGE, STALES
 from hqm.labels.people_labels import Labels, stored_labels
 from hqm.respondents import make_respondent
 from hqm.respondents.base import RecordedRespondent, Respondent, RespondentName
-from hqm.respondents.kinds import kind_of
+from hqm.respondents.kinds import kind_of, read_families
 from hqm.respondents.server_limits import Budget
 from hqm.store.database import Store
 from hqm.types import ORIGINAL, REWORDINGS, Form, Judgement

@@ -510,7 +510,7 @@ def mean_variance(
     """
     x = np.asarray(values, dtype=np.float64)
     m = len(x)
-    size = float(m) if n_effective is None else min(float(m), n_effective)
+    size = min(float(m), n_effective or float(m))
     over = float(x.var(ddof=1)) / size
     nan = math.nan
     left = None if without is None else np.asarray(without, dtype=np.float64)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hqm.auditing.evidence import families_of
 from hqm.psychometrics import FamilyDependence, family_dependence, stream
 from hqm.published.printed_table import Column, Direction, Published, read_table
 from hqm.published.table_columns import is_summary, pivoted, subscales_of
@@ -22,6 +21,7 @@ from hqm.published.table_contradictions import (
     parts_of,
 )
 from hqm.published.table_estimates import Maker, of_subscales, of_two
+from hqm.respondents.kinds import check_families, families_of
 from hqm.types import Estimate
 
 __all__ = ["Published", "TableAudit", "audit_table", "read_table"]
@@ -127,6 +127,7 @@ def audit_table(
             f" {len(wide.respondents)} respondents, and each row's data set makes columns of"
             " its own"
         )
+    check_families(families, wide.respondents)
     by_respondent = (
         families_of(wide.respondents, families) if wide.named else list(wide.respondents)
     )
