@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 from xml.sax.saxutils import escape
 
-from hqm.reports.phrases import counted, in_words, listed
+from hqm.reports.phrases import counted, in_units, in_words, is_share, listed
 from hqm.reports.sentences import MARKS, headline, mend_lines, seven
 from hqm.reports.tables import (
     Table,
@@ -26,7 +26,6 @@ from hqm.reports.tables import (
     percent,
     places,
 )
-from hqm.reports.units import in_units, is_share
 
 from hqm import (
     Audit,

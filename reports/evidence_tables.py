@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hqm.reports.phrases import listed
+from hqm.reports.phrases import listed, no_end, no_use, shown_with_unit
 from hqm.reports.score_tables import set_name
 from hqm.reports.sentences import IN_A_LINE, Points
 from hqm.reports.sentences import SOURCES as SOURCE_NAMES
@@ -36,7 +36,6 @@ from hqm.reports.tables import (
     shown_interval,
     statistic_name,
 )
-from hqm.reports.units import no_end, no_use, shown_with_unit
 
 from hqm import FLAGS, INDICATOR_FAMILIES, BenchmarkAudit, Estimate, Interval
 

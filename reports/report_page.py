@@ -12,7 +12,7 @@ from hqm.reports import evidence_page, tables
 from hqm.reports.benchmark_card import badge, bibtex
 from hqm.reports.evidence_page import environment, script
 from hqm.reports.item_tables import ToRead, to_read
-from hqm.reports.phrases import Terms, counted, in_words, listed
+from hqm.reports.phrases import Terms, counted, in_words, is_share, listed
 from hqm.reports.report_figures import board_figure, budget_figure, budget_strip, shared_axis
 from hqm.reports.score_tables import order_in, orders, pairs_apart
 from hqm.reports.sentences import (
@@ -35,7 +35,6 @@ from hqm.reports.sentences import (
 )
 from hqm.reports.side_tables import remarks, stopped
 from hqm.reports.tables import default_policy, find, leading, number, percent, short
-from hqm.reports.units import is_share
 
 from hqm import Audit, BenchmarkAudit, Policy, to_mend, types_measured
 

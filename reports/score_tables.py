@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from hqm.reports.phrases import no_use
 from hqm.reports.tables import (
     DASH,
     FAMILIES,
@@ -28,7 +29,6 @@ from hqm.reports.tables import (
     short,
     spelled_out,
 )
-from hqm.reports.units import no_use
 
 from hqm import (
     STATES,

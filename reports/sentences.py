@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hqm.reports.phrases import Sentence, counted, listed, say
+from hqm.reports.phrases import Sentence, counted, is_share, listed, say
 from hqm.reports.score_tables import (
     first_place,
     order_in,
@@ -36,7 +36,6 @@ from hqm.reports.tables import (
     short,
     threshold,
 )
-from hqm.reports.units import is_share
 
 from hqm import (
     Audit,

@@ -237,9 +237,9 @@ def test_all_outputs_hold_one_reliability(audits: dict[str, BenchmarkAudit], kin
 
 
 def test_the_comparison_holds_the_same_numbers(audits: dict[str, BenchmarkAudit]) -> None:
-    one, other = audits["yes/no"], audits["labelled"]
-    compared = hqm.compare_audits([one, other])
-    for audit, measure in zip((one, other), compared.measures, strict=True):
+    pair = (audits["yes/no"], audits["labelled"])
+    compared = hqm.compare_audits(list(pair))
+    for audit, measure in zip(pair, compared.measures, strict=True):
         own = {row.name: row.scores["accuracy"] for row in audit.respondents}
         assert {name: own[name] for name in measure.scores} == dict(measure.scores)
         rho = audit.estimate("test_retest.rho_g").value
