@@ -515,9 +515,7 @@ class BenchmarkAudit:
 
     @property
     def items_used(self) -> int:
-        """The items that its numbers are computed on: all of them, unless a rule stopped the
-        asking.
-        """
+        """Number of items that the estimates use: all, unless a rule stopped the asking."""
         return int(self.stopped.get("items", self.items))
 
     @property

@@ -71,7 +71,7 @@ def name_for(folder: Path) -> str:
 
 @contextmanager
 def beside(folder: Path) -> Iterator[Path]:
-    """A folder beside another, which becomes it at the end; after an error neither is there."""
+    """Yield a temporary folder that becomes `folder` at the end; after an error neither exists."""
     folder = folder.absolute()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
