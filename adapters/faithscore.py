@@ -25,9 +25,6 @@ answer without facts has the label 0. `paper`: only [D] and [A] are marks. A rep
 reply without any of the five kinds, and an answer without facts are unscored. A fact is left out if
 the verifier says neither yes nor no. Words match as whole words. As the criterion, an answer without
 facts has no label.
-
-It stands in one module because judge, people's labels and files of the release share the same
-facts.
 """
 
 from __future__ import annotations
