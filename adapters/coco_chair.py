@@ -434,7 +434,7 @@ class CocoChair(Benchmark):
         """Records with `image_id` and `text` (or `caption`); only the pictures that the file has
         are scored.
         """
-        given: dict[str, Response] = {}
+        responses: dict[str, Response] = {}
         further: dict[str, Item] = {}
         for place, record in placed_records(path):
             key = _NAME.sub(r"\1", str(take(record, "image_id", place)))
@@ -448,16 +448,16 @@ class CocoChair(Benchmark):
                 further[key] = replace(
                     _item(key, "train2014"), prompt=form.items[0].prompt, rule=form.items[0].rule
                 )
-            if key in given:
+            if key in responses:
                 raise AnswerError(
                     f"picture {key} is captioned twice",
                     place=place,
                     remedy="Keep one caption for each picture.",
                 )
             text = record["caption"] if "caption" in record else take(record, "text", place)
-            given[key] = Response("" if text is None else str(text))
-        asked = tuple(item for item in form.items if item.id in given)
-        return replace(form, items=(*asked, *further.values())), given
+            responses[key] = Response("" if text is None else str(text))
+        asked = tuple(item for item in form.items if item.id in responses)
+        return replace(form, items=(*asked, *further.values())), responses
 
     def recordings(self, path: Path) -> Sequence[Recording] | None:
         """POPE's caption files, `Instruction1_<model>.json` and `Instruction2_<model>.json`; else
