@@ -161,11 +161,11 @@ def test_an_audit_on_a_full_disk_leaves_the_old_pair(
     out = tmp_path / "out"
     status, err = audited(run, dogs, out)
     assert status == 0, err
-    old = {name: (out / name).read_bytes() for name in ("audit.json", "report.html")}
+    old = {name: (out / name).read_bytes() for name in ("audit.json", "evidence.html")}
     # the audit fits, and the page, which is larger, does not
-    assert len(old["audit.json"]) < len(old["report.html"])
+    assert len(old["audit.json"]) < len(old["evidence.html"])
     monkeypatch.setattr("hqm.version.__version__", "9")
-    with little_room(len(old["report.html"]) - 1):
+    with little_room(len(old["evidence.html"]) - 1):
         status, err = audited(run, dogs, out)
     assert (status, "cannot be written" in err, "Traceback" in err) == (1, True, False)
     assert {name: (out / name).read_bytes() for name in old} == old
