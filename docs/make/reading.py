@@ -175,12 +175,16 @@ READING: Mapping[str, tuple[str, str]] = {
         ),
         "Over [k] wordings, scores of one wording agree by ICC(A,1) = [value] [interval].",
     ),
-    "icc_ak_of_forms": (
+    "phi_of_forms": (
         (
-            "Larger by construction: it is the reliability of a mean over all wordings, which a"
-            " leaderboard of one wording does not show."
+            "Larger by construction: it is the dependability of a mean over all wordings, which a"
+            " leaderboard of one wording does not show. With three or four wordings the bound is"
+            " too low to decide anything."
         ),
-        "The mean of [k] wordings would agree by ICC(A,k) = [value].",
+        (
+            "The mean of [k] wordings is dependable by Phi = [value], at least [low] for other"
+            " models and wordings."
+        ),
     ),
     # does the wording move them?
     "form_correlation": (
