@@ -405,6 +405,8 @@ def made(new: Made) -> None:
         print(f"the splits {', '.join(new.parts)} are parts; --split takes some of them")
     if new.without:
         print(f"{new.without} items have no picture")
+    if new.left_out:
+        print(f"{new.left_out} rows are left out, with the reasons in left_out.csv")
     if new.web:
         print(f"{new.web} pictures are web addresses, which are fetched when they are first shown")
     folder = shlex.quote(str(new.folder))
